@@ -16,7 +16,7 @@ from pydantic_settings import SettingsConfigDict as ConfigDict
 
 from app.domain.errors import Invalid, Place
 from app.domain.media_types import MediaLimits
-from app.services.access.provider_options import USUAL_SCOPES, IdentityProviderOptions, is_safe_address
+from app.services.access.provider_options import USUAL_SCOPES, IdentityProviderOptions, is_safe_for_secrets
 from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.services.media.policy import MediaPolicy
 from app.storage.media.files import MediaFolder
@@ -196,7 +196,7 @@ class Settings(BaseSettings):
         """With all that signing in needs."""
         if value is None:
             return None
-        if not is_safe_address(value):
+        if not is_safe_for_secrets(value):
             raise ValueError("must be like https://id.example.org, exactly as the provider's tokens name it")
         if not info.data.get("oidc_client_id") or not info.data.get("oidc_roles"):
             raise ValueError("needs PLUMBLINE_OIDC_CLIENT_ID and PLUMBLINE_OIDC_ROLES too")

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from app.reports.kit.charts.rates import draw_rates
+from app.reports.kit.charts.rates import plot_promised_rates
 from app.stats.validation.proportion import Proportion
 from app.stats.validation.worlds import WORLDS
 from benchmarks.calibration import MEASURED, OURS, Cell, shape
@@ -134,7 +134,7 @@ def picture(cells: Sequence[Cell]) -> bytes:
     drawn = [cell for cell in cells if cell.claim.startswith(PICTURED)]
     groups = {world: [_Rate.of(cell) for cell in drawn if cell.world == world] for world in WORLDS}
     notes = ["No system is better than another in any of these campaigns; a gate's candidate stands at its border."]
-    return draw_rates(
+    return plot_promised_rates(
         "Measured size and coverage", {world.replace("_", " "): rows for world, rows in groups.items() if rows}, notes
     )
 

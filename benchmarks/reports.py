@@ -110,13 +110,13 @@ def cold(
     database: Database, clock: ProcessorClock, kind: Report[Any, Any], campaigns: tuple[str, ...], repeats: int
 ) -> tuple[float, str | None]:
     """Seconds until a report is made, its reading included, nothing stored; or why there is none."""
-    asking = request.ReportRequest(kind, campaigns, request.parse_options(kind, {}))
+    asking = request.ReportRequest(kind, campaigns, request.parse_report_options(kind, {}))
     took = []
     for _ in range(repeats):
         begun = clock()
         try:
             with database.transaction() as session:
-                found = store.find_report(session, asking)
+                found = store.look_up_report(session, asking)
                 work = kind.prepare(session, found.about, asking.options)
             store.compute_report(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
         except Invalid as error:

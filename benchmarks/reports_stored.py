@@ -75,7 +75,7 @@ def _computed(database: Database, campaign: str) -> dict[str, str]:
         kind = registry.ALL[f"campaign/{name}"]
         query = {"bootstrap": "0"} if name == "agreement" else {}
         store.find_or_compute_report(
-            database, request.ReportRequest(kind, (campaign,), request.parse_options(kind, query))
+            database, request.ReportRequest(kind, (campaign,), request.parse_report_options(kind, query))
         )
         paths[name] = f"/v1/campaigns/{campaign}/reports/{name}" + ("?bootstrap=0" if query else "")
     ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED["recommended"])

@@ -21,7 +21,7 @@ from statistics import median
 import numpy as np
 
 from app.design.values import Codes
-from app.reports.kit.processes import compute_in_processes
+from app.reports.kit.processes import make_process_executor
 from app.reports.kit.report import ReportWork
 from app.reports.stability.report import StudyChunks
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
@@ -170,7 +170,7 @@ def paper(data: MultiplyRatedDocuments, workers: int) -> None:
     def shown(done: int, total: int) -> None:
         print(f"\r{done} of {total} chunks, {time.perf_counter() - started:.0f} s", end="", file=sys.stderr)
 
-    computed = compute_in_processes(workers)(
+    computed = make_process_executor(workers)(
         ReportWork(len(simulator.chunks), StudyChunks(simulator).compute_chunk, list)
     )
     parts = []

@@ -97,7 +97,7 @@ def rank_file(folder: str) -> Figures:
 
     from app.domain.recipe import NAMED
     from app.reports.inputs.campaign import CampaignInfo
-    from app.reports.inputs.registration import Registration
+    from app.reports.inputs.registration import ExclusionsAndLock
     from app.reports.inputs.snapshot import Snapshot
     from app.reports.ranking.from_sums import RankingInputFromSums
     from app.stats.side_tables import DocumentTable
@@ -129,10 +129,10 @@ def rank_file(folder: str) -> Figures:
         words={key: SystemDescription(key, "mt") for key in file.labels.systems},
         documents=DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32)),
         names="",
-        registration=Registration((), None),
+        registration=ExclusionsAndLock((), None),
         counts_errors=False,
     )
-    answer = json.loads(given.make_body())
+    answer = json.loads(given.compute_ranking_json())
     return {"processor": time.process_time(), "n": answer["n_ratings"], "memory": peak_memory()}
 
 
@@ -178,7 +178,7 @@ def change_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.inputs.file_sums import ChangedRatingsFile
+    from app.reports.inputs.file_sums import ChangeableRatingsFile
     from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
     from app.stats.side_tables import DocumentTable
 
@@ -187,7 +187,7 @@ def change_file(folder: str) -> Figures:
     n = len(file.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32))
     experiments = ChangeExperimentsFromSums.from_sums(
-        ChangedRatingsFile(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
+        ChangeableRatingsFile(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
     )
     settled = time.process_time()
     changes, _ = experiments.list_changes(("lowest",))

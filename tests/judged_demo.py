@@ -10,7 +10,7 @@ from app.demo.campaign import make_demo_translations
 from app.demo.people import TEMPERS
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.services.campaigns.campaigns import get_campaign
-from app.services.data.intake import ImportIntake, import_records
+from app.services.data.intake import RunningImport, import_records
 from app.simulation import CampaignForms, SimulatedRater, hash_text_with_source
 from app.simulation.answers import AnswerContext, fill_in_form
 from app.simulation.task_view import SeenSegment, SeenText
@@ -28,7 +28,7 @@ def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
         campaign = get_campaign(session, key)
         if campaign.data_version < 2:
             import_records(
-                ImportIntake(session, campaign, actor="test", audit_details="judgments"), judgments(seed), ReadLog()
+                RunningImport(session, campaign, actor="test", audit_details="judgments"), judgments(seed), ReadLog()
             )
     return key
 

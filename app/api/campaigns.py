@@ -219,7 +219,7 @@ def patch_campaign(
     response: Response,
 ) -> CampaignOut:
     """All but the key in a draft, later the name and the settings. Of several who saw the same, one gets through."""
-    view = campaign_settings.change_campaign(
+    view = campaign_settings.change_campaign_settings(
         session, campaign, body.get_given_fields(), seen=lambda version: seen.has(str(version)), actor=caller.actor
     )
     return _campaign_response(view, response)

@@ -225,7 +225,7 @@ def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery
 def _by_sent(caller: Caller, campaign: str, asked: AsOfQuery, body: RecipeIn, database: Database) -> Found:
     check_may_exclude(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
-        recipe = recipes.recipe_from_json(session, campaign, body.get_given_choices())
+        recipe = recipes.parse_campaign_recipe_json(session, campaign, body.get_given_choices())
     return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
 
 

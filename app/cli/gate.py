@@ -135,7 +135,9 @@ def print_gate_result(
 
 
 def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
-    asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), parse_as_of(as_of))
+    asking = ReportRequest(
+        GATE, (campaign,), request.parse_report_options(GATE, given, place="options"), parse_as_of(as_of)
+    )
     with context.open_upgraded_database() as database:
         return store.find_or_compute_report(database, asking).body
 

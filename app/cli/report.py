@@ -160,7 +160,7 @@ class ReportArguments:
     def to_request(self) -> ReportRequest:
         """As the database is asked. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
-        question = request.parse_options(self.kind, given, place="options")
+        question = request.parse_report_options(self.kind, given, place="options")
         campaigns = request.list_report_campaigns(self.kind, self.campaigns, question)
         return ReportRequest(self.kind, campaigns, question, parse_as_of(self.how.as_of))
 

@@ -59,7 +59,7 @@ def print_or_change_settings(
             about = campaigns.get_campaign(session, campaign)
             shown = CampaignOut.model_validate(about).model_dump(mode="json")
             if given:
-                about = service.change_campaign(
+                about = service.change_campaign_settings(
                     session,
                     campaign,
                     _validate_fields(_merge_nested_fields(shown, given)),

@@ -22,7 +22,7 @@ from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.side_by_side import series as all_series
 from app.reports.side_by_side.rankings import RankingsSideBySide
-from app.reports.side_by_side.report import find_or_compute_recipes
+from app.reports.side_by_side.report import find_or_compute_recipe_rankings
 from app.reports.side_by_side.tables import render_side_by_side
 from app.storage.db import Database
 
@@ -43,7 +43,11 @@ def print_recipe_comparison(
     query: dict[str, str | int] = {"recipes": ",".join(names), **({} if as_of is None else {"as_of": as_of})}
     path = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{RECIPES}"
     _answer(
-        remote, path, query, shape, lambda database: find_or_compute_recipes(database, campaign, names, as_of=as_of)
+        remote,
+        path,
+        query,
+        shape,
+        lambda database: find_or_compute_recipe_rankings(database, campaign, names, as_of=as_of),
     )
 
 

@@ -19,7 +19,7 @@ from app.cli.report import print_report
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
-from app.reports.kit.processes import compute_in_processes
+from app.reports.kit.processes import make_process_executor
 from app.reports.kit.render.representations import list_chart_names, render_report
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute_report
@@ -134,7 +134,7 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
 
 def _stability_from_database(campaign: str, asked: StabilityIn, workers: int) -> bytes:
     with context.open_upgraded_database() as database, show_progress_bar("simulating") as on_progress:
-        execute = compute_in_processes(workers or os.cpu_count() or 1)
+        execute = make_process_executor(workers or os.cpu_count() or 1)
         asking = ReportRequest(REPORT, (campaign,), asked)
         return find_or_compute_report(database, asking, on_progress=on_progress, execute=execute).body
 

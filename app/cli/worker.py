@@ -20,7 +20,7 @@ from app.config import Settings, make_media_policy
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
-from app.services.campaigns.housekeeping import delete_expired_data
+from app.services.campaigns.housekeeping import clean_up_expired_data
 from app.services.every_organization import run_for_each_organization
 from app.services.media.sweep import delete_unused_media
 from app.services.webhooks.addresses import AllowedWebhookAddresses
@@ -76,7 +76,7 @@ def run_worker(
     start_traces(Settings.load().traces, "plumbline-worker")
     with context.open_upgraded_database(watched=True, of_all=True) as database:
         if once:
-            run_for_each_organization(database, partial(delete_expired_data, database))
+            run_for_each_organization(database, partial(clean_up_expired_data, database))
             delete_unused_media(database, make_media_policy(Settings.load()))
             return None
         beat = _beat()

@@ -18,7 +18,7 @@ from app.demo.people import GUEST, TEMPERS
 from app.domain.errors import NotFound
 from app.formats.base import ReadLog, Record
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
-from app.services.data.intake import ImportIntake, import_records
+from app.services.data.intake import RunningImport, import_records
 from app.storage.db import Database
 
 __all__ = [
@@ -55,7 +55,7 @@ def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress |
                 session, NewCampaign(key=key, name=TITLE, protocol=PROTOCOL, basis=BASIS), actor=_ACTOR
             )
         if campaign.data_version == 0:
-            intake = ImportIntake(session, campaign, actor=_ACTOR, audit_details="demo campaign")
+            intake = RunningImport(session, campaign, actor=_ACTOR, audit_details="demo campaign")
             import_records(intake, _with_progress(list(make_demo_records(seed)), progress), ReadLog())
     return key
 

@@ -15,7 +15,7 @@ from app.domain.errors import AppError, Invalid
 from app.reports.inputs.snapshot import load_snapshot
 from app.reports.kit import store
 from app.reports.kit.report import Chunk, ReportWork
-from app.reports.kit.request import parse_options
+from app.reports.kit.request import parse_report_options
 from app.reports.stability import report as stability
 from app.services.jobs import (
     exclusion_preview,
@@ -220,9 +220,9 @@ def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
     if own is not None:
         return own(database, request)
     kind = report_requests.find_report_by_job_kind(request.kind)
-    given = parse_options(kind, request.arguments)
+    given = parse_report_options(kind, request.arguments)
     with database.transaction() as session:
-        about = store.keep_settings_read_by_report(
+        about = store.filter_settings_read_by_report(
             kind, [load_snapshot(session, key, version) for key, version in request.campaigns.items()]
         )
         if store.compute_report_key(session, kind, about, given) != request.key:

@@ -11,7 +11,7 @@ from functools import partial
 from app.domain.errors import AppError, Unavailable
 from app.jobs.queue import Worker
 from app.jobs.webhook_sender import WebhookSender
-from app.services.campaigns.housekeeping import delete_expired_data
+from app.services.campaigns.housekeeping import clean_up_expired_data
 from app.services.every_organization import run_for_each_organization
 from app.services.jobs import jobs
 from app.services.media.policy import MediaPolicy
@@ -97,7 +97,7 @@ def run_worker(
 
 
 def _tidy(database: Database) -> None:
-    for counts in run_for_each_organization(database, partial(delete_expired_data, database)):
+    for counts in run_for_each_organization(database, partial(clean_up_expired_data, database)):
         _log_counts(counts)
 
 

@@ -12,11 +12,11 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.inputs.segment_scores import ScoredSegments, load_metric_scores, load_ranked_scores
+from app.reports.inputs.segment_scores import ScoredSegments, load_metric_scores, load_rater_segment_scores
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatMap, draw_heat_map, shade_scores
-from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_mean_columns, make_table_section
+from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
+from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_system_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
 from app.stats.difficulty import DocumentDifficulty, compute_document_difficulty
@@ -87,7 +87,7 @@ def _prepare(
     inputs = load_recipe_input(session, snapshots[0], options)
     scores = None if options.metric is None else load_metric_scores(session, inputs, options.metric)
     return make_undivided_work(
-        lambda: _result(inputs, options, scores or load_ranked_scores(inputs, options.normalize))
+        lambda: _result(inputs, options, scores or load_rater_segment_scores(inputs, options.normalize))
     )
 
 
@@ -188,7 +188,7 @@ def _tables(result: DifficultyView) -> Sequence[TableSection]:
         Column(heading="Segments", key="segments", digits=0),
         Column(heading="Scores", key="n", digits=0),
         Column(heading="Mean", key="mean", digits=digits),
-        *make_mean_columns([row.system for row in result.systems], digits),
+        *make_system_mean_columns([row.system for row in result.systems], digits),
     ]
     return [
         make_table_section("Systems", systems, result.systems, target=lambda row: {"system": row.system}),
@@ -259,7 +259,7 @@ def _map(result: DifficultyView) -> bytes:
         of_columns="system",
         nothing="nothing is rated yet" if result.metric is None else "nothing has a score",
     )
-    return draw_heat_map(drawn)
+    return plot_heat_map(drawn)
 
 
 EXAMPLE: dict[str, Any] = {

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.inputs.segment_scores import load_ranked_scores
+from app.reports.inputs.segment_scores import load_rater_segment_scores
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.correlations import DotRow, draw_dot_plot
+from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
 from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.stats.disagreements import find_rater_disagreements, find_system_disagreements
@@ -75,7 +75,7 @@ def _prepare(
 
 
 def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementView:
-    scored = load_ranked_scores(inputs, "none")
+    scored = load_rater_segment_scores(inputs, "none")
     rows = _rows(scored.rows, options)
     if options.other is None:
         disagreements, compared = _between_raters(rows, options)
@@ -197,7 +197,7 @@ def _target(row: DisagreementRow) -> dict[str, str]:
 def _chart(result: DisagreementView) -> bytes:
     """Both scores of each of the worst."""
     rows = [
-        DotRow(
+        DotPlotRow(
             f"{row.document}, segment {row.segment}",
             [row.first, row.second],
             None,
@@ -210,7 +210,7 @@ def _chart(result: DisagreementView) -> bytes:
     ends = (min([0.0, *values]), max([1.0, *values]))
     between = "the two systems" if result.between == "systems" else "the lowest and the highest rater"
     title = f"Disagreements in {next(iter(result.campaigns))}"
-    return draw_dot_plot(
+    return plot_dots(
         title, f"The {FEW} largest disagreements: scores by {between}", rows, [_caption(result)], ends=ends
     )
 

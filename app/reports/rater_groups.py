@@ -15,11 +15,11 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.questionnaires import MOMENTS, NAME, Question, read_questionnaires
 from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.inputs.segment_scores import load_ranked_scores
+from app.reports.inputs.segment_scores import load_rater_segment_scores
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatMap, draw_heat_map, shade_scores
-from app.reports.kit.columns import Column, make_csv_file_maker, make_mean_columns, make_table_section
+from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
+from app.reports.kit.columns import Column, make_csv_file_maker, make_system_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
 from app.stats.rater_groups import (
@@ -154,7 +154,7 @@ def _answers_key(session: Session, snapshot: Snapshot) -> list[object]:
 
 
 def _result(inputs: RecipeInput, answers: _Answers | None) -> RaterGroupsView:
-    scores = load_ranked_scores(inputs, "none")
+    scores = load_rater_segment_scores(inputs, "none")
     rows = scores.rows
     named = [] if answers is None else _group_raters(rows, answers)
     if answers is not None and sum(len(raters) for _, raters in named) < SMALLEST_GROUP:
@@ -276,7 +276,7 @@ def _tables(result: RaterGroupsView) -> Sequence[TableSection]:
     ]
     means: list[Column[RaterGroup]] = [
         Column(heading="Answer", key="group", names=True),
-        *make_mean_columns(result.systems, digits),
+        *make_system_mean_columns(result.systems, digits),
     ]
     return [
         make_table_section("Groups", groups, result.groups),
@@ -324,7 +324,7 @@ def _caption(result: RaterGroupsView) -> str:
     )
 
 
-def draw_group_means(result: RaterGroupsView) -> bytes:
+def plot_group_means(result: RaterGroupsView) -> bytes:
     """Groups and systems: the darker, the better the score."""
     cells, ends = shade_scores([row.means for row in result.groups], higher_is_better=result.higher_is_better)
     drawn = HeatMap(
@@ -338,7 +338,7 @@ def draw_group_means(result: RaterGroupsView) -> bytes:
         of_columns="system",
         nothing="there are no groups to compare",
     )
-    return draw_heat_map(drawn)
+    return plot_heat_map(drawn)
 
 
 _GROUP = {"ratings": 40, "outputs": 30, "sd": 18.0, "shared": 20}
@@ -400,7 +400,7 @@ REPORT: Report[RaterGroupOptions, RaterGroupsView] = Report(
     prepare=_prepare,
     tables=_tables,
     csv=make_csv_file_maker(CELLS, _cells),
-    charts={"default": draw_group_means},
+    charts={"default": plot_group_means},
     caption=_caption,
     settings=frozenset({NAME}),
     extra_key=_answers_key,

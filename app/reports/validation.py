@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter
 from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.rates import draw_rates
+from app.reports.kit.charts.rates import plot_promised_rates
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.stats.selection import select_rows
@@ -148,7 +148,7 @@ def _result(
     return ValidationView(
         **inputs.header_fields(select_rows(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
         recipe=inputs.recipe.name,
-        recipe_hash=inputs.hash_of(inputs.recipe),
+        recipe_hash=inputs.hash_requested_recipe(inputs.recipe),
         normalize=recipe.normalize,
         test=f"{recipe.test} by {recipe.unit}",
         adjust=recipe.adjust,
@@ -268,7 +268,7 @@ def _chart(result: ValidationView) -> bytes:
     """Every rate with its bounds, beside the promise."""
     notes = [*map(captions.make_sentence, result.warnings), _caption(result)]
     title = f"Error rates of recipe {result.recipe} on {', '.join(result.campaigns)}"
-    return draw_rates(title, _by_world(result), notes)
+    return plot_promised_rates(title, _by_world(result), notes)
 
 
 EXAMPLE: dict[str, Any] = {

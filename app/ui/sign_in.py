@@ -156,7 +156,7 @@ async def end_sessions(request: Request, provider: ProviderDep, database: Databa
 
         def end() -> bool:
             with database.transaction() as session:
-                return single_sign_on.carry_out_logout(session, notice, issuer=provider.options.issuer)
+                return single_sign_on.end_sessions_for_logout(session, notice, issuer=provider.options.issuer)
 
         return any(run_for_each_organization(database, end))
 

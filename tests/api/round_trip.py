@@ -125,7 +125,7 @@ def ranked(database: Database, campaign: str, came: Collection[Key]) -> list[tup
             about = snapshot.load_snapshot(session, campaign, None)
             found = load_ranking_input(session, about, parse_recipe_options(NAMED["recommended"], PLAIN))
         rows = found.rows.where(np.array([key in came for key in _places(found.rows)], dtype=bool)).in_canonical_order()
-        body = replace(found, rows=rows, errors_without_weight=None).make_body()
+        body = replace(found, rows=rows, errors_without_weight=None).compute_ranking_json()
     except Invalid as why:
         return why.detail or why.title()
     return [(one["system"], one["raw"], one["n_ratings"]) for one in json.loads(body)["systems"]]

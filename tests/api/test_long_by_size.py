@@ -70,7 +70,7 @@ def test_every_report_of_many_judgments_is_a_job_with_the_same_bytes(large: Worl
         drained(large.spine.database)
         asked = large.get(kind.name, Prefer="wait=0")
     with large.spine.database.transaction() as session:
-        lookup = store.find_report(session, ReportRequest(kind, ("mqm",), kind.options()))
+        lookup = store.look_up_report(session, ReportRequest(kind, ("mqm",), kind.options()))
         if asked.status_code == 422:
             assert lookup.body is None
             return

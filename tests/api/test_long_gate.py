@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.reports.gate import report as gate
-from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
+from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_resampling_seconds
 from app.storage import campaigns
 from tests.api.test_gate import BETTER, World, world
 from tests.working import drained
@@ -48,9 +48,9 @@ def test_the_size_of_a_campaign_is_what_was_imported(world: World) -> None:
 
 def test_a_ranking_is_expected_to_take_longer_the_more_there_is_of_it() -> None:
     recipe = NAMED["recommended"]
-    times = [estimate_seconds_of_draws(CampaignSize(n, 180, 900), recipe) for n in (0, 1, 2, 15, 30, 60)]
+    times = [estimate_resampling_seconds(CampaignSize(n, 180, 900), recipe) for n in (0, 1, 2, 15, 30, 60)]
     assert all(less <= more for less, more in pairwise(times))
     assert times[3] < AT_ONCE < times[5]
-    assert estimate_seconds_of_draws(CampaignSize(60, 180, 900), NAMED["wmt-da"]) == 0.0, "nothing is drawn"
-    by_segment = estimate_seconds_of_draws(CampaignSize(60, 180, 9000), NAMED["google-mqm"])
-    assert by_segment > estimate_seconds_of_draws(CampaignSize(60, 180, 900), NAMED["google-mqm"]) > 0
+    assert estimate_resampling_seconds(CampaignSize(60, 180, 900), NAMED["wmt-da"]) == 0.0, "nothing is drawn"
+    by_segment = estimate_resampling_seconds(CampaignSize(60, 180, 9000), NAMED["google-mqm"])
+    assert by_segment > estimate_resampling_seconds(CampaignSize(60, 180, 900), NAMED["google-mqm"]) > 0

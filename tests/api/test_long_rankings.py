@@ -15,7 +15,7 @@ from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.main import create_app
 from app.reports.inputs import snapshot
-from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
+from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_resampling_seconds
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.from_sums import WHY
 from app.reports.ranking.input import load_ranking_input
@@ -100,7 +100,7 @@ def test_a_long_ranking_is_a_job_and_its_bytes_are_those_of_one_made_at_once(wor
     by_job = world.get(f"{place}/report")
     with world.spine.database.transaction() as session:
         about = snapshot.load_snapshot(session, "mqm", None)
-        at_once = load_ranking_input(session, about, chosen("google-mqm", {"seed": "7"})).make_body()
+        at_once = load_ranking_input(session, about, chosen("google-mqm", {"seed": "7"})).compute_ranking_json()
     assert (found.status_code, found.content, by_job.content) == (200, at_once, at_once)
     assert by_job.headers["ETag"] == found.headers["ETag"]
     assert world.get(RANKING, headers={"If-None-Match": found.headers["ETag"]}, **asked).status_code == 304
@@ -248,7 +248,7 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
     assert world.get(RANKING, recipe="mine").status_code == 200, "each is stored as a ranking of its own, too"
     with world.spine.database.transaction(snapshot=True) as session:
         stored = side_by_side_jobs.parse_stored_rankings(jobs.get_job_report(session, jobs_of(world, place)).body)
-    assert side_by_side.find_or_compute_recipes(world.spine.database, "mqm", named.split(",")) == stored
+    assert side_by_side.find_or_compute_recipe_rankings(world.spine.database, "mqm", named.split(",")) == stored
     for media_type, suffix in SHAPES.items():
         by_suffix = world.get(f"{BESIDE}{suffix}", recipes=named)
         assert world.get(f"{place}/report", headers={"Accept": media_type}).content == by_suffix.content
@@ -256,18 +256,18 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
 
 def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() -> None:
     size, recipe = CampaignSize(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
-    one = estimate_seconds_of_draws(size, recipe)
+    one = estimate_resampling_seconds(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
     longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * number_of_sign_draws(recipe, 630))]
-    assert all(estimate_seconds_of_draws(size, other) > AT_ONCE for other in longer)
+    assert all(estimate_resampling_seconds(size, other) > AT_ONCE for other in longer)
     joint = replace(recipe, adjust="maxT")
-    assert estimate_seconds_of_draws(size, joint) > estimate_seconds_of_draws(size, replace(joint, adjust="none"))
+    assert estimate_resampling_seconds(size, joint) > estimate_resampling_seconds(size, replace(joint, adjust="none"))
 
 
 def test_segment_scores_do_not_hang_on_what_is_not_drawn_for_them(shared: World) -> None:
     for name in ("recommended", "wmt26", "google-mqm"):
         light, whole = (
             make(shared.spine.database, "mqm", recipe=NAMED[name])
-            for make in (ranking_report.compute_segment_ranking, ranking_report.compute_ranking)
+            for make in (ranking_report.compute_ranking_for_segment_scores, ranking_report.compute_ranking)
         )
         assert list(render_segment_scores(light)) == list(render_segment_scores(whole))

@@ -63,7 +63,10 @@ def test_a_worker_makes_the_same_and_it_is_stored(
     asked = world.get(path)
     assert (asked.status_code, world.get(path).headers["Location"]) == (202, asked.headers["Location"])
     drained(world.spine.database)
-    for module, name in ((ingest, "make_ingest_report"), (segment_scores.ranking_report, "compute_segment_ranking")):
+    for module, name in (
+        (ingest, "make_ingest_report"),
+        (segment_scores.ranking_report, "compute_ranking_for_segment_scores"),
+    ):
         monkeypatch.setattr(module, name, None)
     stored, of_job = world.get(path), world.get(f"{asked.headers['Location']}/report")
     assert [one.status_code for one in (stored, of_job)] == [200, 200]

@@ -115,8 +115,8 @@ def test_only_of_who_fails_all_is_read_where_control_items_alone_decide(
     reads: list[int],
 ) -> None:
     live = with_controls(database, quality)
-    read, whole = [], quality_policy.load_judged_ratings
-    monkeypatch.setattr(quality_policy, "load_judged_ratings", lambda *a, **k: read.append(1) or whole(*a, **k))
+    read, whole = [], quality_policy.load_ratings_with_times
+    monkeypatch.setattr(quality_policy, "load_ratings_with_times", lambda *a, **k: read.append(1) or whole(*a, **k))
     found = []
     for rater, score in (("r1", careful), ("r2", careless)):
         do_task(anonymous, live, rater, score)

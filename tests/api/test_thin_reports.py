@@ -69,7 +69,9 @@ class World:
 
     def made(self, kind: Report[Any, Any], campaign: str, query: Mapping[str, str]) -> httpx.Response:
         """A report; what is refused is refused again over HTTP."""
-        asked = request.parse_options(kind, {name: value for name, value in query.items() if name != "campaigns"})
+        asked = request.parse_report_options(
+            kind, {name: value for name, value in query.items() if name != "campaigns"}
+        )
         campaigns = tuple(query.get("campaigns", campaign).split(","))
         with suppress(AppError):
             store.find_or_compute_report(self.database, request.ReportRequest(kind, campaigns, asked))

@@ -49,7 +49,7 @@ class Asked:
 
     def _make(self, kind: Report[Any, Any], campaigns: tuple[str, ...], query: Mapping[str, str]) -> None:
         store.find_or_compute_report(
-            self.database, request.ReportRequest(kind, campaigns, request.parse_options(kind, query))
+            self.database, request.ReportRequest(kind, campaigns, request.parse_report_options(kind, query))
         )
 
     def get(self, path: str, query: Mapping[str, str]) -> Any:

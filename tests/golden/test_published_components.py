@@ -31,7 +31,9 @@ def spine(published: Spine, sxs: dict[str, Any]) -> Spine:
 
 def report(spine: Spine, kind: str, **question: Any) -> dict[str, Any]:
     one = report_requests.find_report_by_name(kind)
-    asking = request.ReportRequest(one, ("sxs",), request.parse_options(one, {"recipe": "as-published", **question}))
+    asking = request.ReportRequest(
+        one, ("sxs",), request.parse_report_options(one, {"recipe": "as-published", **question})
+    )
     found: dict[str, Any] = json.loads(store.find_or_compute_report(spine.database, asking).body)
     return found
 
@@ -58,8 +60,10 @@ def test_the_report_on_components_has_the_published_figures(spine: Spine) -> Non
 
 def test_viewers_learn_no_rater(spine: Spine) -> None:
     kind = report_requests.find_report_by_name("components")
-    asking = request.ReportRequest(kind, ("sxs",), request.parse_options(kind, {"recipe": "as-published", "draws": 0}))
-    blind = json.loads(store.hide_report_raters(kind, store.find_or_compute_report(spine.database, asking)).body)
+    asking = request.ReportRequest(
+        kind, ("sxs",), request.parse_report_options(kind, {"recipe": "as-published", "draws": 0})
+    )
+    blind = json.loads(store.redact_report_for_viewers(kind, store.find_or_compute_report(spine.database, asking)).body)
     assert {one["rater"] for one in (*blind["raters"], *blind["rater_system"])} == {HIDDEN}
 
 

@@ -17,7 +17,7 @@ import pytest
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.view import GateView, make_tables
 from app.reports.inputs import recipe_ratings, snapshot
-from app.reports.kit.request import ReportRequest, parse_options
+from app.reports.kit.request import ReportRequest, parse_report_options
 from app.reports.kit.store import find_or_compute_report
 from app.stats.normalize import moments_per_rater
 from tests.spine import BN_HI, CS_EN, HI_BN, SHARED, Spine, chosen, expected, plumbline, shared, without_version
@@ -214,7 +214,7 @@ def test_a_gate_names_the_lower_ranked_system_where_that_one_is_significantly_be
     row = next(p for p in published.rank("hi-bn", "wmt-da")["pairs"] if {p["better"], p["worse"]} == both)
     theirs = wikipedia("hi-bn")["p_values"]["Online-B.5"]["TRANSSION.3"]
     options = {"candidate": "Online-B.5", "baseline": "TRANSSION.3", "recipe": "wmt-da"}
-    asking = ReportRequest(GATE, ("hi-bn",), parse_options(GATE, options))
+    asking = ReportRequest(GATE, ("hi-bn",), parse_report_options(GATE, options))
     view = GateView.model_validate_json(find_or_compute_report(published.database, asking).body)
     found = view.by_recipe
     assert found is not None

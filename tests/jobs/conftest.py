@@ -62,7 +62,7 @@ class Bench:
     def undisturbed(self, asked: ReportRequest) -> bytes:
         """What one process makes of it that nobody disturbs."""
         with self.spine.database.transaction() as session:
-            lookup = store.find_report(session, asked)
+            lookup = store.look_up_report(session, asked)
             work = REPORT.prepare(session, lookup.about, asked.options)
         return store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False)
 

@@ -18,8 +18,8 @@ from app.jobs.computing import ComputingFailed, Ending
 from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputing, SchedulerAway, unpack_chunk_function
 from app.jobs.work import MOST_HELD, QueueComputer, can_compute_without_database
 from app.reports import registry
-from app.reports.kit.request import ReportRequest, parse_options
-from app.reports.kit.store import assemble_report, find_report
+from app.reports.kit.request import ReportRequest, parse_report_options
+from app.reports.kit.store import assemble_report, look_up_report
 from app.reports.stability.report import REPORT
 from app.services.jobs.jobs import CHUNK
 from app.storage import jobs_queue
@@ -128,8 +128,8 @@ def test_chunks_carry_data_and_no_database(bench: Bench) -> None:
             continue
         with bench.spine.database.transaction() as session:
             try:
-                asked = ReportRequest(kind, ("thrice",), parse_options(kind, {}))
-                work = kind.prepare(session, find_report(session, asked).about, asked.options)
+                asked = ReportRequest(kind, ("thrice",), parse_report_options(kind, {}))
+                work = kind.prepare(session, look_up_report(session, asked).about, asked.options)
             except Invalid:
                 continue  # a campaign of MQM has no such report
         if work.n_chunks:
@@ -213,7 +213,7 @@ def test_a_worker_of_the_cluster_that_is_killed_changes_nothing(bench: Bench) ->
 
     wanted = bench.asked(33)
     with bench.spine.database.transaction() as session:
-        work = REPORT.prepare(session, find_report(session, wanted).about, wanted.options)
+        work = REPORT.prepare(session, look_up_report(session, wanted).about, wanted.options)
 
     def compute_all(hands: int, *, kill: int | None = None) -> tuple[float, bytes]:
         parts: dict[int, bytes] = {}

@@ -81,7 +81,7 @@ def ask(spine: Spine, organization: int) -> JobView:
 
 def undisturbed(spine: Spine, organization: int) -> bytes:
     with use_organization(organization), spine.database.transaction() as session:
-        lookup = store.find_report(session, request())
+        lookup = store.look_up_report(session, request())
         work = REPORT.prepare(session, lookup.about, request().options)
     return store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False)
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.domain.recipe import ScoringChoice
 from app.reports.inputs import snapshot
-from app.reports.inputs.scores import find_profile_id, resolve_score_reading
+from app.reports.inputs.scores import find_score_profile_id, resolve_score_definition
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN
@@ -57,8 +57,8 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 def _load(session: Session) -> tuple[int, int, ratings.RatingsWithIds]:
     asked = snapshot.load_snapshot(session, "c", None)
-    read = resolve_score_reading(get_campaign(session, "c"), ScoringChoice())
-    profile = find_profile_id(session, asked.campaign_id, read)
+    read = resolve_score_definition(get_campaign(session, "c"), ScoringChoice())
+    profile = find_score_profile_id(session, asked.campaign_id, read)
     frame = ratings.RatingsFrame(higher_is_better=False, scale=None, criterion=None, documents_known=True)
     loaded = ratings.load_ratings(
         session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame

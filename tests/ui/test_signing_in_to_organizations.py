@@ -86,7 +86,7 @@ def test_signing_out_that_broke_off_in_one_organization_is_carried_out_when_told
     service.id.people["ada"] = ["leads"]
     service.sign_in()
     token = service.id.logout_token(sub="ada")
-    whole, calls = single_sign_on.carry_out_logout, list[int]()
+    whole, calls = single_sign_on.end_sessions_for_logout, list[int]()
 
     def break_off_at_the_second(*given: Any, **named: Any) -> bool:
         calls.append(1)
@@ -94,7 +94,7 @@ def test_signing_out_that_broke_off_in_one_organization_is_carried_out_when_told
             raise ConnectionAbortedError
         return whole(*given, **named)
 
-    monkeypatch.setattr(single_sign_on, "carry_out_logout", break_off_at_the_second)
+    monkeypatch.setattr(single_sign_on, "end_sessions_for_logout", break_off_at_the_second)
     assert log_out(service, token).status_code == 500
     assert service.me().status_code == 200
     assert [log_out(service, token).status_code for _ in range(2)] == [200, 400]

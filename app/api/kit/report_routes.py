@@ -167,7 +167,7 @@ def report_response(
 ) -> Response:
     """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
     if kind.role == "viewer" and not caller.has_rights_of("manager"):
-        report = store.hide_report_raters(kind, report)
+        report = store.redact_report_for_viewers(kind, report)
     return formatted_report_response(
         request,
         kind,

@@ -10,8 +10,8 @@ from app.reports.agreement.view import AgreementStatistic, AgreementView, LevelA
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
 LEFT = 300.0
@@ -43,9 +43,9 @@ def _statistics_to_draw(level: LevelAgreementView, view: AgreementView) -> list[
 
 def _declare_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     drawn = [(heading, s) for heading, inside in groups for s in inside if s.statistic not in NOT_COEFFICIENTS]
-    marks = [RowMark(f"{label_statistic(s)} · {head}", s.value, s.interval, series="value") for head, s in drawn]
+    marks = [RowChartMark(f"{label_statistic(s)} · {head}", s.value, s.interval, series="value") for head, s in drawn]
     marks += [
-        RowMark(f"{label_statistic(s)} · {head}", s.expected, series="expected by the model")
+        RowChartMark(f"{label_statistic(s)} · {head}", s.expected, series="expected by the model")
         for head, s in drawn
         if s.expected is not None
     ]
@@ -62,22 +62,22 @@ def draw_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str])
     caption_lines = wrap_sentences(notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(title, "Filled: value and interval; hollow: value expected under the model")
+        surface = DrawingSurface(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(title, "Filled: value and interval; hollow: value expected under the model")
         low = _axis_minimum([one for _, found in drawn for one in found])
-        _axis(sheet, low, top, bottom)
+        _axis(surface, low, top, bottom)
         y = top
         for heading, statistics in drawn:
-            sheet.text(MARGIN, y + ROW / 2, heading, bold=True, size=8.5)
+            surface.add_text(MARGIN, y + ROW / 2, heading, bold=True, size=8.5)
             y += ROW
             for statistic in statistics:
-                sheet.text(LEFT - 8, y + ROW / 2, label_statistic(statistic), ha="right", size=8)
-                _mark(sheet, statistic, y + ROW / 2, low)
+                surface.add_text(LEFT - 8, y + ROW / 2, label_statistic(statistic), ha="right", size=8)
+                _mark(surface, statistic, y + ROW / 2, low)
                 y += ROW
         if not any(found for _, found in drawn):
-            sheet.text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
-        sheet.caption(caption_lines, bottom + 34)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
+        surface.add_caption(caption_lines, bottom + 34)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
 def _axis_minimum(statistics: Sequence[AgreementStatistic]) -> float:
@@ -91,31 +91,31 @@ def _position_on_axis(value: float, low: float) -> float:
     return LEFT + (min(max(value, low), 1.0) - low) / (1 - low) * PLOT
 
 
-def _axis(sheet: ChartSheet, low: float, top: float, bottom: float) -> None:
+def _axis(surface: DrawingSurface, low: float, top: float, bottom: float) -> None:
     n = round((1 - low) * 5)
     for i in range(n + 1):
         value = low + i / 5
         x = _position_on_axis(value, low)
-        sheet.line((x, x), (top - 4, bottom), color=INK if abs(value) < 1e-9 else FAINT, thick=0.8)
-        sheet.text(x, bottom + 10, captions.format_number(value, 1), ha="center", size=7.5, color=QUIET)
+        surface.add_line((x, x), (top - 4, bottom), color=INK if abs(value) < 1e-9 else FAINT, thick=0.8)
+        surface.add_text(x, bottom + 10, captions.format_number(value, 1), ha="center", size=7.5, color=QUIET)
 
 
-def _mark(sheet: ChartSheet, statistic: AgreementStatistic, y: float, low: float) -> None:
+def _mark(surface: DrawingSurface, statistic: AgreementStatistic, y: float, low: float) -> None:
     text = captions.format_number(statistic.value, 2)
     if statistic.interval is not None:
         ends = tuple(_position_on_axis(v, low) for v in statistic.interval)
-        sheet.line(ends, (y, y), color=BLUE, thick=1.4)
+        surface.add_line(ends, (y, y), color=BLUE, thick=1.4)
         low_end, high_end = (captions.format_number(end, 2) for end in statistic.interval)
         text += f"  [{low_end}, {high_end}]"
     if statistic.expected is not None:
         x = _position_on_axis(statistic.expected, low)
-        sheet.line((x, x), (y, y), color=ORANGE, marker="D", hollow=True)
+        surface.add_line((x, x), (y, y), color=ORANGE, marker="D", hollow=True)
     if statistic.value is not None:
         x = _position_on_axis(statistic.value, low)
-        sheet.line((x, x), (y, y), color=BLUE, marker="o")
+        surface.add_line((x, x), (y, y), color=BLUE, marker="o")
     else:
         text = "not defined"
-    sheet.text(LEFT + PLOT + 10, y, text, size=8, color=QUIET)
+    surface.add_text(LEFT + PLOT + 10, y, text, size=8, color=QUIET)
 
 
 def _declare_rater_pairs(view: AgreementView) -> CellChart:
@@ -148,22 +148,22 @@ def draw_rater_heat_map(view: AgreementView) -> bytes:
     caption_lines = wrap_sentences(_heat_notes(view, len(names)), width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 56 + len(caption_lines) * LINE + MARGIN)
+        surface = DrawingSurface(width, bottom + 56 + len(caption_lines) * LINE + MARGIN)
         campaign = next(iter(view.campaigns))
-        sheet.heading(
+        surface.add_heading(
             f"Pairs of raters in {campaign}", "Above the diagonal: Pearson's r; below: mean absolute difference"
         )
-        _names(sheet, shown, left, top, cell)
+        _names(surface, shown, left, top, cell)
         reach = max((pair.absolute for pair in view.pairs), default=0.0)
         place = {name: i for i, name in enumerate(shown)}
         for pair in view.pairs:
             if pair.rater[0] in place and pair.rater[1] in place:
-                _cells(sheet, pair, (place[pair.rater[0]], place[pair.rater[1]]), (left, top, cell), reach)
+                _cells(surface, pair, (place[pair.rater[0]], place[pair.rater[1]]), (left, top, cell), reach)
         if not shown:
-            sheet.text(MARGIN, top + 8, "no text was rated by two raters", color=QUIET)
-        _legend(sheet, bottom + 20)
-        sheet.caption(caption_lines, bottom + 48)
-        return canvas.figure_to_svg(sheet.figure, title=f"Pairs of raters in {campaign}")
+            surface.add_text(MARGIN, top + 8, "no text was rated by two raters", color=QUIET)
+        _legend(surface, bottom + 20)
+        surface.add_caption(caption_lines, bottom + 48)
+        return canvas.figure_to_svg(surface.figure, title=f"Pairs of raters in {campaign}")
 
 
 def _heat_notes(view: AgreementView, n: int) -> list[str]:
@@ -174,16 +174,16 @@ def _heat_notes(view: AgreementView, n: int) -> list[str]:
     return notes + [captions.make_sentence(w) for w in view.warnings]
 
 
-def _names(sheet: ChartSheet, names: list[str], left: float, top: float, cell: float) -> None:
+def _names(surface: DrawingSurface, names: list[str], left: float, top: float, cell: float) -> None:
     for i, name in enumerate(names):
         short = canvas.shorten_in_middle(name, LONGEST_NAME)
-        sheet.text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
-        sheet.text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, upright=True)
-        sheet.box(left + i * cell, top + i * cell, cell, cell, fill=FAINT, edge=GROUND, thick=0.6)
+        surface.add_text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
+        surface.add_text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, upright=True)
+        surface.add_box(left + i * cell, top + i * cell, cell, cell, fill=FAINT, edge=GROUND, thick=0.6)
 
 
 def _cells(
-    sheet: ChartSheet, pair: RaterPairLine, at: tuple[int, int], grid: tuple[float, float, float], reach: float
+    surface: DrawingSurface, pair: RaterPairLine, at: tuple[int, int], grid: tuple[float, float, float], reach: float
 ) -> None:
     left, top, cell = grid
     low, high = min(at), max(at)
@@ -193,10 +193,10 @@ def _cells(
     ):
         x, y = left + column * cell, top + row * cell
         shade = GROUND if share is None else NEGATIVE if share < 0 else SHADES[min(int(share * 6), 5)]
-        sheet.box(x, y, cell, cell, fill=shade, edge=FAINT, thick=0.6)
+        surface.add_box(x, y, cell, cell, fill=shade, edge=FAINT, thick=0.6)
         if cell >= CELL:
             ink = GROUND if share is not None and share >= 0.66 else INK
-            sheet.text(x + cell / 2, y + cell / 2, _format_value(value, places), ha="center", size=7, color=ink)
+            surface.add_text(x + cell / 2, y + cell / 2, _format_value(value, places), ha="center", size=7, color=ink)
 
 
 def _format_value(value: float | None, places: int) -> str:
@@ -204,10 +204,10 @@ def _format_value(value: float | None, places: int) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "−0.")) else text
 
 
-def _legend(sheet: ChartSheet, y: float) -> None:
+def _legend(surface: DrawingSurface, y: float) -> None:
     x = MARGIN
     for shade, text in ((NEGATIVE, "below 0"), *((s, f"from {i / 6:.2f}") for i, s in enumerate(SHADES))):
-        sheet.box(x, y - 5, 10, 10, fill=shade, edge=FAINT, thick=0.6)
-        sheet.text(x + 14, y, text, size=7.5, color=QUIET)
+        surface.add_box(x, y - 5, 10, 10, fill=shade, edge=FAINT, thick=0.6)
+        surface.add_text(x + 14, y, text, size=7.5, color=QUIET)
         x += 70
-    sheet.text(MARGIN, y + 14, "Differences are shaded by their share of the largest.", size=7.5, color=QUIET)
+    surface.add_text(MARGIN, y + 14, "Differences are shaded by their share of the largest.", size=7.5, color=QUIET)

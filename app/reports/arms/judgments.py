@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.judged_ratings import JudgedRatings, load_judged_ratings
+from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
@@ -84,7 +84,7 @@ def load_judgments_by_condition(
     session: Session, snapshot: Snapshot, options: JudgmentInclusionOptions
 ) -> JudgmentsByCondition:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
-    read = load_judged_ratings(session, snapshot)
+    read = load_ratings_with_times(session, snapshot)
     arms = load_task_arms(session, snapshot.campaign_id, read.rows.labels.tasks)
     done = np.array([one.done for one in arms], dtype=np.bool_)
     accepted = read.rows.accepted | options.rejected
@@ -126,7 +126,7 @@ def count_dropped_judgments(campaign_conditions: Sequence[JudgmentsByCondition])
     return {reason: sum(one.dropped.get(reason, 0) for one in campaign_conditions) for reason in reasons}
 
 
-def _hash(session: Session, snapshot: Snapshot, rows: Ratings, read: JudgedRatings) -> str:
+def _hash(session: Session, snapshot: Snapshot, rows: Ratings, read: RatingsWithTimes) -> str:
     """Of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash
@@ -144,7 +144,7 @@ def _select_by_code(values: Bools, code: Codes) -> Bools:
     return np.asarray(values[code] if code.size else np.empty(0), dtype=np.bool_)
 
 
-def _seconds(read: JudgedRatings) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _seconds(read: RatingsWithTimes) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     known = (read.events.started >= 0) & (read.events.submitted > read.events.started)
     return np.where(known, (read.events.submitted - read.events.started) / 1e6, np.nan)
 

@@ -11,7 +11,7 @@ from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmWorkVolume
 from app.reports.arms.prefilled_errors import ArmPrefill, make_prefill_csv_rows, make_prefill_table
 from app.reports.arms.time_model import ArmTimeModel, make_time_model_table
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, draw_panels
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell
 from app.stats.arms.times import LENGTHS, format_length_range
@@ -190,4 +190,4 @@ def _panels(view: ArmsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places]
     notes = [*map(captions.make_sentence, view.warnings), make_caption(view)]
     title = f"Time under each condition of {next(iter(view.campaigns))}"
-    return draw_panels(title, below, there, notes, nothing="no judgment has a duration of its own")
+    return plot_line_panels(title, below, there, notes, nothing="no judgment has a duration of its own")

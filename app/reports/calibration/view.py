@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
+from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
@@ -154,4 +154,4 @@ def draw_rater_offsets(view: CalibrationView) -> bytes:
     ]
     below = f"Hollow: own mean. Filled: agreed mean of the same items, {view.level:.0%} interval of the shift."
     title = f"Raters of {next(iter(view.campaigns))} on calibration items"
-    return draw_before_after(title, below, rows, [*view.warnings, make_caption(view)])
+    return plot_before_after(title, below, rows, [*view.warnings, make_caption(view)])

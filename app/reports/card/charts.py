@@ -7,7 +7,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
 SHADES = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
@@ -42,33 +42,33 @@ def draw_coverage_map(view: CardView) -> bytes:
     below = f"{captions.pluralize(view.ratings, 'rating')} by {captions.pluralize(view.raters, 'rater')}"
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(f"Data of {campaign}", f"{below}: ratings per output, by system and document")
+        surface = DrawingSurface(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(f"Data of {campaign}", f"{below}: ratings per output, by system and document")
         if view.map:
-            _grid(sheet, view, names, left, top)
-            _legend(sheet, left, bottom + 30)
+            _grid(surface, view, names, left, top)
+            _legend(surface, left, bottom + 30)
         else:
-            sheet.text(MARGIN, top + 8, "nothing is rated yet", color=QUIET)
-        sheet.caption(caption_lines, bottom + 52)
-        return canvas.figure_to_svg(sheet.figure, title=f"Data of {campaign}")
+            surface.add_text(MARGIN, top + 8, "nothing is rated yet", color=QUIET)
+        surface.add_caption(caption_lines, bottom + 52)
+        return canvas.figure_to_svg(surface.figure, title=f"Data of {campaign}")
 
 
-def _grid(sheet: ChartSheet, view: CardView, names: list[str], left: float, top: float) -> None:
+def _grid(surface: DrawingSurface, view: CardView, names: list[str], left: float, top: float) -> None:
     wide = GRID / len(view.columns)
-    sheet.text(left + GRID + 8, top - 8, "ratings", size=7.5, color=QUIET)
+    surface.add_text(left + GRID + 8, top - 8, "ratings", size=7.5, color=QUIET)
     for i, (name, line, system) in enumerate(zip(names, view.map, view.by_system, strict=True)):
         y = top + i * ROW
-        sheet.text(left - 8, y + ROW / 2, name, ha="right")
+        surface.add_text(left - 8, y + ROW / 2, name, ha="right")
         for n, value in enumerate(line):
             level = _level(value)
             if level:
-                sheet.box(left + n * wide, y + 1, wide, ROW - 2, fill=SHADES[level])
-        sheet.text(left + GRID + 8, y + ROW / 2, f"{system.ratings:,}", size=8, color=QUIET)
+                surface.add_box(left + n * wide, y + 1, wide, ROW - 2, fill=SHADES[level])
+        surface.add_text(left + GRID + 8, y + ROW / 2, f"{system.ratings:,}", size=8, color=QUIET)
     bottom = top + len(names) * ROW
-    sheet.box(left, top, GRID, bottom - top, edge=FAINT, thick=0.8)
+    surface.add_box(left, top, GRID, bottom - top, edge=FAINT, thick=0.8)
     most = max(view.columns)
     what = "one column per document" if most == 1 else f"one column per up to {most} documents"
-    sheet.text(left, bottom + 12, f"{sum(view.columns):,} documents, {what}", size=7.5, color=QUIET)
+    surface.add_text(left, bottom + 12, f"{sum(view.columns):,} documents, {what}", size=7.5, color=QUIET)
 
 
 def _level(value: float) -> int:
@@ -82,9 +82,9 @@ def _level(value: float) -> int:
     return 3 if value <= 3 + 1e-9 else 4
 
 
-def _legend(sheet: ChartSheet, left: float, y: float) -> None:
+def _legend(surface: DrawingSurface, left: float, y: float) -> None:
     x = left
     for shade, word in zip(SHADES, LEVELS, strict=True):
-        sheet.box(x, y - 5, 12, 9, fill=shade, edge=FAINT, thick=0.6)
-        sheet.text(x + 17, y, word, size=7.5, color=QUIET)
+        surface.add_box(x, y - 5, 12, 9, fill=shade, edge=FAINT, thick=0.6)
+        surface.add_text(x + 17, y, word, size=7.5, color=QUIET)
         x += 24 + len(word) * 5.2 + 12

@@ -21,7 +21,7 @@ from app.reports.card.view import (
     make_csv,
     make_tables,
 )
-from app.reports.inputs.judged_ratings import JudgedRatings, load_judged_ratings
+from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats import data_card as stats
@@ -42,12 +42,12 @@ class CardOptions(BaseModel):
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOptions) -> ReportWork[CardView]:  # noqa: ARG001  (as every kind is asked)
-    ratings = load_judged_ratings(session, snapshots[0], activity=False)
+    ratings = load_ratings_with_times(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
     return make_undivided_work(lambda: make_card_view(snapshots[0], ratings, kinds))
 
 
-def make_card_view(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
+def make_card_view(snapshot: Snapshot, ratings: RatingsWithTimes, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
     rows, names, documents = stats.select_test_set_ratings(ratings.rows), ratings.rows.labels, ratings.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
@@ -121,7 +121,7 @@ def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[li
     return [int(group.size) for group in groups], grid
 
 
-def _domains(rows: Ratings, ratings: JudgedRatings, lengths: Codes) -> list[DomainRatingCounts]:
+def _domains(rows: Ratings, ratings: RatingsWithTimes, lengths: Codes) -> list[DomainRatingCounts]:
     codes, labels = ratings.documents.domain_codes()
     of_rows = codes[rows.document]
     return [

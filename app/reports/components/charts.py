@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from app.reports.components.view import ComponentsView, make_caption
-from app.reports.kit.charts.curves import LinePoint, LineSeries, draw_line_chart
+from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.charts.variance import (
     RaterInterval,
     VarianceBar,
-    draw_caterpillar_plot,
-    draw_rater_system_heat_map,
-    draw_variance_bars,
+    plot_caterpillar,
+    plot_rater_system_heat_map,
+    plot_variance_bars,
 )
 
 _SIGN = "Above 0: gives higher scores than the others"
@@ -28,14 +28,14 @@ def draw_variance_components(view: ComponentsView) -> bytes:
     ]
     out = [f"{one.name}: {one.why}" for one in view.components if one.variance is None and one.why]
     notes = [*view.warnings, *([f"Not in the model: {'; '.join(out)}"] if out else []), make_caption(view)]
-    return draw_variance_bars(_title(view, "Variance components"), bars, notes)
+    return plot_variance_bars(_title(view, "Variance components"), bars, notes)
 
 
 def draw_rater_severities(view: ComponentsView) -> bytes:
     """Severity of each rater with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
     notes = [*view.warnings, *_reason_if_missing(marks, "the severity of raters is not estimated"), make_caption(view)]
-    return draw_caterpillar_plot(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
+    return plot_caterpillar(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
 
 
 def draw_rater_tendencies(view: ComponentsView) -> bytes:
@@ -44,7 +44,7 @@ def draw_rater_tendencies(view: ComponentsView) -> bytes:
     notes = [*view.warnings, *_reason_if_missing(cells, "rater × system is not estimated"), make_caption(view)]
     rows = list(dict.fromkeys(one.rater for one in view.rater_system))
     columns = [one.system for one in view.systems] if cells else []
-    return draw_rater_system_heat_map(_title(view, "Rater × system"), _describe_sign(view), rows, columns, cells, notes)
+    return plot_rater_system_heat_map(_title(view, "Rater × system"), _describe_sign(view), rows, columns, cells, notes)
 
 
 def draw_generalizability(view: ComponentsView) -> bytes:
@@ -60,7 +60,7 @@ def draw_generalizability(view: ComponentsView) -> bytes:
     ]
     notes = [*view.warnings, *_reason_if_missing(lines, "nothing to draw"), make_caption(view)]
     heading = "Generalizability of system means (relative decisions) by documents"
-    return draw_line_chart(_title(view, "Generalizability of larger studies"), heading, "documents", lines, notes)
+    return plot_line_chart(_title(view, "Generalizability of larger studies"), heading, "documents", lines, notes)
 
 
 def _reason_if_missing(there: object, why: str) -> list[str]:

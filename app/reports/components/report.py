@@ -12,7 +12,7 @@ from pydantic import Field
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, draw_variance_components
 from app.reports.components.view import ComponentsView, make_caption, make_csv, make_tables
-from app.reports.inputs.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_bootstrap_draws
+from app.reports.inputs.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_ratings_model, parse_bootstrap_draws
 from app.reports.inputs.recipe_input import RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
@@ -42,7 +42,7 @@ class ComponentsOptions(RecipeOptions):
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: ComponentsOptions
 ) -> ReportWork[ComponentsView]:
-    model = load_model(session, snapshots[0], options, options.draws)
+    model = load_ratings_model(session, snapshots[0], options, options.draws)
     return ReportWork(model.n_chunks, model.compute_chunk, lambda parts: _view(model, parse_bootstrap_draws(parts)))
 
 
@@ -55,7 +55,7 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
         dropped=[asdict(one) for one in model.dropped],
         warnings=_warnings(model),
         recipe=inputs.recipe.name,
-        recipe_hash=inputs.hash_of(inputs.recipe),
+        recipe_hash=inputs.hash_requested_recipe(inputs.recipe),
         higher_is_better=model.ratings.higher_is_better,
         n_ratings=len(rows),
         n_documents=len(rows.documents) if rows.documents_known else 0,
@@ -123,7 +123,7 @@ def _warnings(model: RatingsModel) -> list[str]:
     return [
         *warnings,
         *_warn_disconnected(model.ratings),
-        *model.warn_of_imbalance(),
+        *model.list_imbalance_warnings(),
         *_warn_coarse_scores(model.ratings, fitted),
     ]
 

@@ -21,7 +21,7 @@ from app.reports.composition.view import (
     make_tables,
     pseudonymize_contents,
 )
-from app.reports.inputs.judged_ratings import load_judged_ratings
+from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.composition import (
@@ -58,7 +58,7 @@ def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: CompositionOptions
 ) -> ReportWork[CompositionView]:
     snapshot = snapshots[0]
-    ratings = load_judged_ratings(session, snapshot, activity=False)
+    ratings = load_ratings_with_times(session, snapshot, activity=False)
     known = load_system_descriptions(session, snapshot.campaign_id)
     humans = np.array([known[key].kind == "human" for key in ratings.rows.labels.systems], dtype=np.bool_)
     digest = ratings.head.data_hash

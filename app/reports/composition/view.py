@@ -9,8 +9,8 @@ from pydantic import Field
 
 from app.reports.agreement.view import make_pseudonymizer
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatCell as Shade
-from app.reports.kit.charts.heat import HeatMap, draw_heat_map
+from app.reports.kit.charts.heat import HeatMap, plot_heat_map
+from app.reports.kit.charts.heat import HeatMapCell as Shade
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
@@ -205,4 +205,4 @@ def _map(view: CompositionView, meetings: SystemCoOccurrences, owner: Owner) -> 
         notes=notes,
         nothing="nothing is judged yet",
     )
-    return draw_heat_map(drawn)
+    return plot_heat_map(drawn)

@@ -14,11 +14,11 @@ from app.protocols import make_rubric
 from app.protocols.base import Choice, Protocol, ScoringOptions, Slider, Spans, TextEdit
 from app.reports.card.view import CardView
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.inputs.registration import Registration, load_registration
+from app.reports.inputs.registration import ExclusionsAndLock, load_exclusions_and_lock
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
-from app.reports.ranking.view import RecipeLine
+from app.reports.ranking.view import RecipeSummary
 from app.stats.side_tables import RaterTable
 from app.storage import guidelines, plans, qualification
 from app.storage.db import Session
@@ -51,7 +51,7 @@ class DatasheetFacts:
     protocol: Protocol[Any]
     options: ScoringOptions
     card: CardView
-    stands: Registration
+    stands: ExclusionsAndLock
     recipe: Recipe
     design: Mapping[str, Any] | None
     seed: int | None
@@ -66,7 +66,7 @@ def load_datasheet_facts(
     session: Session, snapshot: Snapshot, card: CardView, attributes: Mapping[str, int], people: int
 ) -> DatasheetFacts:
     """Read what is stored beside the ratings."""
-    stands = load_registration(session, snapshot.campaign_id, snapshot.version)
+    stands = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     plan = plans.find_plan_in_force(session, snapshot.campaign_id)
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
     test = qualification.find_qualification(session, snapshot.campaign_id)
@@ -227,7 +227,7 @@ def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
 
 def _analysis(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     words = ranking_captions.describe_recipe(
-        RecipeLine.model_validate({**facts.recipe.as_json(), "hash": facts.recipe.hash})
+        RecipeSummary.model_validate({**facts.recipe.as_json(), "hash": facts.recipe.hash})
     )
     whose = "the registered recipe" if facts.stands.lock else "the recipe"
     yield "4.3.9", f"{whose} {facts.recipe.name}: {facts.recipe.aggregate} of segment scores, {words}"

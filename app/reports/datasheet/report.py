@@ -25,7 +25,7 @@ from app.reports.datasheet.view import (
     make_csv,
     make_tables,
 )
-from app.reports.inputs.judged_ratings import load_judged_ratings
+from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
@@ -55,7 +55,7 @@ class DatasheetOptions(BaseModel):
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DatasheetOptions) -> ReportWork[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
-    ratings = load_judged_ratings(session, snapshots[0], activity=False)
+    ratings = load_ratings_with_times(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
     card = make_card_view(snapshots[0], ratings, kinds)
     raters = side_tables.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 
@@ -110,7 +110,7 @@ def _declare_completeness(view: DatasheetView) -> RowChart:
     for section, title in SECTIONS.items():
         questions = [one for one in view.heds if one.section == section]
         answered = sum(one.answer is not None for one in questions)
-        marks.append(RowMark(f"{section} {title}", answered, text=f"{answered} of {len(questions)}", bar=True))
+        marks.append(RowChartMark(f"{section} {title}", answered, text=f"{answered} of {len(questions)}", bar=True))
     return RowChart(f"Data sheet of {next(iter(view.campaigns))}", "questions answered from what is stored", marks)
 
 
@@ -124,17 +124,17 @@ def draw_completeness(view: DatasheetView) -> bytes:
     most = max(sum(one.section == section for one in view.heds) for section in SECTIONS)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 18 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
+        surface = DrawingSurface(width, bottom + 18 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
         for n, (section, title) in enumerate(SECTIONS.items()):
             questions = [one for one in view.heds if one.section == section]
             answered = sum(one.answer is not None for one in questions)
             y = top + (n + 0.5) * ROW
-            sheet.text(LEFT - 8, y, canvas.shorten_in_middle(f"{section} {title}", 46), ha="right", size=8.5)
-            sheet.box(LEFT, y - 5, len(questions) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
-            sheet.box(LEFT, y - 5, answered / most * PLOT, 10, fill=BLUE)
-            sheet.text(
+            surface.add_text(LEFT - 8, y, canvas.shorten_in_middle(f"{section} {title}", 46), ha="right", size=8.5)
+            surface.add_box(LEFT, y - 5, len(questions) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
+            surface.add_box(LEFT, y - 5, answered / most * PLOT, 10, fill=BLUE)
+            surface.add_text(
                 LEFT + len(questions) / most * PLOT + 6, y, f"{answered} of {len(questions)}", size=8, color=QUIET
             )
-        sheet.caption(caption_lines, bottom + 18)
-        return canvas.figure_to_svg(sheet.figure, title=f"Data sheet of {campaign}")
+        surface.add_caption(caption_lines, bottom + 18)
+        return canvas.figure_to_svg(surface.figure, title=f"Data sheet of {campaign}")

@@ -9,7 +9,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
 MOST = 60
@@ -56,40 +56,42 @@ def _histograms(
     campaign = next(iter(view.campaigns))
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, all on the same scale")
+        surface = DrawingSurface(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(
+            f"Scores by {what} in {campaign}", "Share of the ratings in each bin, all on the same scale"
+        )
         highest = max((share for one in shown for share in one.shares), default=1.0) or 1.0
         for i, (line, name) in enumerate(zip(shown, names, strict=True)):
             y = top + i * (HEIGHT + GAP)
-            sheet.text(left - 8, y + HEIGHT - 6, name, ha="right", size=8)
-            _bars(sheet, line.shares, highest, (left, y + HEIGHT), BLUE if what == "rater" else ORANGE)
+            surface.add_text(left - 8, y + HEIGHT - 6, name, ha="right", size=8)
+            _bars(surface, line.shares, highest, (left, y + HEIGHT), BLUE if what == "rater" else ORANGE)
             text = f"mean {captions.format_number(line.mean, 2)}, n {line.n:,}"
-            sheet.text(left + PLOT + 10, y + HEIGHT - 6, text, size=8, color=QUIET)
+            surface.add_text(left + PLOT + 10, y + HEIGHT - 6, text, size=8, color=QUIET)
         if not shown:
-            sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)
-        _labels(sheet, view.bins, left, bottom + 6, discrete=view.discrete)
-        sheet.caption(caption_lines, bottom + 34)
-        return canvas.figure_to_svg(sheet.figure, title=f"Scores by {what} in {campaign}")
+            surface.add_text(MARGIN, top + 10, "nothing to draw", color=QUIET)
+        _labels(surface, view.bins, left, bottom + 6, discrete=view.discrete)
+        surface.add_caption(caption_lines, bottom + 34)
+        return canvas.figure_to_svg(surface.figure, title=f"Scores by {what} in {campaign}")
 
 
-def _bars(sheet: ChartSheet, shares: list[float], highest: float, at: tuple[float, float], color: str) -> None:
+def _bars(surface: DrawingSurface, shares: list[float], highest: float, at: tuple[float, float], color: str) -> None:
     x, y = at
     wide = PLOT / max(len(shares), 1)
-    sheet.line((x, x + PLOT), (y, y), color=FAINT, thick=0.8)
+    surface.add_line((x, x + PLOT), (y, y), color=FAINT, thick=0.8)
     for i, share in enumerate(shares):
         tall = share / highest * HEIGHT
         if tall > 0:
-            sheet.box(x + i * wide + 0.5, y - tall, wide - 1, tall, fill=color)
+            surface.add_box(x + i * wide + 0.5, y - tall, wide - 1, tall, fill=color)
 
 
-def _labels(sheet: ChartSheet, bins: list[str], left: float, y: float, *, discrete: bool) -> None:
+def _labels(surface: DrawingSurface, bins: list[str], left: float, y: float, *, discrete: bool) -> None:
     """Under the middle of a bin that is one score, else where every fifth bin begins."""
     wide = PLOT / max(len(bins), 1)
     for i, label in enumerate(bins):
         if discrete:
-            sheet.text(left + (i + 0.5) * wide, y, label, ha="center", size=7.5, color=QUIET)
+            surface.add_text(left + (i + 0.5) * wide, y, label, ha="center", size=7.5, color=QUIET)
         elif i % 5 == 0:
-            sheet.text(left + i * wide, y, label.split(" to ")[0], ha="center", size=7.5, color=INK)
+            surface.add_text(left + i * wide, y, label.split(" to ")[0], ha="center", size=7.5, color=INK)
     if not discrete and bins:
         end = bins[-1].split(" to ")[-1]
-        sheet.text(left + PLOT, y, end, ha="right" if " " in end else "center", size=7.5, color=INK)
+        surface.add_text(left + PLOT, y, end, ha="right" if " " in end else "center", size=7.5, color=INK)

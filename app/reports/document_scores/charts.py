@@ -7,7 +7,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 SIDE, LEFT, GAP = 300.0, 56.0, 70.0
 
@@ -32,18 +32,18 @@ def draw_score_scatter(view: DocumentScoresView) -> bytes:
     campaign = next(iter(view.campaigns))
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 50 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(f"Document scores in {campaign}", "Left: documents; right: Pearson's correlation by length")
+        surface = DrawingSurface(width, bottom + 50 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(f"Document scores in {campaign}", "Left: documents; right: Pearson's correlation by length")
         if view.points:
-            _dots(sheet, view, bottom)
-            _by_length(sheet, view, bottom)
+            _dots(surface, view, bottom)
+            _by_length(surface, view, bottom)
         else:
-            sheet.text(MARGIN, HEAD + 20, "no document has both kinds of score", color=QUIET)
-        sheet.caption(caption_lines, bottom + 50)
-        return canvas.figure_to_svg(sheet.figure, title=f"Document scores in {campaign}")
+            surface.add_text(MARGIN, HEAD + 20, "no document has both kinds of score", color=QUIET)
+        surface.add_caption(caption_lines, bottom + 50)
+        return canvas.figure_to_svg(surface.figure, title=f"Document scores in {campaign}")
 
 
-def _dots(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> None:
+def _dots(surface: DrawingSurface, view: DocumentScoresView, bottom: float) -> None:
     values = [value for point in view.points for value in point]
     low, high = min(values), max(values)
     pad = 0.04 * (high - low) or 1.0
@@ -52,36 +52,36 @@ def _dots(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> None:
     def at(x: float, y: float) -> tuple[float, float]:
         return LEFT + (x - low) / (high - low) * SIDE, bottom - (y - low) / (high - low) * SIDE
 
-    sheet.box(LEFT, bottom - SIDE, SIDE, SIDE, edge=FAINT)
-    sheet.line((LEFT, LEFT + SIDE), (bottom, bottom - SIDE), color=QUIET, thick=0.8, dashed=True)
+    surface.add_box(LEFT, bottom - SIDE, SIDE, SIDE, edge=FAINT)
+    surface.add_line((LEFT, LEFT + SIDE), (bottom, bottom - SIDE), color=QUIET, thick=0.8, dashed=True)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         value = low + pad + share * (high - low - 2 * pad)
         x, y = at(value, value)
-        sheet.text(x, bottom + 10, captions.format_number(value, 0), ha="center", size=7.5, color=QUIET)
-        sheet.text(LEFT - 6, y, captions.format_number(value, 0), ha="right", size=7.5, color=QUIET)
+        surface.add_text(x, bottom + 10, captions.format_number(value, 0), ha="center", size=7.5, color=QUIET)
+        surface.add_text(LEFT - 6, y, captions.format_number(value, 0), ha="right", size=7.5, color=QUIET)
     xs, ys = zip(*(at(*point) for point in view.points), strict=True)
-    sheet.axes.scatter(xs, ys, s=7, color=BLUE, alpha=0.35, linewidths=0, zorder=3)
-    sheet.text(LEFT + SIDE / 2, bottom + 26, "mean of the segment scores", ha="center", size=8, color=QUIET)
-    sheet.text(14, bottom - SIDE / 2, "document score", size=8, color=QUIET, upright=True)
+    surface.axes.scatter(xs, ys, s=7, color=BLUE, alpha=0.35, linewidths=0, zorder=3)
+    surface.add_text(LEFT + SIDE / 2, bottom + 26, "mean of the segment scores", ha="center", size=8, color=QUIET)
+    surface.add_text(14, bottom - SIDE / 2, "document score", size=8, color=QUIET, upright=True)
 
 
-def _by_length(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> None:
+def _by_length(surface: DrawingSurface, view: DocumentScoresView, bottom: float) -> None:
     by_length = [one for one in view.correlations if one.documents not in {"short", "long"} and one.part == "mean"]
     left, wide = LEFT + SIDE + GAP, SIDE / max(len(by_length), 1)
     for tenths in range(0, 11, 2):
         y = bottom - tenths / 10 * SIDE
-        sheet.line((left, left + SIDE), (y, y), color=FAINT, thick=0.8)
-        sheet.text(left - 6, y, captions.format_number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
+        surface.add_line((left, left + SIDE), (y, y), color=FAINT, thick=0.8)
+        surface.add_text(left - 6, y, captions.format_number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
     for i, correlation in enumerate(by_length):
         x = left + (i + 0.5) * wide
-        sheet.text(x, bottom + 10, correlation.documents, ha="center", size=7.5, color=QUIET)
-        sheet.text(x, bottom + 22, f"n {correlation.n:,}", ha="center", size=7, color=QUIET)
+        surface.add_text(x, bottom + 10, correlation.documents, ha="center", size=7.5, color=QUIET)
+        surface.add_text(x, bottom + 22, f"n {correlation.n:,}", ha="center", size=7, color=QUIET)
         color = ORANGE if correlation.documents == "all" else BLUE
         if correlation.interval is not None:
             ends = [bottom - max(v, 0.0) * SIDE for v in correlation.interval]
-            sheet.line((x, x), ends, color=color, thick=1.4)
+            surface.add_line((x, x), ends, color=color, thick=1.4)
         if correlation.pearson is not None:
             y = bottom - max(correlation.pearson, 0.0) * SIDE
-            sheet.line((x, x), (y, y), color=color, marker="o")
-            sheet.text(x + 7, y, captions.format_number(correlation.pearson, 2), size=7.5, color=INK)
-    sheet.text(left + SIDE / 2, bottom + 36, "segments of the document", ha="center", size=8, color=QUIET)
+            surface.add_line((x, x), (y, y), color=color, marker="o")
+            surface.add_text(x + 7, y, captions.format_number(correlation.pearson, 2), size=7.5, color=INK)
+    surface.add_text(left + SIDE / 2, bottom + 36, "segments of the document", ha="center", size=8, color=QUIET)

@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.inputs import recipe_ratings, snapshot
-from app.reports.inputs.registration import add_standing_exclusions, load_registration
+from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.ratings import Ratings
 from app.stats.selection import select_rows
@@ -56,7 +56,7 @@ def forecast_stability(
     """
     with database.transaction(snapshot=True) as session:
         at_data_version = snapshot.load_snapshot(session, campaign, as_of)
-        stands = load_registration(session, at_data_version.campaign_id, at_data_version.version)
+        stands = load_exclusions_and_lock(session, at_data_version.campaign_id, at_data_version.version)
     with database.transaction() as session:  # scores under a profile that nobody read yet are derived and kept
         rows = recipe_ratings.load_recipe_ratings(session, at_data_version, recipes[0])
     return [_forecast(rows, add_standing_exclusions(recipe, stands)) for recipe in recipes]

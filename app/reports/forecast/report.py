@@ -21,11 +21,11 @@ from app.reports.forecast.view import (
     make_csv,
     make_tables,
 )
-from app.reports.inputs.model_ratings import RatingsModel, load_model
+from app.reports.inputs.model_ratings import RatingsModel, load_ratings_model
 from app.reports.inputs.recipe_input import RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.variance import draw_replication_bars
+from app.reports.kit.charts.variance import plot_replication_bars
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.work import PowerPlanner
@@ -128,9 +128,12 @@ class StabilityForecaster:
         if each is None:
             each = max(1, round(mean_raters_per_item(self.data.components_fit))) if self.data.components_fit else 1
         layout = StudyLayout(
-            max(rows.mean_units_per_system, 1), planner.segments, planner.raters, min(each, planner.raters)
+            max(rows.mean_units_per_system, 1),
+            planner.segments_per_document,
+            planner.n_raters,
+            min(each, planner.n_raters),
         )
-        layout = replace(layout, lengths=planner.lengths)
+        layout = replace(layout, lengths=planner.document_lengths)
         rng = self._rng(1 if pool == "same" else 2)
         forecasts = [
             forecast_srp(
@@ -138,7 +141,7 @@ class StabilityForecaster:
                 layout,
                 means=means,
                 between=planner.between_systems_variance,
-                systems=planner.systems,
+                systems=planner.n_systems,
                 pool=pool,
                 alpha=self.options.alpha,
                 worlds=worlds,
@@ -152,7 +155,7 @@ class StabilityForecaster:
         self, planner: PowerPlanner, components: VarianceComponents, rng: np.random.Generator
     ) -> list[tuple[VarianceComponents, Floats | None, int]]:
         """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""
-        fitted, means = self.data.components_fit, planner.true_means
+        fitted, means = self.data.components_fit, planner.estimated_true_means
         if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
             return [(components, means, WORLDS)]
         redraw, error = ParametricBootstrap(fitted), fitted.typical_contrast_error() ** 2 / 2
@@ -230,7 +233,7 @@ AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "reta
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ForecastOptions) -> ReportWork[ForecastView]:
     forecast = StabilityForecaster(
-        options, load_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
+        options, load_ratings_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
     )
     chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
     return ReportWork(chunks, forecast.compute_chunk, lambda parts: _view(forecast, parts))
@@ -284,7 +287,7 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
     warnings += caveats.caveats_of_claims_by_document(forecast.data.ratings, forecast.score_matrix)
     if forecast.data.ratings.documents_known:
         warnings += list_few_document_warnings(forecast.score_matrix.n_documents)
-    return [*warnings, *forecast.data.warn_of_imbalance()]
+    return [*warnings, *forecast.data.list_imbalance_warnings()]
 
 
 def list_few_document_warnings(documents: int) -> list[str]:
@@ -307,7 +310,7 @@ def draw_pair_forecasts(view: ForecastView) -> bytes:
         if one.same_direction is not None
     ]
     title = f"Replication forecast: {', '.join(view.campaigns)}"
-    return draw_replication_bars(
+    return plot_replication_bars(
         title, "Forecast for a study of the same size on new documents", rows, [*view.warnings, make_caption(view)]
     )
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
 
@@ -33,7 +33,7 @@ def _declare_gate(view: GateChartContent) -> RowChart:
     margin = view.margin or 0.0
     lines = {0.0, -margin, *([margin] if view.two_sided else [])}
     interval = None if view.low is None or view.high is None else (view.low, view.high)
-    marks = [RowMark("difference", view.difference, interval, view.verdict)]
+    marks = [RowChartMark("difference", view.difference, interval, view.verdict)]
     return RowChart(
         view.title, "difference; the claim holds if the whole interval is beyond the line", marks, sorted(lines)
     )
@@ -45,17 +45,17 @@ def draw_gate_chart(view: GateChartContent) -> bytes:
     sentences = wrap_sentences(view.notes, WIDTH)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(WIDTH, TALL + len(sentences) * LINE + MARGIN)
-        sheet.heading(view.title, f"{view.verdict}. The claim holds if the whole interval is in the shaded area")
+        surface = DrawingSurface(WIDTH, TALL + len(sentences) * LINE + MARGIN)
+        surface.add_heading(view.title, f"{view.verdict}. The claim holds if the whole interval is in the shaded area")
         if view.low is None or view.high is None or view.difference is None:
-            sheet.text(MARGIN, HEAD + 50, "There is no difference to show.", color=QUIET)
+            surface.add_text(MARGIN, HEAD + 50, "There is no difference to show.", color=QUIET)
         else:
-            _interval(sheet, view, view.low, view.difference, view.high)
-        sheet.caption(sentences, TALL)
-        return canvas.figure_to_svg(sheet.figure, title=view.title)
+            _interval(surface, view, view.low, view.difference, view.high)
+        surface.add_caption(sentences, TALL)
+        return canvas.figure_to_svg(surface.figure, title=view.title)
 
 
-def _interval(sheet: ChartSheet, view: GateChartContent, low: float, middle: float, high: float) -> None:
+def _interval(surface: DrawingSurface, view: GateChartContent, low: float, middle: float, high: float) -> None:
     margin = view.margin or 0.0
     least, most = min(low, -margin, 0.0), max(high, margin if view.two_sided else 0.0, 0.0)
     room = (most - least) * 0.12 or 1.0
@@ -65,20 +65,22 @@ def _interval(sheet: ChartSheet, view: GateChartContent, low: float, middle: flo
         return MARGIN + (value - least) / (most - least) * (WIDTH - 2 * MARGIN)
 
     end = at(margin) if view.two_sided else at(most)
-    sheet.box(at(-margin), HEAD + 14, end - at(-margin), AXIS - HEAD - 14, fill=BAND)
-    sheet.line((at(least), at(most)), (AXIS, AXIS), color=INK, thick=0.8)
+    surface.add_box(at(-margin), HEAD + 14, end - at(-margin), AXIS - HEAD - 14, fill=BAND)
+    surface.add_line((at(least), at(most)), (AXIS, AXIS), color=INK, thick=0.8)
     marks = {0.0: "0", **({-margin: f"−{margin:g}"} if margin else {})}
     if view.two_sided:
         marks[margin] = f"{margin:g}"
     for value, text in marks.items():
         # Lines stand below boxes, so that what must be seen on the shade is a box, too.
-        sheet.box(at(value) - 0.5, HEAD + 14, 1.0, AXIS - HEAD - 10, fill=QUIET if value else INK)
-        sheet.text(at(value), AXIS + 14, text, ha="center", size=8, color=QUIET)
+        surface.add_box(at(value) - 0.5, HEAD + 14, 1.0, AXIS - HEAD - 10, fill=QUIET if value else INK)
+        surface.add_text(at(value), AXIS + 14, text, ha="center", size=8, color=QUIET)
     y, colour = HEAD + 60, BLUE if view.holds else ORANGE
-    sheet.box(at(low), y - 1.2, at(high) - at(low), 2.4, fill=colour)
+    surface.add_box(at(low), y - 1.2, at(high) - at(low), 2.4, fill=colour)
     for value in (low, high):
-        sheet.box(at(value) - 1.2, y - 7, 2.4, 14, fill=colour)
-    sheet.box(at(middle) - 4, y - 4, 8, 8, fill=colour if view.holds else GROUND, edge=colour, thick=1.6)
+        surface.add_box(at(value) - 1.2, y - 7, 2.4, 14, fill=colour)
+    surface.add_box(at(middle) - 4, y - 4, 8, 8, fill=colour if view.holds else GROUND, edge=colour, thick=1.6)
     places = captions.choose_decimals([low, middle, high])
     for value, up in ((low, False), (middle, True), (high, False)):
-        sheet.text(at(value), y - 16 if up else y + 18, captions.format_number(value, places), ha="center", size=8.5)
+        surface.add_text(
+            at(value), y - 16 if up else y + 18, captions.format_number(value, places), ha="center", size=8.5
+        )

@@ -31,7 +31,7 @@ from app.reports.gate.view import (
     make_tables,
 )
 from app.reports.inputs import named_recipes
-from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
+from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_resampling_seconds
 from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
@@ -137,7 +137,7 @@ class FailuresAndEarlierLooks:
 def _takes_long(session: Session, snapshots: Sequence[Snapshot], options: GateOptions) -> bool:
     """By the size of the campaign; it ranks without rank sets."""
     recipe = replace(named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
-    return estimate_seconds_of_draws(CampaignSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
+    return estimate_resampling_seconds(CampaignSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
 
 def _invalid_option(field: str, message: str) -> Invalid:
@@ -204,7 +204,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
         by_recipe=None if _is_interim_look(options, decision) else make_recipe_verdict(ranking, row),
         recipe=recipe.name,
-        recipe_hash=inputs.hash_of(recipe),
+        recipe_hash=inputs.hash_requested_recipe(recipe),
         normalize=recipe.normalize,
         seed=recipe.seed,
         population=ranking.population,

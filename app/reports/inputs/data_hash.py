@@ -16,7 +16,7 @@ from app.stats.side_tables import DocumentTable
 from app.storage import texts
 
 
-class HashableColumns(Protocol):
+class HashableRatingColumns(Protocol):
     """The columns of ratings in canonical order, each as a whole or some rows at a time."""
 
     @property
@@ -68,11 +68,11 @@ def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str
     that were rated, and the names and kinds of the systems.
     """
     meaning = ScoreSemantics(rows.higher_is_better, rows.documents_known, rows.standardised, rows.scale)
-    return hash_columns(_HeldColumns(rows), meaning, documents, known)
+    return hash_rating_columns(_HeldColumns(rows), meaning, documents, known)
 
 
-def hash_columns(
-    source: HashableColumns,
+def hash_rating_columns(
+    source: HashableRatingColumns,
     meaning: ScoreSemantics,
     documents: DocumentTable,
     known: Mapping[str, texts.SystemDescription],

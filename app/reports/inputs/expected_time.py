@@ -39,11 +39,11 @@ class CampaignSize:
         return cls(*test_sets.count_test_set(session, campaign_id))
 
 
-def estimate_seconds_of_draws(size: CampaignSize, recipe: Recipe) -> float:
+def estimate_resampling_seconds(size: CampaignSize, recipe: Recipe) -> float:
     """Of draws, which grow with the square of the number of pairs, and of rank sets; the rest is quick.
 
     >>> from app.domain.recipe import NAMED
-    >>> [round(estimate_seconds_of_draws(CampaignSize(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
+    >>> [round(estimate_resampling_seconds(CampaignSize(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
     [0.0, 2.0, 23.5]
     """
     pairs = size.systems * (size.systems - 1) // 2
@@ -67,4 +67,4 @@ def estimate_ranking_seconds(size: CampaignSize, recipe: Recipe) -> float:
     >>> round(estimate_ranking_seconds(CampaignSize(15, 180, 900), NAMED["wmt-da"]), 2)
     0.08
     """
-    return _A_CAMPAIGN + _AN_OUTPUT * size.systems * size.segments + estimate_seconds_of_draws(size, recipe)
+    return _A_CAMPAIGN + _AN_OUTPUT * size.systems * size.segments + estimate_resampling_seconds(size, recipe)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from app.domain.recipe import NamedExclusion, Recipe
 from app.reports.inputs.campaign import find_campaign_protocol
-from app.reports.inputs.data_hash import ScoreSemantics, hash_columns
-from app.reports.inputs.scores import ScoreReading, ensure_scored_profile, make_ratings_frame
+from app.reports.inputs.data_hash import ScoreSemantics, hash_rating_columns
+from app.reports.inputs.scores import ScoreDefinition, ensure_judgments_scored, make_ratings_frame
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.normalize import RaterMoments
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
@@ -43,7 +43,7 @@ FROM_SUMS = "from sums"
 """What tells the key of a report that was made from sums: its figures may differ in their last digits."""
 
 
-def find_ratings_folder_if_large(session: Session, about: Snapshot) -> RatingsFolder | None:
+def find_large_campaign_ratings_folder(session: Session, about: Snapshot) -> RatingsFolder | None:
     """Where the file of ratings lies of a campaign that is summed; None where ratings are held in memory."""
     folder = find_ratings_folder(session)
     if folder is None or find_campaign_protocol(about.campaign).level == "document":
@@ -51,24 +51,26 @@ def find_ratings_folder_if_large(session: Session, about: Snapshot) -> RatingsFo
     return folder if folder.is_large(session, about.campaign_id) else None
 
 
-def list_key_parts_of_sums(session: Session, about: Snapshot) -> list[object]:
+def list_report_key_parts_for_sums(session: Session, about: Snapshot) -> list[object]:
     """What tells the key of a report on a large campaign from that of one in memory."""
-    return [] if find_ratings_folder_if_large(session, about) is None else [FROM_SUMS]
+    return [] if find_large_campaign_ratings_folder(session, about) is None else [FROM_SUMS]
 
 
-def check_large_extra_for_sums(session: Session, about: Snapshot) -> None:
+def check_large_campaign_summable(session: Session, about: Snapshot) -> None:
     """Raise LargeExtraNeeded where a campaign is large and cannot be summed here."""
-    if find_ratings_folder_if_large(session, about) is not None:
+    if find_large_campaign_ratings_folder(session, about) is not None:
         check_engine_installed()
 
 
-def load_ratings_file(session: Session, about: Snapshot, read: ScoreReading, folder: RatingsFolder) -> RatingsFile:
-    """Open the file of the ratings of a reading, or write it first.
+def open_or_write_ratings_file(
+    session: Session, about: Snapshot, read: ScoreDefinition, folder: RatingsFolder
+) -> RatingsFile:
+    """Open the file of the ratings of a score definition, or write it first.
 
     Raises LargeExtraNeeded, StorageFull.
     """
     check_engine_installed()
-    profile = ensure_scored_profile(session, about.campaign_id, read)
+    profile = ensure_judgments_scored(session, about.campaign_id, read)
     keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
     key = make_ratings_key(session, **keys)
     path = folder.find_and_mark_used(key)
@@ -87,7 +89,7 @@ def hash_included_ratings_in_file(
     frame = file.frame
     meaning = ScoreSemantics(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
     with closing(file.open_again()) as again:
-        return hash_columns(HashableFileColumns(again, counting.exclude), meaning, documents, words)
+        return hash_rating_columns(HashableFileColumns(again, counting.exclude), meaning, documents, words)
 
 
 def _code(labels: RatingLabels, exclusion: NamedExclusion) -> int | None:
@@ -124,7 +126,7 @@ class SummableRatingsFile:
         return RatingFilter((*self._excluded(), *unshown), self._roles(), self.recipe.accepted_only)
 
     @property
-    def changeable_rows(self) -> RatingFilter:
+    def changeable_rows_filter(self) -> RatingFilter:
         """The ranked ratings, and rows of references."""
         return replace(self._ranked(), references=True)
 
@@ -216,7 +218,7 @@ class HashableFileColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedRatingsFile:
+class ChangeableRatingsFile:
     """A file of ratings that is read with changes: `SummableChangedRatings` of `stats.robustness.reranking_sums`.
 
     It is opened for each change, by any process of this machine.
@@ -242,7 +244,9 @@ class ChangedRatingsFile:
     def load_document_rater_rows(self, recipe: Recipe) -> Ratings:
         """A row for each document, rater and role that is ranked or of a reference."""
         with closing(RatingsFile.open(self.folder, self.frame)) as file:
-            document, rater, role = file.list_document_rater_roles(SummableRatingsFile(file, recipe).changeable_rows)
+            document, rater, role = file.list_document_rater_roles(
+                SummableRatingsFile(file, recipe).changeable_rows_filter
+            )
             nothing = np.zeros(document.size, dtype=np.int32)
             columns = {"system": nothing, "document": document, "segment": nothing, "rater": rater}
             return file.make_ratings({**columns, "score": np.zeros(document.size), "role": role})

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.reports.inputs.active_times import fill_missing_start_times
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.scores import load_scored_ratings, resolve_score_reading
+from app.reports.inputs.scores import load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Ratings
@@ -25,7 +25,7 @@ from app.storage.full_scans import plan_for_full_scans
 On = Literal["score", "errors"]
 
 
-class JudgedRatingsHeader(BaseModel):
+class RaterReportHeader(BaseModel):
     """Which data a report on raters speaks about."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
@@ -38,13 +38,13 @@ class JudgedRatingsHeader(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedRatings:
+class RatingsWithTimes:
     """Ratings with what is known beside them. words: of the source of each row, as its document's mean; NaN unknown.
 
     judgment_ids: of each row, as they are stored.
     """
 
-    head: JudgedRatingsHeader
+    head: RaterReportHeader
     rows: Ratings
     events: RatingEventTable
     documents: DocumentTable
@@ -52,9 +52,9 @@ class JudgedRatings:
     judgment_ids: npt.NDArray[np.int64]
 
 
-def load_judged_ratings(
+def load_ratings_with_times(
     session: Session, snapshot: Snapshot, *, on: On = "score", activity: bool = True
-) -> JudgedRatings:
+) -> RatingsWithTimes:
     """The ratings of a campaign as they were given, with times and words.
 
     on: the score, or the number of marked errors as a penalty. activity: what pages recorded tells how long answers
@@ -63,7 +63,7 @@ def load_judged_ratings(
     loaded, profile = _load_ratings(session, snapshot, ratings.LOAD)
     rows = loaded.ratings
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
-    head = JudgedRatingsHeader(
+    head = RaterReportHeader(
         campaign=snapshot.campaign.key,
         data_version=snapshot.version,
         data_hash=hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id)),
@@ -74,7 +74,7 @@ def load_judged_ratings(
     if activity:
         events = fill_missing_start_times(session, snapshot, events, loaded.judgment_ids)
     rows = _score_by_error_count(rows) if on == "errors" else rows
-    return JudgedRatings(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
+    return RatingsWithTimes(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 
 
 def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
@@ -89,7 +89,7 @@ def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings,
 
 def _load_ratings(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.RatingsWithIds, int]:
     """Ratings as they were given, and the profile that scored them."""
-    read = resolve_score_reading(snapshot.campaign, ScoringChoice())
+    read = resolve_score_definition(snapshot.campaign, ScoringChoice())
     return load_scored_ratings(session, snapshot, read, statement=statement)
 
 
@@ -106,7 +106,7 @@ def _words(rows: Ratings, documents: DocumentTable) -> Floats:
     return np.asarray(mean[rows.document], dtype=np.float64)
 
 
-def find_row_documents(rows: Ratings) -> Codes:
+def find_shown_document_codes(rows: Ratings) -> Codes:
     """Code of the document that each judgment belongs to, as one rater was shown it of one system in one task."""
     return combine_codes(rows.rater, rows.task, rows.document, rows.system)
 

@@ -53,7 +53,7 @@ class RatingsModel:
 
     @property
     def components_fit(self) -> VarianceComponentsFit | None:
-        """The fit; None where `why` says why not."""
+        """The fit; None where `no_fit_reason` says why not."""
         return None if isinstance(self._fit_or_reason, str) else self._fit_or_reason
 
     @property
@@ -61,7 +61,7 @@ class RatingsModel:
         """Why there is no fit."""
         return self._fit_or_reason if isinstance(self._fit_or_reason, str) else None
 
-    def warn_of_imbalance(self) -> list[str]:
+    def list_imbalance_warnings(self) -> list[str]:
         """How studies of the campaign's own size, with all systems on each document, are unlike the campaign."""
         warnings = []
         own, of_a_system = self.rows.n_units, self.rows.mean_units_per_system
@@ -93,7 +93,7 @@ class RatingsModel:
         return json.dumps([redraw.simulate_component_estimates(rng) for rng in seeds]).encode()
 
 
-def load_model(session: Session, snapshot: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:
+def load_ratings_model(session: Session, snapshot: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:
     """Read what a recipe counts. Raises as `load_recipe_input`."""
     inputs = load_recipe_input(session, snapshot, options)
     selection = select_rows(inputs.rows, inputs.recipe)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED, Recipe
-from app.reports.inputs.registration import load_registration, read_stored_recipe
+from app.reports.inputs.registration import load_exclusions_and_lock, parse_stored_recipe
 from app.storage import campaigns, recipes
 from app.storage.db import Session
 
@@ -51,11 +51,11 @@ def find_recipe(
 
 def _load_locked_recipe(session: Session, campaign: str, place: tuple[str | int, ...]) -> Recipe:
     row = campaigns.load_campaign(session, campaign)
-    state = load_registration(session, row.id, int(row.data_version)).lock
+    state = load_exclusions_and_lock(session, row.id, int(row.data_version)).lock
     if state is None:
         raise NoSuchRecipe(places=(Place(place, "nothing is locked in this campaign"),))
     return state.recipe
 
 
 def make_named_recipe(row: recipes.RecipeRecord) -> NamedRecipe:
-    return NamedRecipe(row.name, row.revision, read_stored_recipe(row.choices), row.actor, row.at)
+    return NamedRecipe(row.name, row.revision, parse_stored_recipe(row.choices), row.actor, row.at)

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Count, Protocol, TextEdit
 from app.reports.inputs.campaign import find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.inputs.registration import StandingExclusion, load_registration
-from app.reports.inputs.scores import load_scored_ratings, resolve_score_reading
+from app.reports.inputs.registration import StandingExclusion, load_exclusions_and_lock
+from app.reports.inputs.scores import load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import Snapshot, make_header_fields
 from app.stats.postediting.compare import OwnPostEditDistance, SegmentEdits, SegmentTexts, count_segment_edits
 from app.stats.postediting.operations import EditOperations, Tokenization
@@ -173,13 +173,13 @@ def _load_judgments(session: Session, snapshot: Snapshot, protocol: Protocol[Any
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
     measures = protocol.derive_measures(parse_campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
-    read = resolve_score_reading(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
+    read = resolve_score_definition(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
     loaded, _ = load_scored_ratings(session, snapshot, read)
     return loaded.judgment_ids, loaded.ratings
 
 
 def _load_standing_exclusions(session: Session, snapshot: Snapshot) -> Sequence[StandingExclusion]:
-    return load_registration(session, snapshot.campaign_id, snapshot.version).exclusions
+    return load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version).exclusions
 
 
 def _address(rows: Ratings, n: int) -> tuple[str, str, int]:

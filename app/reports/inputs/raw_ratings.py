@@ -14,7 +14,7 @@ from app.domain.recipe_choices import LARGEST_SEED
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.protocols.base import Spans
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.scores import ScoreReading, load_scored_ratings, resolve_score_reading
+from app.reports.inputs.scores import ScoreDefinition, load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import Snapshot, make_header_fields
 from app.stats.agreement.distributions import select_raters_of_every_unit
 from app.stats.agreement.units import Repeated, make_segment_units
@@ -74,7 +74,7 @@ class RawRatings:
     """
 
     snapshot: Snapshot
-    reading: ScoreReading
+    reading: ScoreDefinition
     rows: Ratings
     ids: side_tables.Ids
     documents: DocumentTable
@@ -90,7 +90,7 @@ class RawRatings:
 
 def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOptions) -> RawRatings:
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
-    read = resolve_score_reading(snapshot.campaign, _scoring(options.scoring))
+    read = resolve_score_definition(snapshot.campaign, _scoring(options.scoring))
     loaded, _ = load_scored_ratings(session, snapshot, read)
     rows = loaded.ratings
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)

@@ -13,8 +13,8 @@ from app.domain.recipe import NamedExclusion, Recipe, parse_recipe_options
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.recipe_ratings import MarkedRatings, load_marked_ratings
-from app.reports.inputs.registration import add_standing_exclusions, load_registration
+from app.reports.inputs.recipe_ratings import RatingsWithUnknownErrors, load_ratings_with_unknown_errors
+from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.caveats import NO_RATINGS
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
@@ -56,7 +56,7 @@ class CampaignUnderRecipe:
     data_hash: str
     own: tuple[NamedExclusion, ...]
 
-    def hash_of(self, recipe: Recipe) -> str:
+    def hash_requested_recipe(self, recipe: Recipe) -> str:
         """Hash of this recipe as it was asked for, as a ranking has it: which exclusions stand is told by the data."""
         return replace(recipe, exclude=self.own).hash
 
@@ -88,10 +88,10 @@ class RecipeInput(CampaignUnderRecipe):
 
     rows: Ratings
     errors_without_weight: ErrorsWithoutWeight | None = None
-    marked: MarkedRatings | None = None
+    marked: RatingsWithUnknownErrors | None = None
 
 
-def find_asked_recipe(session: Session, snapshot: Snapshot, options: RecipeOptions) -> Recipe:
+def find_requested_recipe(session: Session, snapshot: Snapshot, options: RecipeOptions) -> Recipe:
     """The recipe of these options. Raises NoSuchRecipe, Invalid for a choice that there is not."""
     recipe = named_recipes.find_recipe(session, snapshot.campaign.key, options.recipe)
     if options.seed:
@@ -112,7 +112,9 @@ def load_campaign_under_recipe(
 
     labels: of the ratings. make_hash: of the rows that the recipe counts, given this recipe, domains and systems.
     """
-    counting = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
+    counting = add_standing_exclusions(
+        recipe, load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
+    )
     documents = side_tables.load_document_table(session, snapshot.campaign_id, labels)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
     return CampaignUnderRecipe(
@@ -131,8 +133,8 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
 
     Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
     """
-    recipe = find_asked_recipe(session, snapshot, options)
-    marked = load_marked_ratings(session, snapshot, recipe)
+    recipe = find_requested_recipe(session, snapshot, options)
+    marked = load_ratings_with_unknown_errors(session, snapshot, recipe)
     rows = marked.rows
     facts = load_campaign_under_recipe(
         session,

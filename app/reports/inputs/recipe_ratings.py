@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.reports.inputs.scores import ScoreReading, load_scored_ratings, resolve_score_reading
+from app.reports.inputs.scores import ScoreDefinition, load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingLevel, Ratings
@@ -19,12 +19,14 @@ from app.storage.rating_codes import Ints
 
 def load_recipe_ratings(session: Session, snapshot: Snapshot, recipe: Recipe) -> Ratings:
     """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
-    return load_ratings_with_ids(session, snapshot, recipe)[0]
+    return load_ratings_with_judgment_ids(session, snapshot, recipe)[0]
 
 
-def load_ratings_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) -> tuple[Ratings, Ints, ScoreReading]:
+def load_ratings_with_judgment_ids(
+    session: Session, snapshot: Snapshot, recipe: Recipe
+) -> tuple[Ratings, Ints, ScoreDefinition]:
     """The same as `load_recipe_ratings`, with the id of the judgment behind each row, and what scores are read by."""
-    read = resolve_score_reading(snapshot.campaign, recipe.scoring)
+    read = resolve_score_definition(snapshot.campaign, recipe.scoring)
     if not read.protocol.ranks:
         raise Invalid(f"judgments by {read.protocol.name} rank nothing")
     loaded, _ = load_scored_ratings(session, snapshot, read)
@@ -40,7 +42,7 @@ def load_ratings_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) 
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedRatings:
+class RatingsWithUnknownErrors:
     """Ratings as of `load_recipe_ratings`.
 
     errors_without_weight: errors that the weights do not know; None where none are read, or marked.
@@ -48,16 +50,16 @@ class MarkedRatings:
 
     rows: Ratings
     ids: Ints
-    reading: ScoreReading
+    reading: ScoreDefinition
     errors_without_weight: ErrorsWithoutWeight | None
 
 
-def load_marked_ratings(session: Session, snapshot: Snapshot, recipe: Recipe) -> MarkedRatings:
+def load_ratings_with_unknown_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> RatingsWithUnknownErrors:
     """The same as `load_recipe_ratings`, with the errors that its weights do not know."""
-    rows, ids, scores = load_ratings_with_ids(session, snapshot, recipe)
+    rows, ids, scores = load_ratings_with_judgment_ids(session, snapshot, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
-        return MarkedRatings(rows, ids, scores, None)
+        return RatingsWithUnknownErrors(rows, ids, scores, None)
     unknown = unweighed.load_errors_without_weight(
         session, snapshot.campaign_id, rows.judgment, ids, scores.options.profile
     )
-    return MarkedRatings(rows, ids, scores, unknown)
+    return RatingsWithUnknownErrors(rows, ids, scores, unknown)

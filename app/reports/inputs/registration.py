@@ -29,7 +29,7 @@ class StandingExclusion:
 
 
 @dataclass(frozen=True, slots=True)
-class LockState:
+class AnalysisLockState:
     """The latest entry of a lock. hash: of the whole chain up to it. preregistered: made before the first judgment."""
 
     hash: str
@@ -39,14 +39,14 @@ class LockState:
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class ExclusionsAndLock:
     """What stands at a data version."""
 
     exclusions: tuple[StandingExclusion, ...]
-    lock: LockState | None
+    lock: AnalysisLockState | None
 
 
-def load_registration(session: Session, campaign_id: int, version: int) -> Registration:
+def load_exclusions_and_lock(session: Session, campaign_id: int, version: int) -> ExclusionsAndLock:
     """What stood in a campaign at a data version."""
     stood = (
         StandingExclusion(row.n, NamedExclusion(row.what, row.key), row.withdrawal)
@@ -54,10 +54,12 @@ def load_registration(session: Session, campaign_id: int, version: int) -> Regis
     )
     chain = locks.load_analysis_lock_chain(session, campaign_id, version)
     if not chain:
-        return Registration(tuple(stood), None)
+        return ExclusionsAndLock(tuple(stood), None)
     first, last = chain[0], chain[-1]
-    state = LockState(format_digest(last.hash), read_stored_recipe(last.recipe), len(chain) - 1, first.before_judgments)
-    return Registration(tuple(stood), state)
+    state = AnalysisLockState(
+        format_digest(last.hash), parse_stored_recipe(last.recipe), len(chain) - 1, first.before_judgments
+    )
+    return ExclusionsAndLock(tuple(stood), state)
 
 
 def format_digest(digest: bytes) -> str:
@@ -65,20 +67,20 @@ def format_digest(digest: bytes) -> str:
     return f"sha256:{digest.hex()}"
 
 
-def read_stored_recipe(choices: Mapping[str, object]) -> Recipe:
+def parse_stored_recipe(choices: Mapping[str, object]) -> Recipe:
     """A recipe as it was stored; a choice that a later version added is as it was before there was one."""
     plain = Recipe(name=str(choices["name"])).as_json()
     return parse_recipe_json({**plain, **choices}, {})
 
 
-def add_standing_exclusions(recipe: Recipe, stands: Registration) -> Recipe:
+def add_standing_exclusions(recipe: Recipe, stands: ExclusionsAndLock) -> Recipe:
     """The recipe with the standing exclusions among its own: all where it asks for them, withdrawn systems always."""
     standing = {one.exclusion for one in stands.exclusions if recipe.standing or one.withdrawal}
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
-def restore_requested_recipe(ranking: Ranking, recipe: Recipe, stands: Registration) -> Ranking:
-    """A ranking under `applied(recipe)` as one under the recipe: it says what was left out, but not which rater."""
+def restore_requested_recipe(ranking: Ranking, recipe: Recipe, stands: ExclusionsAndLock) -> Ranking:
+    """A ranking with standing exclusions as one under the recipe: it says what was left out, but not which rater."""
     reasons = {
         f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason
         for one in stands.exclusions
@@ -105,7 +107,7 @@ def _withdrawn(systems: Sequence[str]) -> Sequence[str]:
     return (f"{named} and not ranked; to rank a withdrawn system, lift its exclusion",)
 
 
-def compare_with_lock(ranking: Ranking, stands: Registration) -> dict[str, object] | None:
+def compare_ranking_with_lock(ranking: Ranking, stands: ExclusionsAndLock) -> dict[str, object] | None:
     """Whether a ranking follows the lock: it was asked for by the locked recipe, whose normalization was settled then.
 
     None where nothing is locked.

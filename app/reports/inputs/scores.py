@@ -19,7 +19,7 @@ GIVEN = "score"
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreReading:
+class ScoreDefinition:
     """What scores are read by: the protocol under these options, and the number that is read.
 
     own: it is the campaign's own, stored with every judgment.
@@ -31,7 +31,7 @@ class ScoreReading:
     own: bool = True
 
 
-def resolve_score_reading(campaign: CampaignInfo, wanted: ScoringChoice) -> ScoreReading:
+def resolve_score_definition(campaign: CampaignInfo, wanted: ScoringChoice) -> ScoreDefinition:
     """What a recipe reads from a campaign's judgments.
 
     Raises Invalid where the recipe asks for marked errors, and the protocol marks none or another number is read.
@@ -49,11 +49,11 @@ def resolve_score_reading(campaign: CampaignInfo, wanted: ScoringChoice) -> Scor
         raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
     profile = options.profile if wanted.profile is None else scoring.resolve_weight_profile(wanted.profile)
     read_options = replace(options, profile=profile, measure=measure.name)
-    return ScoreReading(protocol, read_options, measure, own=measure == own and profile == options.profile)
+    return ScoreDefinition(protocol, read_options, measure, own=measure == own and profile == options.profile)
 
 
-def find_profile_id(session: Session, campaign_id: int, read: ScoreReading) -> int:
-    """The profile under which the scores of this reading are stored."""
+def find_score_profile_id(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
+    """The profile under which the scores of this definition are stored."""
     if not read.measure.uses_profile:
         name = GIVEN if read.own else f"{GIVEN}:{read.measure.name}"
         return profiles.ensure_weight_profile(session, campaign_id, name=name, digest=name, weights={})
@@ -62,27 +62,27 @@ def find_profile_id(session: Session, campaign_id: int, read: ScoreReading) -> i
     return profiles.ensure_weight_profile(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
 
 
-def hash_own_profile(campaign: CampaignInfo) -> str:
+def hash_campaign_score_profile(campaign: CampaignInfo) -> str:
     """What tells the campaign's own profile from others."""
-    read = resolve_score_reading(campaign, ScoringChoice())
+    read = resolve_score_definition(campaign, ScoringChoice())
     return read.options.profile.digest if read.measure.uses_profile else GIVEN
 
 
 def load_scored_ratings(
-    session: Session, snapshot: Snapshot, read: ScoreReading, *, statement: str = ratings.LOAD
+    session: Session, snapshot: Snapshot, read: ScoreDefinition, *, statement: str = ratings.LOAD
 ) -> tuple[ratings.RatingsWithIds, int]:
-    """The ratings of a reading, derived under its profile if they are not yet, and this profile.
+    """The ratings of a score definition, derived under its profile if they are not yet, and this profile.
 
     statement: of `storage.ratings`, for other rows than those that ratings are usually read from.
     """
-    profile = ensure_scored_profile(session, snapshot.campaign_id, read)
+    profile = ensure_judgments_scored(session, snapshot.campaign_id, read)
     frame = make_ratings_frame(snapshot.campaign, read)
     keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
     return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
 
 
-def make_ratings_frame(campaign: CampaignInfo, read: ScoreReading) -> ratings.RatingsFrame:
-    """What is true of all ratings of a reading."""
+def make_ratings_frame(campaign: CampaignInfo, read: ScoreDefinition) -> ratings.RatingsFrame:
+    """What is true of all ratings of a score definition."""
     return ratings.RatingsFrame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -92,18 +92,18 @@ def make_ratings_frame(campaign: CampaignInfo, read: ScoreReading) -> ratings.Ra
     )
 
 
-def ensure_scored_profile(session: Session, campaign_id: int, read: ScoreReading) -> int:
-    """The profile of this reading, with every judgment scored under it.
+def ensure_judgments_scored(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
+    """The profile of this definition, with every judgment scored under it.
 
     The campaign's own profile needs no look: a judgment is never stored without its score.
     """
-    profile = find_profile_id(session, campaign_id, read)
+    profile = find_score_profile_id(session, campaign_id, read)
     if not read.own and profiles.has_unscored_judgments(session, campaign_id, profile):
         profiles.store_scores(session, campaign_id, profile, list(_derive_scores(session, campaign_id, read)))
     return profile
 
 
-def _derive_scores(session: Session, campaign_id: int, read: ScoreReading) -> Iterator[tuple[int, float, int]]:
+def _derive_scores(session: Session, campaign_id: int, read: ScoreDefinition) -> Iterator[tuple[int, float, int]]:
     for answer in judgments.stream_stored_answers(session, campaign_id):
         payload = read.protocol.payload.model_validate(answer.payload)
         scored = read.protocol.score(payload, JudgedTexts(answer.source, answer.text), read.options)

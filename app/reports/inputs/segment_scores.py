@@ -32,7 +32,7 @@ class ScoredSegments:
     data_hash: str
 
 
-def load_ranked_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
+def load_rater_segment_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
     chosen = select_rows(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segment_ratings()

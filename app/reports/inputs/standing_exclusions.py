@@ -9,7 +9,7 @@ import numpy as np
 
 from app.reports.inputs.calibration import CampaignCalibrationSplit
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.registration import load_registration
+from app.reports.inputs.registration import load_exclusions_and_lock
 from app.stats.selection import match_exclusion
 from app.storage import texts
 from app.storage.db import Session
@@ -19,7 +19,7 @@ def drop_excluded_rows(session: Session, parts: CampaignCalibrationSplit) -> Cam
     """The same without the rows that an exclusion names which stands at the data version read; counted as dropped."""
     snapshot, rows = parts.ratings.snapshot, parts.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
-    for standing in load_registration(session, snapshot.campaign_id, snapshot.version).exclusions:
+    for standing in load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version).exclusions:
         named = keep & match_exclusion(rows, standing.exclusion)
         left_out[standing.reason] += int(named.sum())
         keep &= ~named

@@ -53,7 +53,7 @@ class Column(Generic[Row]):
         return captions.format_number(value, self.digits) if self.digits else f"{value:,}"
 
 
-class RowOfMeans(Protocol):
+class SystemMeansRow(Protocol):
     """A row with the mean of each system."""
 
     @property
@@ -61,10 +61,10 @@ class RowOfMeans(Protocol):
         """By system."""
 
 
-def make_mean_columns(systems: Sequence[str], digits: int) -> list[Column[Any]]:
+def make_system_mean_columns(systems: Sequence[str], digits: int) -> list[Column[Any]]:
     """A column for each system's entry of `means`; of many systems the first."""
 
-    def mean_of(place: int) -> Callable[[RowOfMeans], float | None]:
+    def mean_of(place: int) -> Callable[[SystemMeansRow], float | None]:
         return lambda row: row.means[place]
 
     return [

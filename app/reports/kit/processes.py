@@ -11,20 +11,20 @@ from multiprocessing import get_context
 from typing import Any
 
 from app.reports.kit.report import Chunk, ReportWork
-from app.reports.kit.store import Execute, compute_chunks_here
+from app.reports.kit.store import Execute, compute_chunks_serially
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 _AHEAD = 3  # chunks a process that are handed out before their turn, so that no result waits for long
 _chunk: list[Chunk] = []  # of a worker process: what its initializer was given
 
 
-def compute_in_processes(workers: int) -> Execute:
+def make_process_executor(workers: int) -> Execute:
     """Compute chunks on so many processes; on one, here. The results do not depend on the number.
 
     The chunks must be a function of a module or a method of a value, which other processes can be sent.
     """
     if workers < 2:
-        return compute_chunks_here
+        return compute_chunks_serially
 
     def execute(work: ReportWork[Any]) -> Iterator[bytes]:
         with _limit_threads():

@@ -28,7 +28,7 @@ class ReportRequest:
     as_of: int | datetime | None = None
 
 
-def parse_options(report: Report[Any, Any], values: Mapping[str, object], *, place: str = "query") -> BaseModel:
+def parse_report_options(report: Report[Any, Any], values: Mapping[str, object], *, place: str = "query") -> BaseModel:
     """The options of a report from names and values. Raises Invalid, naming each that is wrong."""
     unknown = [
         Place((place, name), _explain_unknown_option(report))

@@ -46,7 +46,7 @@ class ReportLookup:
         return StoredReport.from_bytes(body, self.about[0].version)
 
 
-def find_report(session: Session, request: ReportRequest) -> ReportLookup:
+def look_up_report(session: Session, request: ReportRequest) -> ReportLookup:
     """The key of a report, and its bytes where it is stored.
 
     Raises NotFound for an unknown campaign, Invalid for a version that cannot be.
@@ -54,14 +54,14 @@ def find_report(session: Session, request: ReportRequest) -> ReportLookup:
     if len(request.campaigns) > 1 and isinstance(request.as_of, int):
         what = "must be a time: each of several campaigns counts its own versions"
         raise Invalid("the query is not valid", places=(Place(("query", "as_of"), what),))
-    about = keep_settings_read_by_report(
+    about = filter_settings_read_by_report(
         request.report, [load_snapshot(session, campaign, request.as_of) for campaign in request.campaigns]
     )
     key = compute_report_key(session, request.report, about, request.options)
     return ReportLookup(key, about, reports.find_report(session, key))
 
 
-def keep_settings_read_by_report(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+def filter_settings_read_by_report(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     """The campaigns with those of their settings that this report reads, and no others."""
     return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in about)
 
@@ -112,7 +112,7 @@ def make_report_key(
     return reports.ReportKey(campaign_id, kind, data_version, f"sha256:{digest}", seed, method_version)
 
 
-def compute_chunks_here(work: ReportWork[Any]) -> Iterator[bytes]:
+def compute_chunks_serially(work: ReportWork[Any]) -> Iterator[bytes]:
     """Compute the chunks in this process, one after the other."""
     return map(work.chunk, range(work.n_chunks))
 
@@ -123,7 +123,7 @@ def find_or_compute_report(
     *,
     on_progress: Progress = lambda _done, _total: None,
     should_stop: Callable[[], bool] = lambda: False,
-    execute: Execute = compute_chunks_here,
+    execute: Execute = compute_chunks_serially,
 ) -> StoredReport:
     """The report, from the store or computed here and stored.
 
@@ -133,7 +133,7 @@ def find_or_compute_report(
     Raises NotFound for an unknown campaign, Invalid where the options do not fit it, RequestAborted.
     """
     with database.transaction(snapshot=True) as session:
-        lookup = find_report(session, request)
+        lookup = look_up_report(session, request)
     if lookup.body is not None:
         return lookup.as_stored_report(lookup.body)
     with database.transaction() as session:  # no snapshot: scores by new weights are derived and stored
@@ -147,7 +147,7 @@ def compute_report(
     *,
     on_progress: Progress,
     should_stop: Callable[[], bool],
-    execute: Execute = compute_chunks_here,
+    execute: Execute = compute_chunks_serially,
 ) -> bytes:
     """All chunks and their end. Raises RequestAborted."""
     parts: list[bytes] = []
@@ -180,7 +180,7 @@ def store_report(database: Database, key: reports.ReportKey, body: bytes) -> byt
         return reports.find_report(session, key) or body
 
 
-def hide_report_raters(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
+def redact_report_for_viewers(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
     """The report as viewers see it, without who the raters are, under an ETag of its own."""
     if not report.names_raters:
         return stored

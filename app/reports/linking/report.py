@@ -29,10 +29,10 @@ from app.reports.linking.view import (
     LinkedSystem,
     LinkingView,
     ScaleLinkView,
-    draw_linked_scores,
     make_caption,
     make_csv,
     make_tables,
+    plot_linked_scores,
 )
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import ValuesByUnit
@@ -329,7 +329,7 @@ REPORT: Report[LinkingOptions, LinkingView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_linked_scores},
+    charts={"default": plot_linked_scores},
     caption=make_caption,
     over="campaigns",
 )

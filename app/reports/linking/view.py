@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
+from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
@@ -128,7 +128,7 @@ def make_caption(view: LinkingView) -> str:
     )
 
 
-def draw_linked_scores(view: LinkingView) -> bytes:
+def plot_linked_scores(view: LinkingView) -> bytes:
     """Every system before and after."""
     rows = []
     for s in view.systems:
@@ -136,4 +136,4 @@ def draw_linked_scores(view: LinkingView) -> bytes:
         rows.append(BeforeAfterRow(f"{s.campaign} {s.system}", s.raw, s.linked, s.interval, text))
     below = f"Hollow: as scored. Filled: on the scale of {view.base}, {view.level:.0%} interval with the link's error."
     title = f"{captions.pluralize(len(view.campaigns), 'campaign')} linked to {view.base}"
-    return draw_before_after(title, below, rows, [*view.warnings, make_caption(view)])
+    return plot_before_after(title, below, rows, [*view.warnings, make_caption(view)])

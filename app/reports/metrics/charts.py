@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotRow, draw_dot_plot
+from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
 from app.reports.metrics.view import MetricsView, make_caption
 
 SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
 
 
-def draw_metric_accuracy_ranges(view: MetricsView) -> bytes:
+def plot_metric_accuracy_ranges(view: MetricsView) -> bytes:
     """Accuracies of every metric: a bar on the data as they are, dots at the ends after each kind of change."""
     rows = []
     for metric in view.metrics:
@@ -16,7 +16,7 @@ def draw_metric_accuracy_ranges(view: MetricsView) -> bytes:
             ends = [getattr(line, name) for line in view.spread if line.metric == metric.metric]
             values = [value for pair in ends if pair is not None for value in pair]
             base = getattr(metric, name)
-            rows.append(DotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
+            rows.append(DotPlotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
     below = "Bar: on the scores as given; dots: lowest and highest value after each kind of change to the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
-    return draw_dot_plot(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))
+    return plot_dots(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))

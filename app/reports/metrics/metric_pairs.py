@@ -28,7 +28,7 @@ def list_metric_pairs(metrics: Sequence[MetricScores]) -> list[Two]:
 
 def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
     """Two metrics on the outputs that have a human score and both of theirs."""
-    panel = compared.human_panel(compared.experiments.rows, frozenset())
+    panel = compared.make_human_score_matrix(compared.experiments.rows, frozenset())
     first, second = (
         pair_with_human_scores(panel, compared.experiments.rows, metric, compared.better_sign) for metric in two
     )
@@ -53,7 +53,7 @@ def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> byt
     return LINES.dump_json(lines)
 
 
-def adjust_metric_comparisons(parts: Iterable[bytes]) -> list[MetricPairLine]:
+def adjust_metric_pair_p_values(parts: Iterable[bytes]) -> list[MetricPairLine]:
     """All tests, by measure; p adjusted over the pairs of metrics of each."""
     tests = [one for part in parts for one in LINES.validate_json(part)]
     lines = []

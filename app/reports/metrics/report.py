@@ -12,10 +12,10 @@ from pydantic import Field, StringConstraints
 from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.metrics.charts import draw_metric_accuracy_ranges
+from app.reports.metrics.charts import plot_metric_accuracy_ranges
 from app.reports.metrics.metric_pairs import (
     MOST_METRICS,
-    adjust_metric_comparisons,
+    adjust_metric_pair_p_values,
     compare_metric_pair,
     list_metric_pairs,
 )
@@ -24,7 +24,7 @@ from app.reports.metrics.work import (
     LINES,
     MetricEvaluation,
     MetricScores,
-    hash_metrics,
+    hash_metric_scores,
     load_metrics,
     summarize_metric_spread,
 )
@@ -94,7 +94,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Metrics
 
     def finish(done: Sequence[bytes]) -> MetricsView:
         view = _view(inputs, experiments, metrics, options, done[: 1 + len(parts)])
-        return view.model_copy(update={"between": adjust_metric_comparisons(done[1 + len(parts) :])})
+        return view.model_copy(update={"between": adjust_metric_pair_p_values(done[1 + len(parts) :])})
 
     return ReportWork(1 + len(parts) + len(pairs), chunk, finish)
 
@@ -118,12 +118,12 @@ def _view(
     known = inputs.rows.documents_known
     return MetricsView(
         campaigns=inputs.campaigns,
-        data_hash=f"{inputs.data_hash} {hash_metrics(metrics)}",
+        data_hash=f"{inputs.data_hash} {hash_metric_scores(metrics)}",
         basis=inputs.snapshot.campaign.basis,
         dropped=[*map(asdict, experiments.dropped), *([{"reason": "human translation", "n": left}] if left else [])],
         warnings=list(_warnings(order, metrics, known=known or options.unit == "segment")),
         recipe=inputs.recipe.name,
-        recipe_hash=inputs.hash_of(inputs.recipe),
+        recipe_hash=inputs.hash_requested_recipe(inputs.recipe),
         permutations=options.permutations,
         unit=options.unit if known else "segment",
         seed=inputs.recipe.seed,
@@ -236,7 +236,7 @@ REPORT: Report[MetricsOptions, MetricsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_metric_accuracy_ranges},
+    charts={"default": plot_metric_accuracy_ranges},
     caption=make_caption,
     long=True,
 )

@@ -75,7 +75,7 @@ def _system_means(outputs: Mapping[Output, float]) -> dict[str, float]:
     return {system: sum(scores) / len(scores) for system, scores in scores_by_system.items()}
 
 
-def hash_metrics(metrics: Iterable[MetricScores]) -> str:
+def hash_metric_scores(metrics: Iterable[MetricScores]) -> str:
     """Of all scores, whatever they are stored as."""
     content = [
         [one.name, one.higher_is_better, sorted(one.systems.items()), sorted(one.outputs.items())] for one in metrics
@@ -98,7 +98,7 @@ class MetricEvaluation:
 
     def evaluate_unchanged(self) -> bytes:
         """Every metric beside the human scores as they are."""
-        panel = self.human_panel(self.experiments.rows, frozenset())
+        panel = self.make_human_score_matrix(self.experiments.rows, frozenset())
         return LINES.dump_json([self._line(one, panel) for one in self.metrics])
 
     def evaluate_changes(self, changes: Sequence[ScoreChange]) -> bytes:
@@ -107,7 +107,7 @@ class MetricEvaluation:
         for change in changes:
             try:
                 rows = apply_score_change(self.experiments.rows, change, self.experiments.facts.documents)
-                panel = self.human_panel(rows, change.unshown)
+                panel = self.make_human_score_matrix(rows, change.unshown)
             except Invalid:
                 continue
             if panel.systems.size < 2:
@@ -124,7 +124,7 @@ class MetricEvaluation:
         """1 where a higher human score is better, else −1."""
         return float(self.experiments.rows.better_sign)
 
-    def human_panel(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
+    def make_human_score_matrix(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
         """Human scores of systems and segments; human translations only where they are asked for."""
         panel = ranked_score_matrix(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.inputs.humans)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 PLOT, ROW, FIGURES, LONGEST = 300.0, 18.0, 230.0, 28
 
@@ -31,14 +31,14 @@ def _declare_penalties(
     notes: Sequence[str],  # noqa: ARG001  (as the picture takes it)
 ) -> RowChart:
     marks = [
-        RowMark(row.name, row.value, text=row.text, bar=True, series="fails" if row.failed else "passes")
+        RowChartMark(row.name, row.value, text=row.text, bar=True, series="fails" if row.failed else "passes")
         for row in rows
     ]
     return RowChart(title, below, marks, lines=[] if acceptable is None else [acceptable])
 
 
 @declares_chart(_declare_penalties)
-def draw_penalty_bars(
+def plot_penalty_bars(
     title: str, below: str, rows: Sequence[PenaltyRow], acceptable: float | None, notes: Sequence[str]
 ) -> bytes:
     """A bar a system, hollow where it failed; a line at what is acceptable, where that is known. As SVG."""
@@ -49,25 +49,27 @@ def draw_penalty_bars(
     most = max([acceptable or 0.0, *(row.value for row in rows)]) or 1.0
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, f"{below}; fewer are better" + ("; hollow: fails" if acceptable else ""))
+        surface = DrawingSurface(width, bottom + 40 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, f"{below}; fewer are better" + ("; hollow: fails" if acceptable else ""))
         reach = most
         if rows:
-            reach = _axis(sheet, left, top, bottom, most, acceptable)
+            reach = _axis(surface, left, top, bottom, most, acceptable)
         else:
-            sheet.text(MARGIN, top + 8, "nothing is judged yet", color=QUIET)
+            surface.add_text(MARGIN, top + 8, "nothing is judged yet", color=QUIET)
         for i, (row, name) in enumerate(zip(rows, names, strict=True)):
             y = top + (i + 0.5) * ROW
             color = ORANGE if row.failed else BLUE
-            sheet.text(left - 8, y, name, ha="right")
+            surface.add_text(left - 8, y, name, ha="right")
             fill, long = GROUND if row.failed else color, row.value / reach * PLOT
-            sheet.box(left, y - 4.5, max(long, 1.0), 9, fill=fill, edge=color, thick=1.3)
-            sheet.text(left + PLOT + 12, y, row.text, size=8, color=INK)
-        sheet.caption(sentences, bottom + 40)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_box(left, y - 4.5, max(long, 1.0), 9, fill=fill, edge=color, thick=1.3)
+            surface.add_text(left + PLOT + 12, y, row.text, size=8, color=INK)
+        surface.add_caption(sentences, bottom + 40)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _axis(sheet: ChartSheet, left: float, top: float, bottom: float, most: float, acceptable: float | None) -> float:
+def _axis(
+    surface: DrawingSurface, left: float, top: float, bottom: float, most: float, acceptable: float | None
+) -> float:
     """Draw the axis from 0 up to `most` or a little more; where it ends."""
     from matplotlib.ticker import MaxNLocator
 
@@ -75,11 +77,11 @@ def _axis(sheet: ChartSheet, left: float, top: float, bottom: float, most: float
     reach = float(ticks[-1])
     for tick in map(float, ticks):
         x = left + tick / reach * PLOT
-        sheet.line((x, x), (top - 2, bottom), color=FAINT if tick else INK, thick=0.8)
-        sheet.text(x, bottom + 10, f"{tick:g}", ha="center", size=7.5, color=QUIET)
+        surface.add_line((x, x), (top - 2, bottom), color=FAINT if tick else INK, thick=0.8)
+        surface.add_text(x, bottom + 10, f"{tick:g}", ha="center", size=7.5, color=QUIET)
     if acceptable is not None:
         x = left + acceptable / reach * PLOT
         # Lines stand below boxes, and this one must be seen on a bar.
-        sheet.box(x - 0.75, top - 4, 1.5, bottom - top + 6, fill=INK)
-        sheet.text(x, bottom + 24, f"acceptable: {acceptable:g}", ha="center", size=7.5, color=INK)
+        surface.add_box(x - 0.75, top - 4, 1.5, bottom - top + 6, fill=INK)
+        surface.add_text(x, bottom + 24, f"acceptable: {acceptable:g}", ha="center", size=7.5, color=INK)
     return reach

@@ -16,12 +16,12 @@ from app.domain.recipe import NAMED, Recipe, ScoringChoice
 from app.protocols.base import Spans
 from app.reports.inputs import data_hash, recipe_ratings
 from app.reports.inputs.campaign import find_campaign_protocol
-from app.reports.inputs.registration import add_standing_exclusions, load_registration
-from app.reports.inputs.scores import ScoreReading
+from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
+from app.reports.inputs.scores import ScoreDefinition
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.mqm2.view import MQM2View, SystemScore, draw_penalties, make_caption, make_csv, make_tables
+from app.reports.mqm2.view import MQM2View, SystemScore, make_caption, make_csv, make_tables, plot_penalties
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import PassingThreshold
@@ -105,8 +105,10 @@ def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
 
 
 def _count_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErrors:
-    rows, ids, read = recipe_ratings.load_ratings_with_ids(session, snapshot, recipe)
-    excluding = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
+    rows, ids, read = recipe_ratings.load_ratings_with_judgment_ids(session, snapshot, recipe)
+    excluding = add_standing_exclusions(
+        recipe, load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
+    )
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     known = texts.load_system_descriptions(session, snapshot.campaign_id)
     words = load_segment_words(session, snapshot.campaign_id, rows.labels)
@@ -127,7 +129,7 @@ def _count_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> Count
     )
 
 
-def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: ScoreReading) -> Codes:
+def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: ScoreDefinition) -> Codes:
     """Critical errors that were marked in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, Spans))
     errors = side_tables.load_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
@@ -257,6 +259,6 @@ REPORT: Report[MQM2Options, MQM2View] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_penalties},
+    charts={"default": plot_penalties},
     caption=make_caption,
 )

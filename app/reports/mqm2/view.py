@@ -11,7 +11,7 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
-from app.reports.mqm2.chart import PenaltyRow, draw_penalty_bars
+from app.reports.mqm2.chart import PenaltyRow, plot_penalty_bars
 
 PLACES = 2
 VERDICT = {True: "passes", False: "fails", None: "–"}
@@ -91,7 +91,7 @@ def make_caption(view: MQM2View) -> str:
     )
 
 
-def draw_penalties(view: MQM2View) -> bytes:
+def plot_penalties(view: MQM2View) -> bytes:
     """Penalty points per 1,000 words of each system, beside what is acceptable."""
     rows = [
         PenaltyRow(one.name, one.normed, _format_raw_and_calibrated(one), failed=one.passed is False)
@@ -99,7 +99,7 @@ def draw_penalties(view: MQM2View) -> bytes:
     ]
     title = f"MQM 2.0 scores: {next(iter(view.campaigns))}"
     notes = [*view.warnings, make_caption(view)]
-    return draw_penalty_bars(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, notes)
+    return plot_penalty_bars(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, notes)
 
 
 def _format_raw_and_calibrated(score: SystemScore) -> str:

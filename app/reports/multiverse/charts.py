@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
 NARROWEST = 560.0
@@ -52,7 +52,7 @@ def _declare_shares(
 
 
 @declares_chart(_declare_shares)
-def draw_claim_shares(
+def plot_claim_shares(
     title: str, systems: Sequence[str], pairs: Sequence[ChartedPairClaims], notes: Sequence[str]
 ) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
@@ -65,22 +65,22 @@ def draw_claim_shares(
     shares = _both_ways(pairs)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         below = (
             "Percentage of universes in which the row is significantly better than the column; framed: claimed "
             "both ways"
         )
-        sheet.heading(title, below)
+        surface.add_heading(title, below)
         for i, name in enumerate(names):
-            sheet.text(left - 8, top + (i + 0.5) * CELL, name, ha="right")
-            sheet.text(left + (i + 0.62) * CELL, top - 6, name, upright=True, ha="center")
+            surface.add_text(left - 8, top + (i + 0.5) * CELL, name, ha="right")
+            surface.add_text(left + (i + 0.62) * CELL, top - 6, name, upright=True, ha="center")
         for i, row in enumerate(systems):
             for j, column in enumerate(systems):
                 if i != j:
                     turned = shares.get((column, row))
-                    _cell(sheet, left + j * CELL, top + i * CELL, shares.get((row, column)), turned)
-        sheet.caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+                    _cell(surface, left + j * CELL, top + i * CELL, shares.get((row, column)), turned)
+        surface.add_caption(sentences, bottom + 18)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
 def _both_ways(pairs: Sequence[ChartedPairClaims]) -> dict[tuple[str, str], float | None]:
@@ -88,31 +88,32 @@ def _both_ways(pairs: Sequence[ChartedPairClaims]) -> dict[tuple[str, str], floa
     return shares | {(pair.second, pair.first): pair.second_better for pair in pairs}
 
 
-def _cell(sheet: ChartSheet, x: float, y: float, share: float | None, turned: float | None) -> None:
+def _cell(surface: DrawingSurface, x: float, y: float, share: float | None, turned: float | None) -> None:
     if share is None:
-        sheet.text(x + CELL / 2, y + CELL / 2, "–", ha="center", size=8, color=FAINT)
+        surface.add_text(x + CELL / 2, y + CELL / 2, "–", ha="center", size=8, color=FAINT)
         return
     shade = min(len(SHADES) - 1, int(share * len(SHADES))) if share else 0
     both = share > 0 and turned is not None and turned > 0
     edge, thick = (ORANGE, 2.0) if both else (FAINT, 0.5)
     inset = 1.5 if both else 0.0
     fill = SHADES[shade]
-    sheet.box(x + inset, y + inset, CELL - 2 * inset, CELL - 2 * inset, fill=fill, edge=edge, thick=thick)
+    surface.add_box(x + inset, y + inset, CELL - 2 * inset, CELL - 2 * inset, fill=fill, edge=edge, thick=thick)
     ink = GROUND if shade >= len(SHADES) - 2 else INK if share else QUIET
     # Neither 0 nor 100 is said of what is not exactly so.
     text = f"{100 * share:.0f}" if share in (0.0, 1.0) else f"{min(99, max(1, round(100 * share)))}"
-    sheet.text(x + CELL / 2, y + CELL / 2, text, ha="center", size=8.5, color=ink)
+    surface.add_text(x + CELL / 2, y + CELL / 2, text, ha="center", size=8.5, color=ink)
 
 
 def _declare_choices(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     marks = [
-        RowMark(f"{bar.dimension}: {bar.choice}", bar.claimed, text=f"{bar.n:,} universes", bar=True) for bar in bars
+        RowChartMark(f"{bar.dimension}: {bar.choice}", bar.claimed, text=f"{bar.n:,} universes", bar=True)
+        for bar in bars
     ]
     return RowChart(title, "share of the tested pairs that are claimed", marks)
 
 
 @declares_chart(_declare_choices)
-def draw_claims_by_choice(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> bytes:
+def plot_claims_by_choice(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
     names = [canvas.shorten_in_middle(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12
@@ -123,18 +124,18 @@ def draw_claims_by_choice(title: str, bars: Sequence[ChoiceClaimsBar], notes: Se
     bottom = top + max(1, len(bars)) * ROW + len(starts) * 8
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, "Mean share of the tested pairs that are claimed in universes with each choice")
+        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, "Mean share of the tested pairs that are claimed in universes with each choice")
         y = top
         for i, (bar, name) in enumerate(zip(bars, names, strict=True)):
             if i in starts:
                 y += 8
-                sheet.text(MARGIN, y + ROW / 2, bar.dimension, bold=True)
-            sheet.text(left - 8, y + ROW / 2, name, ha="right")
-            sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
-            sheet.box(left, y + 3, BARS * (bar.claimed or 0.0), ROW - 6, fill=BLUE)
+                surface.add_text(MARGIN, y + ROW / 2, bar.dimension, bold=True)
+            surface.add_text(left - 8, y + ROW / 2, name, ha="right")
+            surface.add_box(left, y + 3, BARS, ROW - 6, fill=BAND)
+            surface.add_box(left, y + 3, BARS * (bar.claimed or 0.0), ROW - 6, fill=BLUE)
             share = "untested" if bar.claimed is None else f"{100 * bar.claimed:.0f} %"
-            sheet.text(left + BARS + 8, y + ROW / 2, f"{share} · {bar.n:,} universes", size=8, color=QUIET)
+            surface.add_text(left + BARS + 8, y + ROW / 2, f"{share} · {bar.n:,} universes", size=8, color=QUIET)
             y += ROW
-        sheet.caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+        surface.add_caption(sentences, bottom + 18)
+        return canvas.figure_to_svg(surface.figure, title=title)

@@ -14,7 +14,7 @@ from app.domain.recipe import NamedExclusion, ScoringChoice
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
-from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.scores import resolve_score_definition
 from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
 from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings
@@ -129,7 +129,7 @@ def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple
     yield _name(own), own
     if own != ScoringChoice():
         yield "score", ScoringChoice()
-    read = resolve_score_reading(inputs.snapshot.campaign, ScoringChoice())
+    read = resolve_score_definition(inputs.snapshot.campaign, ScoringChoice())
     for measure in read.protocol.derive_measures(read.options):
         if measure.uses_profile:
             yield from ((f"spans:{profile}", ScoringChoice("spans", profile)) for profile in PROFILES)

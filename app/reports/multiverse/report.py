@@ -23,11 +23,11 @@ from app.reports.multiverse.view import (
     InapplicableUniversesView,
     MultiverseView,
     PairClaimsView,
-    draw_claim_matrix,
-    draw_claims_by_dimension,
     make_caption,
     make_csv,
     make_tables,
+    plot_claim_matrix,
+    plot_claims_by_dimension,
 )
 from app.stats.multiverse.branches import (
     InapplicableUniverses,
@@ -95,7 +95,7 @@ def _view(
         basis=inputs.snapshot.campaign.basis,
         warnings=_warnings(base, claims.n),
         recipe=base.recipe.name,
-        recipe_hash=inputs.hash_of(base.recipe),
+        recipe_hash=inputs.hash_requested_recipe(base.recipe),
         seed=base.recipe.seed,
         alpha=base.recipe.alpha,
         systems=systems,
@@ -203,7 +203,7 @@ REPORT: Report[MultiverseOptions, MultiverseView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_claim_matrix, "choices": draw_claims_by_dimension},
+    charts={"default": plot_claim_matrix, "choices": plot_claims_by_dimension},
     caption=make_caption,
     long=True,
 )

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.multiverse.charts import ChartedPairClaims, ChoiceClaimsBar, draw_claim_shares, draw_claims_by_choice
+from app.reports.multiverse.charts import ChartedPairClaims, ChoiceClaimsBar, plot_claim_shares, plot_claims_by_choice
 from app.stats.multiverse.shares import Kind as ClaimKind
 from app.stats.multiverse.space import Dimension
 
@@ -149,17 +149,17 @@ def make_caption(view: MultiverseView) -> str:
     )
 
 
-def draw_claim_matrix(view: MultiverseView) -> bytes:
+def plot_claim_matrix(view: MultiverseView) -> bytes:
     """The share of universes in which the row is significantly better than the column."""
     pairs = [ChartedPairClaims(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
     notes = _notes(view)
-    return draw_claim_shares(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
+    return plot_claim_shares(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 
 
-def draw_claims_by_dimension(view: MultiverseView) -> bytes:
+def plot_claims_by_dimension(view: MultiverseView) -> bytes:
     """How many pairs each choice claims."""
     bars = [ChoiceClaimsBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
-    return draw_claims_by_choice(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))
+    return plot_claims_by_choice(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))
 
 
 def _notes(view: MultiverseView) -> list[str]:

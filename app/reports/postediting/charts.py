@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 from app.reports.postediting.drawings import (
-    CurveBar,
     RateDots,
+    ReferenceCurveBar,
     StackedBar,
-    draw_rate_dots,
-    draw_stacked_bars,
-    draw_ter_by_references,
+    plot_rate_dots,
+    plot_stacked_bars,
+    plot_ter_by_references,
 )
 from app.reports.postediting.view import EditRateView, PosteditingView, make_caption
 
 
-def draw_edit_rates(view: PosteditingView) -> bytes:
+def plot_edit_rates(view: PosteditingView) -> bytes:
     """Rates of every system with their intervals."""
     rows = [RateDots(one.system, [_rate(one.hter), _rate(one.mter), _rate(one.ter_external)]) for one in view.systems]
     below = "HTER (dot), mTER (hollow diamond), TER against the external reference (square); lines: intervals"
-    return draw_rate_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
+    return plot_rate_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
 def _rate(rate: EditRateView) -> tuple[float, tuple[float, float] | None] | None:
     return None if rate.value is None else (rate.value, rate.interval)
 
 
-def draw_closest_reference_shares(view: PosteditingView) -> bytes:
+def plot_closest_reference_shares(view: PosteditingView) -> bytes:
     """How often own post-edits are the closest, alone or together with others."""
     own = {one.system: one for one in view.closest if one.own}
     rows = [
         StackedBar(system, one.unique / one.n, one.tied / one.n, f"{one.n:,} segments") for system, one in own.items()
     ]
     below = "Segments whose own post-edit is closest: alone (filled), tied (hatched), another is closer (empty)"
-    return draw_stacked_bars(_title(view), below, rows, [*view.warnings, make_caption(view)])
+    return plot_stacked_bars(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def draw_reference_curve(view: PosteditingView) -> bytes:
+def plot_reference_curve(view: PosteditingView) -> bytes:
     """TER against single references, and mTER against more and more."""
     bars = [
-        CurveBar(
+        ReferenceCurveBar(
             {"other": str(one.n), "targeted": "targeted", "external": "external"}[one.what],
             one.single,
             one.growing,
@@ -48,7 +48,7 @@ def draw_reference_curve(view: PosteditingView) -> bytes:
     below = (
         "Bars: TER against one reference, farthest first; line: mTER against all references so far; means over systems"
     )
-    return draw_ter_by_references(_title(view), below, bars, [*view.warnings, make_caption(view)])
+    return plot_ter_by_references(_title(view), below, bars, [*view.warnings, make_caption(view)])
 
 
 def _title(view: PosteditingView) -> str:

@@ -14,10 +14,10 @@ from app.reports.kit.charts.declaration import (
     CurveChart,
     CurvePanel,
     RowChart,
-    RowMark,
+    RowChartMark,
     declares_chart,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
 NARROWEST = 560.0
@@ -45,7 +45,7 @@ class StackedBar:
 
 
 @dataclass(frozen=True, slots=True)
-class CurveBar:
+class ReferenceCurveBar:
     """One position of a curve. bar: of the reference alone; line: of all up to it."""
 
     name: str
@@ -57,7 +57,7 @@ class CurveBar:
 def _declare_edit_rates(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     names = ("first series", "second series", "third series")
     marks = [
-        RowMark(row.name, rate[0], rate[1], series=name)
+        RowChartMark(row.name, rate[0], rate[1], series=name)
         for row in rows
         for name, rate in zip(names, row.rates, strict=False)
         if rate is not None
@@ -66,7 +66,7 @@ def _declare_edit_rates(title: str, below: str, rows: Sequence[RateDots], notes:
 
 
 @declares_chart(_declare_edit_rates)
-def draw_rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
+def plot_rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
     """One row a system and one marker a series, with intervals as lines; as SVG."""
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
@@ -74,39 +74,41 @@ def draw_rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequ
     sentences = wrap_caption_lines(notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 22 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, below)
+        surface = DrawingSurface(width, bottom + 22 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, below)
         if not any(rate for row in rows for rate in row.rates):
-            sheet.text(MARGIN, top + 8, "there is no rate to draw", color=QUIET)
+            surface.add_text(MARGIN, top + 8, "there is no rate to draw", color=QUIET)
         else:
-            _dots(sheet, rows, left, top, bottom)
-        sheet.caption(sentences, bottom + 22)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            _dots(surface, rows, left, top, bottom)
+        surface.add_caption(sentences, bottom + 22)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _dots(sheet: ChartSheet, rows: Sequence[RateDots], left: float, top: float, bottom: float) -> None:
+def _dots(surface: DrawingSurface, rows: Sequence[RateDots], left: float, top: float, bottom: float) -> None:
     ends = [end for row in rows for rate in row.rates if rate for end in (rate[0], *(rate[1] or ()))]
     most = max(*ends, 1.0)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x = left + share * BARS
-        sheet.line((x, x), (top, bottom), color=FAINT, thick=0.7)
-        sheet.text(x, top - 9, captions.format_number(share * most, 0), ha="center", size=7.5, color=QUIET)
+        surface.add_line((x, x), (top, bottom), color=FAINT, thick=0.7)
+        surface.add_text(x, top - 9, captions.format_number(share * most, 0), ha="center", size=7.5, color=QUIET)
     looks = ((BLUE, "o", False), (ORANGE, "D", True), (QUIET, "s", False))
     for n, row in enumerate(rows):
         y = top + (n + 0.5) * ROW
-        sheet.text(left - 8, y, _name(row.name), ha="right")
+        surface.add_text(left - 8, y, _name(row.name), ha="right")
         for rate, (color, marker, hollow), shift in zip(row.rates, looks, (-5.0, 0.0, 5.0), strict=False):
             if rate is None:
                 continue
             if rate[1] is not None:
-                sheet.line([left + end / most * BARS for end in rate[1]], (y + shift,) * 2, color=color, thick=1.3)
+                surface.add_line(
+                    [left + end / most * BARS for end in rate[1]], (y + shift,) * 2, color=color, thick=1.3
+                )
             x = left + rate[0] / most * BARS
-            sheet.line((x, x), (y + shift,) * 2, color=color, marker=marker, hollow=hollow)
+            surface.add_line((x, x), (y + shift,) * 2, color=color, marker=marker, hollow=hollow)
 
 
 def _declare_shares(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     marks = [
-        RowMark(row.name, share, text=row.note, series=series)
+        RowChartMark(row.name, share, text=row.note, series=series)
         for row in rows
         for series, share in (("first", row.first), ("second", row.second))
     ]
@@ -114,7 +116,7 @@ def _declare_shares(title: str, below: str, rows: Sequence[StackedBar], notes: S
 
 
 @declares_chart(_declare_shares)
-def draw_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
+def plot_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
     """One row a share: filled, hatched, and what is left; as SVG."""
     shown = rows[:MOST]
     left = MARGIN + max((len(_name(row.name)) for row in shown), default=8) * CHARACTER + 12
@@ -125,31 +127,31 @@ def draw_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes:
     sentences = wrap_caption_lines([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, below)
+        surface = DrawingSurface(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, below)
         if not shown:
-            sheet.text(MARGIN, top + 8, "there is nothing to compare", color=QUIET)
+            surface.add_text(MARGIN, top + 8, "there is nothing to compare", color=QUIET)
         for n, row in enumerate(shown):
             y = top + n * ROW
-            sheet.text(left - 8, y + ROW / 2, _name(row.name), ha="right")
-            sheet.box(left, y + 4, BARS, ROW - 8, fill=BAND)
-            sheet.box(left, y + 4, BARS * row.first, ROW - 8, fill=BLUE)
+            surface.add_text(left - 8, y + ROW / 2, _name(row.name), ha="right")
+            surface.add_box(left, y + 4, BARS, ROW - 8, fill=BAND)
+            surface.add_box(left, y + 4, BARS * row.first, ROW - 8, fill=BLUE)
             if row.second:
                 at, wide = left + BARS * row.first, BARS * row.second
-                sheet.box(at, y + 4, wide, ROW - 8, fill=GROUND, edge=ORANGE, hatch="////")
-            sheet.text(left + BARS + 8, y + ROW / 2, row.note, size=8, color=QUIET)
-        sheet.caption(sentences, bottom + 16)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+                surface.add_box(at, y + 4, wide, ROW - 8, fill=GROUND, edge=ORANGE, hatch="////")
+            surface.add_text(left + BARS + 8, y + ROW / 2, row.note, size=8, color=QUIET)
+        surface.add_caption(sentences, bottom + 16)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _declare_references(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
+def _declare_references(title: str, below: str, bars: Sequence[ReferenceCurveBar], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
     alone = Curve("this reference alone", [ChartPoint(bar.name, bar.bar) for bar in bars])
     together = Curve("all up to it", [ChartPoint(bar.name, bar.line) for bar in bars])
     return CurveChart(title, below, "", [CurvePanel("", [alone, together])], top=0.0)
 
 
 @declares_chart(_declare_references)
-def draw_ter_by_references(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
+def plot_ter_by_references(title: str, below: str, bars: Sequence[ReferenceCurveBar], notes: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
@@ -157,33 +159,33 @@ def draw_ter_by_references(title: str, below: str, bars: Sequence[CurveBar], not
     sentences = wrap_caption_lines(notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, below)
+        surface = DrawingSurface(width, bottom + 40 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, below)
         if bars:
-            _steps(sheet, bars, left, bottom)
+            _steps(surface, bars, left, bottom)
         else:
-            sheet.text(MARGIN, HEAD + 20, "there is no curve to draw", color=QUIET)
-        sheet.caption(sentences, bottom + 40)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(MARGIN, HEAD + 20, "there is no curve to draw", color=QUIET)
+        surface.add_caption(sentences, bottom + 40)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _steps(sheet: ChartSheet, bars: Sequence[CurveBar], left: float, bottom: float) -> None:
+def _steps(surface: DrawingSurface, bars: Sequence[ReferenceCurveBar], left: float, bottom: float) -> None:
     most = max(1.0, *(value for step in bars for value in (step.bar, step.line)))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT
-        sheet.line((left, left + len(bars) * STEP), (y, y), color=FAINT, thick=0.7)
-        sheet.text(left - 6, y, captions.format_number(share * most, 0), ha="right", size=7.5, color=QUIET)
+        surface.add_line((left, left + len(bars) * STEP), (y, y), color=FAINT, thick=0.7)
+        surface.add_text(left - 6, y, captions.format_number(share * most, 0), ha="right", size=7.5, color=QUIET)
     xs = [left + (n + 0.5) * STEP for n in range(len(bars))]
     for x, step in zip(xs, bars, strict=True):
         height = step.bar / most * HEIGHT
         fill, edge = (ORANGE, None) if step.strong else (BAND, QUIET)
-        sheet.box(x - 13, bottom - height, 26, height, fill=fill, edge=edge)
-        sheet.text(x, bottom + 12, step.name, ha="center", size=7.5, color=INK if step.strong else QUIET)
+        surface.add_box(x - 13, bottom - height, 26, height, fill=fill, edge=edge)
+        surface.add_text(x, bottom + 12, step.name, ha="center", size=7.5, color=INK if step.strong else QUIET)
         at = bottom - step.line / most * HEIGHT
-        sheet.box(x - 12, at - 16, 24, 11, fill=GROUND)
-        sheet.text(x, at - 10, captions.format_number(step.line, 1), ha="center", size=7.5, color=BLUE)
+        surface.add_box(x - 12, at - 16, 24, 11, fill=GROUND)
+        surface.add_text(x, at - 10, captions.format_number(step.line, 1), ha="center", size=7.5, color=BLUE)
     ys = [bottom - step.line / most * HEIGHT for step in bars]
-    sheet.axes.plot(xs, ys, color=BLUE, linewidth=1.6, marker="o", markersize=4.5, zorder=4)
+    surface.axes.plot(xs, ys, color=BLUE, linewidth=1.6, marker="o", markersize=4.5, zorder=4)
 
 
 def _name(text: str) -> str:

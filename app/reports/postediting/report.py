@@ -8,15 +8,15 @@ from typing import Any
 from app.reports.inputs.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segment_edits
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.postediting.charts import draw_closest_reference_shares, draw_edit_rates, draw_reference_curve
+from app.reports.postediting.charts import plot_closest_reference_shares, plot_edit_rates, plot_reference_curve
 from app.reports.postediting.view import (
     ClosestReferenceLine,
-    CurvePoint,
     EditedSystem,
     EditOperationsLine,
     EditRateView,
     LabClosenessLine,
     PosteditingView,
+    ReferenceCurvePoint,
     SufficientReferences,
     make_caption,
     make_csv,
@@ -158,10 +158,10 @@ def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferences]) -> 
     ]
 
 
-def _points(drawn: ReferenceCurve) -> list[CurvePoint]:
+def _points(drawn: ReferenceCurve) -> list[ReferenceCurvePoint]:
     others = len(drawn.systems) - 1
     return [
-        CurvePoint(
+        ReferenceCurvePoint(
             n=n + 1,
             what="other" if n < others else "targeted" if n == others else "external",
             single=single,
@@ -264,7 +264,7 @@ REPORT: Report[PostEditsOptions, PosteditingView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_edit_rates, "closest": draw_closest_reference_shares, "curve": draw_reference_curve},
+    charts={"default": plot_edit_rates, "closest": plot_closest_reference_shares, "curve": plot_reference_curve},
     caption=make_caption,
     long=True,
 )

@@ -76,7 +76,7 @@ class LabClosenessLine(ResultPart):
     n_other_labs: int
 
 
-class CurvePoint(ResultPart):
+class ReferenceCurvePoint(ResultPart):
     """Means over the post-edited systems at one position, from the farthest post-edits to the closest."""
 
     n: int = Field(description="References up to here.")
@@ -107,7 +107,7 @@ class PosteditingView(ReportHeader):
     operations: list[EditOperationsLine]
     closest: list[ClosestReferenceLine]
     labs: list[LabClosenessLine]
-    curve: list[CurvePoint]
+    curve: list[ReferenceCurvePoint]
     curve_segments: int = Field(description="Segments of which every post-edited output was edited.")
     enough: int | None = Field(description="As of the systems, of the means of the curve.")
     enough_by_system: list[SufficientReferences]

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotRow, ScatterPanel, draw_dot_plot, draw_scatter_plots
+from app.reports.kit.charts.correlations import DotPlotRow, ScatterPanel, plot_dots, plot_scatter_panels
 from app.reports.postediting_da.view import MEASURES, NAMES, PosteditingDAView, make_caption
 
 
-def draw_mean_correlations(view: PosteditingDAView) -> bytes:
+def plot_mean_correlations(view: PosteditingDAView) -> bytes:
     """Correlations: a dot a system, a bar their mean."""
     rows = []
     for mean in view.means:
         each = [getattr(one, mean.measure) for one in view.correlations if one.campaign == mean.campaign]
         values = [value for value in each if value is not None]
-        rows.append(DotRow(f"{mean.campaign}, {NAMES[mean.measure]}", values, mean.fisher))
+        rows.append(DotPlotRow(f"{mean.campaign}, {NAMES[mean.measure]}", values, mean.fisher))
     below = "One dot per system; bar: mean by Fisher's z; left of 0, scores and edits agree"
-    return draw_dot_plot(_title(view), below, rows, [*view.warnings, make_caption(view)])
+    return plot_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def draw_score_edit_scatter(view: PosteditingDAView) -> bytes:
+def plot_score_edit_scatter(view: PosteditingDAView) -> bytes:
     """Scores over mTER, a panel a system."""
     panels = [ScatterPanel(one.system, one.r, one.points) for one in view.scatter]
     below = f"Scores of {view.compared_with or 'no campaign'} (up: better) over mTER (right: more edits)"
-    return draw_scatter_plots(_title(view), below, panels, [*view.warnings, make_caption(view)])
+    return plot_scatter_panels(_title(view), below, panels, [*view.warnings, make_caption(view)])
 
 
 def _title(view: PosteditingDAView) -> str:

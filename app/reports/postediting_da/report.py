@@ -23,7 +23,7 @@ from app.reports.inputs.recipe_input import RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting_da import work
-from app.reports.postediting_da.charts import draw_mean_correlations, draw_score_edit_scatter
+from app.reports.postediting_da.charts import plot_mean_correlations, plot_score_edit_scatter
 from app.reports.postediting_da.view import (
     MEASURES,
     MeanCorrelation,
@@ -74,7 +74,9 @@ def _prepare(
     edits = PostEditsOptions(**options.model_dump(include=set(PostEditsOptions.model_fields)))
     postediting = load_post_edits(session, ours[0], edits)
     recipe = RecipeOptions(recipe=options.recipe)
-    others = [work.load_scores(session, one, recipe, postediting.outputs) for one in snapshots if one is not ours[0]]
+    others = [
+        work.load_direct_scores(session, one, recipe, postediting.outputs) for one in snapshots if one is not ours[0]
+    ]
     sources = post_edits.load_source_texts(session, ours[0].campaign_id)
     if not postediting.texts:
         return make_undivided_work(lambda: _view(snapshots, postediting, others, sources, options, []))
@@ -121,7 +123,7 @@ def _view(
     segments: Sequence[SegmentEdits],
 ) -> PosteditingDAView:
     lines = {one.snapshot.campaign.key: work.join_rates_and_scores(postediting, segments, one) for one in others}
-    each = [line for key, ones in lines.items() for line in work.make_correlations(key, ones)]
+    each = [line for key, ones in lines.items() for line in work.make_score_edit_correlations(key, ones)]
     means = [mean for key in lines for mean in _mean_correlations(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
     findings = work.find_score_edit_disagreements(lines[looked], options.rule) if looked is not None else []
@@ -148,7 +150,7 @@ def _view(
     )
 
 
-def _make_scored_campaign(campaign: work.CampaignScores, lines: Sequence[work.RatesAndScores]) -> ScoredCampaign:
+def _make_scored_campaign(campaign: work.CampaignScores, lines: Sequence[work.EditRatesAndScores]) -> ScoredCampaign:
     return ScoredCampaign(
         campaign=campaign.snapshot.campaign.key,
         protocol=campaign.snapshot.campaign.protocol,
@@ -178,7 +180,7 @@ def _mean_correlations(campaign: str, lines: Sequence[ScoreEditCorrelations]) ->
 
 
 def _compared_with(
-    others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.RatesAndScores]]
+    others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.EditRatesAndScores]]
 ) -> str | None:
     """Conflicts are looked for with source-based scores where there are any: no reference pulls these."""
     usable = [one.snapshot.campaign for one in others if lines[one.snapshot.campaign.key]]
@@ -217,7 +219,9 @@ def _list_dropped_rows(postediting: PostEdits, others: Sequence[work.CampaignSco
 
 
 def _warnings(
-    postediting: PostEdits, others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.RatesAndScores]]
+    postediting: PostEdits,
+    others: Sequence[work.CampaignScores],
+    lines: Mapping[str, Sequence[work.EditRatesAndScores]],
 ) -> list[str]:
     warnings = list(postediting.warnings)
     if not others:
@@ -241,12 +245,12 @@ def _warnings(
     return warnings
 
 
-def _is_flat(line: work.RatesAndScores) -> bool:
+def _is_flat(line: work.EditRatesAndScores) -> bool:
     known = [rates[np.isfinite(rates)] for rates in line.rates.values()]
     return len(line.at) > 0 and not (np.ptp(line.score) and any(np.ptp(rates) for rates in known if rates.size))
 
 
-def _scatter(lines: Sequence[work.RatesAndScores]) -> list[ScoreEditPoints]:
+def _scatter(lines: Sequence[work.EditRatesAndScores]) -> list[ScoreEditPoints]:
     """Points spread evenly over the segments where there are too many."""
     step = max(1, -(-sum(len(line.at) for line in lines) // MOST_POINTS))
     plots = []
@@ -315,7 +319,7 @@ REPORT: Report[PosteditingDAOptions, PosteditingDAView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_mean_correlations, "scatter": draw_score_edit_scatter},
+    charts={"default": plot_mean_correlations, "scatter": plot_score_edit_scatter},
     caption=make_caption,
     over="campaigns",
     long=True,

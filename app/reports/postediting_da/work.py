@@ -47,7 +47,7 @@ class CampaignScores:
     n_ratings: int
 
 
-def load_scores(
+def load_direct_scores(
     session: Session, snapshot: Snapshot, options: RecipeOptions, shown: Mapping[Output, str]
 ) -> CampaignScores:
     """The scores of a campaign, of outputs that have the text that was post-edited. shown: that text by output."""
@@ -93,7 +93,7 @@ def _mean_by_output(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[fl
 
 
 @dataclass(frozen=True, slots=True)
-class RatesAndScores:
+class EditRatesAndScores:
     """One system's outputs that are both post-edited or compared, and scored. at: places in the list of segments.
 
     rates: by measure, NaN where missing. score, raw: higher is better.
@@ -109,7 +109,7 @@ class RatesAndScores:
 
 def join_rates_and_scores(
     post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores
-) -> list[RatesAndScores]:
+) -> list[EditRatesAndScores]:
     """System by system what both say."""
     lines = (_rates_and_scores(post_edits, segments, scores, key) for key in post_edits.systems)
     return [line for line in lines if line.at]
@@ -117,7 +117,7 @@ def join_rates_and_scores(
 
 def _rates_and_scores(
     post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores, key: str
-) -> RatesAndScores:
+) -> EditRatesAndScores:
     code = post_edits.systems.index(key)
     rows: list[tuple[int, float, float, float, tuple[float, float, int]]] = []
     for place, (address, at) in enumerate(zip(post_edits.addresses, segments, strict=True)):
@@ -128,7 +128,7 @@ def _rates_and_scores(
         external = _rate(at.edits_to_closest_reference(code, at.origin == EXTERNAL))
         rows.append((place, mter, _hter(at, code), external, scored))
     columns = np.array([row[1:4] for row in rows], dtype=np.float64).reshape(-1, 3).T
-    return RatesAndScores(
+    return EditRatesAndScores(
         key,
         [row[0] for row in rows],
         dict(zip(MEASURES, columns, strict=True)),
@@ -148,7 +148,7 @@ def _hter(at: SegmentEdits, code: int) -> float:
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
 
 
-def make_correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[ScoreEditCorrelations]:
+def make_score_edit_correlations(campaign: str, lines: Sequence[EditRatesAndScores]) -> list[ScoreEditCorrelations]:
     """One a system."""
     return [
         ScoreEditCorrelations(
@@ -168,13 +168,13 @@ def make_correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[Sc
 class ScoreEditDisagreement:
     """One disagreement: which line, which of its outputs, and of which sort."""
 
-    line: RatesAndScores
+    line: EditRatesAndScores
     n: int
     few_edits: bool
     residual: float
 
 
-def find_score_edit_disagreements(lines: Sequence[RatesAndScores], rule: Rule) -> list[ScoreEditDisagreement]:
+def find_score_edit_disagreements(lines: Sequence[EditRatesAndScores], rule: Rule) -> list[ScoreEditDisagreement]:
     """Disagreements of every system, the farthest from its line first."""
     disagreements = list[ScoreEditDisagreement]()
     for line in lines:
@@ -227,11 +227,11 @@ def _tags(post_edits: PostEdits, place: int, finding: ScoreEditDisagreement, clo
         yield "critical errors counted"
     if finding.line.n[finding.n] == 1:
         yield "one rating"
-    if does_ter_depend_on_tokens(post_edits.tokens, output, closest):
+    if does_ter_depend_on_tokenization(post_edits.tokens, output, closest):
         yield "tokenization suspicious"
 
 
-def does_ter_depend_on_tokens(counted: Tokenization, output: str, closest: str) -> bool:
+def does_ter_depend_on_tokenization(counted: Tokenization, output: str, closest: str) -> bool:
     """Whether TER against the closest post-edit is quite another with punctuation split off, or by character.
 
     Against that one alone: by character a pair of texts takes as long as all words of its segment's outputs.

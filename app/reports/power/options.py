@@ -76,7 +76,7 @@ class PowerOptions(RecipeOptions):
         each = _numbers(self.ratings, "ratings", 20)
         return tuple((grouping, k) for grouping in GROUPINGS if grouping in groupings for k in each)
 
-    def sizes(self, own: int) -> tuple[int, ...]:
+    def list_document_counts(self, own: int) -> tuple[int, ...]:
         """Numbers of documents; by default from a quarter to four times the campaign's own. Raises Invalid."""
         if self.documents is not None:
             return _numbers(self.documents, "documents", MOST_DOCUMENTS)
@@ -84,7 +84,7 @@ class PowerOptions(RecipeOptions):
         sizes = {max(2, round(base * part)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)}
         return tuple(sorted({min(size, MOST_DOCUMENTS) for size in sizes}))
 
-    def given_components(self) -> VarianceComponents | None:
+    def parse_given_components(self) -> VarianceComponents | None:
         """Components in the question. Raises Invalid for a name that there is not, or a value that is no number."""
         if self.components is None:
             return None

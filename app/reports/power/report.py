@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.reports.inputs.model_ratings import load_model
+from app.reports.inputs.model_ratings import load_ratings_model
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.curves import LinePoint, LineSeries, draw_line_chart
+from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.view import DesignLine, PowerView, describe_design, make_caption, make_csv, make_tables
@@ -25,8 +25,8 @@ RECOMMENDED = (
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PowerOptions) -> ReportWork[PowerView]:
-    options.designs(), options.given_components()
-    data, *pilots = (load_model(session, one, options, options.draws) for one in snapshots)
+    options.designs(), options.parse_given_components()
+    data, *pilots = (load_ratings_model(session, one, options, options.draws) for one in snapshots)
     for pilot in pilots:
         _check_pilot(snapshots[0], pilot.inputs.snapshot)
     planner = PowerPlanner(options, data, snapshots[0].campaign.protocol, *pilots)
@@ -45,14 +45,14 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
     options, data = planner.options, planner.data
     known = not isinstance(planner.components, str)
     return PowerView(
-        campaigns={**data.inputs.campaigns, **planner.judgment_source.inputs.campaigns},
+        campaigns={**data.inputs.campaigns, **planner.planning_ratings.inputs.campaigns},
         data_hash=_hash(planner),
         basis=data.inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
         warnings=_warnings(planner, parts),
         recipe=data.inputs.recipe.name,
-        higher_is_better=planner.judgment_source.ratings.higher_is_better
-        if len(planner.judgment_source.ratings)
+        higher_is_better=planner.planning_ratings.ratings.higher_is_better
+        if len(planner.planning_ratings.ratings)
         else None,
         pilot=None if planner.pilot is None else planner.pilot.inputs.snapshot.campaign.key,
         difference=planner.difference
@@ -60,23 +60,25 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
         else None,
         power=options.power,
         alpha=options.alpha,
-        alpha_each=planner.alpha_each,
-        systems=planner.systems,
-        pairs=planner.pairs,
-        raters=planner.raters,
+        alpha_each=planner.alpha_per_pair,
+        systems=planner.n_systems,
+        pairs=planner.n_pairs,
+        raters=planner.n_raters,
         planned_documents=planner.planned_documents if known else None,
-        segments=planner.segments,
-        words_per_segment=planner.words,
+        segments=planner.segments_per_document,
+        words_per_segment=planner.words_per_segment,
         seconds_per_word=options.seconds_per_word,
         fixed_panel=options.fixed_panel,
         studies=options.studies,
-        draws=len(planner.drawn_components(parts)) if known else 0,
+        draws=len(planner.decode_component_draws(parts)) if known else 0,
         seed=data.inputs.recipe.seed,
         scores=options.scores,
-        marginal=planner.score_model.shape.description if known and planner.score_model.shape is not None else None,
+        marginal=planner.score_simulator.shape.description
+        if known and planner.score_simulator.shape is not None
+        else None,
         clusters=options.clusters,
-        components=planner.components_line(),
-        designs=planner.design_lines(parts),
+        components=planner.make_components_line(),
+        designs=planner.make_design_lines(parts),
     )
 
 
@@ -111,16 +113,16 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
             "some outputs were rated once, so rater variance is confounded with that of outputs; have some rated twice"
         )
     if planner.has_measured_components:
-        warnings += planner.judgment_source.warn_of_imbalance()
-    warnings += planner.score_model.warnings
+        warnings += planner.planning_ratings.list_imbalance_warnings()
+    warnings += planner.score_simulator.warnings
     left = [design for design in planner.options.designs() if design not in planner.feasible_designs]
     if left:
         warnings.append(
             f"{captions.pluralize(len(left), 'design')} left out for needing "
             "more ratings per item than there are raters; plan more raters"
         )
-    lines = planner.design_lines(parts)
-    if planner.score_model.why is None and any(
+    lines = planner.make_design_lines(parts)
+    if planner.score_simulator.why is None and any(
         one.simulated is None and one.documents > 1 for line in lines for one in line.points
     ):
         warnings.append("the largest designs were not simulated; use their closed form, or plan smaller designs")
@@ -144,7 +146,7 @@ def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str
             f"below {planner.fewest_documents} documents no pair can be significant under {named}: power is 0 there; "
             "plan more documents"
         )
-    each = planner.alpha_each
+    each = planner.alpha_per_pair
     over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]
     if over:
         warnings.append(
@@ -155,7 +157,7 @@ def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str
     return warnings
 
 
-def draw_power_by_documents(view: PowerView) -> bytes:
+def plot_power_by_documents(view: PowerView) -> bytes:
     """Power against documents, closed form; bars are from the uncertainty of the components."""
     lines = [
         LineSeries(
@@ -166,20 +168,20 @@ def draw_power_by_documents(view: PowerView) -> bytes:
     ]
     notes = [*view.warnings, make_caption(view)]
     heading = "Power by documents; bars: 95 % from the uncertainty of the components"
-    return draw_line_chart(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
+    return plot_line_chart(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
 
 
-def draw_power_by_hours(view: PowerView) -> bytes:
+def plot_power_by_hours(view: PowerView) -> bytes:
     """Power against hours of work."""
     lines = [
         LineSeries(describe_design(design), tuple(LinePoint(one.hours, one.power) for one in design.points))
         for design in view.designs
     ]
     notes = [*view.warnings, make_caption(view)]
-    return draw_line_chart(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
+    return plot_line_chart(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
 
 
-def draw_srp_by_documents(view: PowerView) -> bytes:
+def plot_srp_by_documents(view: PowerView) -> bytes:
     """Forecast SRP against documents."""
     lines = [
         LineSeries(
@@ -194,10 +196,10 @@ def draw_srp_by_documents(view: PowerView) -> bytes:
     ]
     notes = [*view.warnings, make_caption(view)]
     heading = "Forecast of Stable Ranking Probability by documents; bars: one Monte-Carlo standard error"
-    return draw_line_chart(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
+    return plot_line_chart(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
 
 
-def draw_expected_clusters(view: PowerView) -> bytes:
+def plot_expected_clusters(view: PowerView) -> bytes:
     """Clusters expected against hours of work."""
     lines = [
         LineSeries(
@@ -215,7 +217,7 @@ def draw_expected_clusters(view: PowerView) -> bytes:
         notes.insert(0, "No clusters were asked for: name a rule with `clusters`.")
     heading = f"Clusters expected of {view.systems} systems by hours; bars: two Monte-Carlo standard errors each way"
     shown = [line for line in lines if line.steps]
-    return draw_line_chart(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
+    return plot_line_chart(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
 
 
 def _error_bar(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:
@@ -295,10 +297,10 @@ REPORT: Report[PowerOptions, PowerView] = Report(
     tables=make_tables,
     csv=make_csv,
     charts={
-        "default": draw_power_by_documents,
-        "hours": draw_power_by_hours,
-        "srp": draw_srp_by_documents,
-        "clusters": draw_expected_clusters,
+        "default": plot_power_by_documents,
+        "hours": plot_power_by_hours,
+        "srp": plot_srp_by_documents,
+        "clusters": plot_expected_clusters,
     },
     caption=make_caption,
     long=True,

@@ -30,7 +30,7 @@ Shares = dict[str, float | None]
 
 
 @dataclass(frozen=True)
-class ScoreModel:
+class ScoreSimulator:
     """Scores that are drawn. shape, scores: None where they are normal. why: what keeps them from being drawn."""
 
     components: VarianceComponents
@@ -119,17 +119,17 @@ class ScoreModel:
         return {"clusters": expected.mean, "clusters_error": expected.error}
 
 
-def make_score_model(
+def make_score_simulator(
     options: PowerOptions, components: VarianceComponents, judged: RatingsModel, difference: float
-) -> ScoreModel:
+) -> ScoreSimulator:
     """Scores as asked for, fitted to single ratings; the reason where they cannot be drawn."""
     if options.scores == "normal":
-        return ScoreModel(components)
+        return ScoreSimulator(components)
     ratings = judged.ratings
     try:
         shape = fit_marginal(options.scores, ratings.score)
         scores = make_score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=options.fixed_panel)
         scores.shifts_for_difference(difference)
     except CannotSimulateScores as error:
-        return ScoreModel(components, why=error.detail)
-    return ScoreModel(components, shape, scores)
+        return ScoreSimulator(components, why=error.detail)
+    return ScoreSimulator(components, shape, scores)

@@ -25,28 +25,28 @@ class StudySizes:
     pilot: RatingsModel | None = None
 
     @property
-    def judgment_source(self) -> RatingsModel:
+    def planning_ratings(self) -> RatingsModel:
         """The judgments that are planned from: the pilot's, else the campaign's own."""
         return self.pilot or self.data
 
     @property
     def _size_source(self) -> RatingsModel:
         """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
-        return self.data if len(self.data.ratings) else self.judgment_source
+        return self.data if len(self.data.ratings) else self.planning_ratings
 
     @cached_property
-    def systems(self) -> int:
+    def n_systems(self) -> int:
         """Asked for, else the campaign's, else a usual number."""
         own = len(self._size_source.rows.systems)
         return self.options.systems or (own if own > 1 else SYSTEMS)
 
     @property
-    def pairs(self) -> int:
+    def n_pairs(self) -> int:
         """Of systems."""
-        return self.systems * (self.systems - 1) // 2
+        return self.n_systems * (self.n_systems - 1) // 2
 
     @cached_property
-    def raters(self) -> int:
+    def n_raters(self) -> int:
         """Asked for, else the campaign's."""
         return self.options.raters or len(self._size_source.rows.raters) or RATERS
 
@@ -56,14 +56,14 @@ class StudySizes:
         return self._size_source.rows.mean_units_per_system
 
     @cached_property
-    def segments(self) -> float:
+    def segments_per_document(self) -> float:
         """Of a document."""
         rows = self._size_source.rows
         own = rows.n_segments / rows.n_units if rows.n_units else SEGMENTS
         return self.options.segments or own
 
     @cached_property
-    def words(self) -> float:
+    def words_per_segment(self) -> float:
         """Of a segment, source and output together: twice those of the source."""
         known = self._size_source.inputs.documents
         there = (known.words > 0) & (known.segments > 0)
@@ -72,13 +72,13 @@ class StudySizes:
         return self.options.words or own
 
     @property
-    def prices(self) -> RatingPrices:
+    def rating_prices(self) -> RatingPrices:
         """What a rating costs."""
         options = self.options
         return RatingPrices(options.seconds_per_word, options.overhead, options.onboarding_hours, options.hourly)
 
     @cached_property
-    def lengths(self) -> tuple[int, ...]:
+    def document_lengths(self) -> tuple[int, ...]:
         """Segments of the documents that were judged; none where a number was asked for, or they are all alike."""
         rows = self._size_source.rows
         if self.options.segments is not None or not len(rows) or not rows.documents_known:

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.reports.inputs.model_ratings import Draw, parse_bootstrap_draws
-from app.reports.power.scores import ScoreModel, make_score_model
+from app.reports.power.scores import ScoreSimulator, make_score_simulator
 from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, StudySizeLine
 from app.stats.components.generalizability import (
@@ -50,13 +50,13 @@ class PowerPlanner(StudySizes):
     @cached_property
     def components(self) -> VarianceComponents | str:
         """Those given, else the campaign's own, else published ones of its protocol; or why there are none."""
-        own_components = self.options.given_components()
+        own_components = self.options.parse_given_components()
         if own_components is not None:
             return own_components
-        key = self.judgment_source.inputs.snapshot.campaign.key
-        if self.judgment_source.components_fit is not None:
+        key = self.planning_ratings.inputs.snapshot.campaign.key
+        if self.planning_ratings.components_fit is not None:
             return planning_components_of_fit(
-                self.judgment_source.components_fit,
+                self.planning_ratings.components_fit,
                 source=key + (", own judgments" if self.has_own_components else ", pilot"),
             )
         if self.pilot is not None:
@@ -69,7 +69,7 @@ class PowerPlanner(StudySizes):
     @property
     def has_measured_components(self) -> bool:
         """The components are of judgments that are at hand."""
-        return self.options.components is None and self.judgment_source.components_fit is not None
+        return self.options.components is None and self.planning_ratings.components_fit is not None
 
     @property
     def has_own_components(self) -> bool:
@@ -77,30 +77,36 @@ class PowerPlanner(StudySizes):
         return self.has_measured_components and self.pilot is None
 
     @property
-    def alpha_each(self) -> float:
+    def alpha_per_pair(self) -> float:
         """Alpha of one pair."""
-        return self.options.alpha / self.pairs if self.options.adjust == "holm" else self.options.alpha
+        return self.options.alpha / self.n_pairs if self.options.adjust == "holm" else self.options.alpha
 
     @cached_property
     def feasible_designs(self) -> tuple[tuple[Grouping, int], ...]:
         """Those that the raters suffice for."""
-        return tuple(one for one in self.options.designs() if one[1] <= self.raters)
+        return tuple(one for one in self.options.designs() if one[1] <= self.n_raters)
 
     @cached_property
-    def sizes(self) -> tuple[int, ...]:
+    def document_counts(self) -> tuple[int, ...]:
         """Numbers of documents."""
-        return self.options.sizes(self.mean_documents_judged)
+        return self.options.list_document_counts(self.mean_documents_judged)
 
     @cached_property
     def planned_documents(self) -> int:
         """The campaign's own, else the middle one of the numbers asked for."""
-        return self.mean_documents_judged or self.sizes[len(self.sizes) // 2]
+        return self.mean_documents_judged or self.document_counts[len(self.document_counts) // 2]
 
     def make_layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
         """One size of one design."""
         grouping, each = design
         return StudyLayout(
-            documents, self.segments, self.raters, each, grouping, self.options.fixed_panel, self.lengths
+            documents,
+            self.segments_per_document,
+            self.n_raters,
+            each,
+            grouping,
+            self.options.fixed_panel,
+            self.document_lengths,
         )
 
     @property
@@ -117,7 +123,7 @@ class PowerPlanner(StudySizes):
         if not self.recipe_test.sign_flips:
             return 1
         return planning.fewest_documents_for_significance(
-            self.pairs if self.options.adjust == "holm" else 1, self.options.alpha
+            self.n_pairs if self.options.adjust == "holm" else 1, self.options.alpha
         )
 
     @cached_property
@@ -127,18 +133,18 @@ class PowerPlanner(StudySizes):
             return self.options.difference or 0.0
         own = self.make_layout(self.feasible_designs[0], self.planned_documents)
         variance = planning.contrast_variance(self.components, own)
-        return planning.detectable_difference(variance, alpha=self.alpha_each, power=self.options.power)
+        return planning.detectable_difference(variance, alpha=self.alpha_per_pair, power=self.options.power)
 
     @cached_property
-    def score_model(self) -> ScoreModel:
+    def score_simulator(self) -> ScoreSimulator:
         """Scores of simulated studies. There must be components."""
         if isinstance(self.components, str):
             raise Invalid(self.components)
-        return make_score_model(self.options, self.components, self.judgment_source, self.difference)
+        return make_score_simulator(self.options, self.components, self.planning_ratings, self.difference)
 
     @cached_property
     def _points(self) -> list[tuple[int, int]]:
-        return [(i, documents) for i in range(len(self.feasible_designs)) for documents in self.sizes]
+        return [(i, documents) for i in range(len(self.feasible_designs)) for documents in self.document_counts]
 
     @property
     def n_chunks(self) -> int:
@@ -149,16 +155,16 @@ class PowerPlanner(StudySizes):
 
     @property
     def _n_draws(self) -> int:
-        return self.judgment_source.n_chunks if self.has_measured_components else 0
+        return self.planning_ratings.n_chunks if self.has_measured_components else 0
 
     def compute_chunk(self, number: int) -> bytes:
         """Either of both kinds."""
         if number < self._n_draws:
-            return self.judgment_source.compute_chunk(number)
+            return self.planning_ratings.compute_chunk(number)
         design = number - self._n_draws
-        return json.dumps([self._drawing(design, documents) for documents in self.sizes]).encode()
+        return json.dumps([self._drawing(design, documents) for documents in self.document_counts]).encode()
 
-    def drawn_components(self, parts: Sequence[bytes]) -> list[Draw]:
+    def decode_component_draws(self, parts: Sequence[bytes]) -> list[Draw]:
         """Drawn components."""
         return parse_bootstrap_draws(parts[: self._n_draws])
 
@@ -176,12 +182,12 @@ class PowerPlanner(StudySizes):
 
     def _clusters(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         """From a seed of its own, so that to ask for clusters changes nothing else."""
-        return self.score_model.simulate_expected_clusters(
+        return self.score_simulator.simulate_expected_clusters(
             self.options,
             layout,
-            means=self.true_means,
+            means=self.estimated_true_means,
             between=self.between_systems_variance,
-            systems=self.systems,
+            systems=self.n_systems,
             rng=rng,
         )
 
@@ -190,23 +196,23 @@ class PowerPlanner(StudySizes):
         if isinstance(components, str) or layout.documents < 2:
             return {}
         try:
-            power = self.score_model.simulate_power(
-                layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng
+            power = self.score_simulator.simulate_power(
+                layout, difference=self.difference, alpha=self.alpha_per_pair, studies=n, rng=rng
             )
-            size = self.score_model.simulate_test_size(
-                layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng
+            size = self.score_simulator.simulate_test_size(
+                layout, alpha=self.alpha_per_pair, studies=max(n, FEWEST_FOR_SIZE), rng=rng
             )
             if layout.documents < self.fewest_documents:
                 power, size = dict.fromkeys(power, 0.0), dict.fromkeys(size, 0.0)
             ahead = forecast_srp(
                 components,
                 layout,
-                means=self.true_means,
+                means=self.estimated_true_means,
                 between=self.between_systems_variance,
-                systems=self.systems,
+                systems=self.n_systems,
                 alpha=self.options.alpha,
                 rule=self.recipe_test,
-                worlds=SRP_WORLDS if layout.documents * self.systems <= MANY_ITEMS else SRP_WORLDS_OF_MANY,
+                worlds=SRP_WORLDS if layout.documents * self.n_systems <= MANY_ITEMS else SRP_WORLDS_OF_MANY,
                 rng=rng,
             )
         except StudyTooLarge:
@@ -229,7 +235,7 @@ class PowerPlanner(StudySizes):
             source,
             difference=self.difference,
             documents=layout.documents,
-            alpha=self.alpha_each,
+            alpha=self.alpha_per_pair,
             studies=self.options.studies,
             rng=rng,
         )
@@ -238,7 +244,7 @@ class PowerPlanner(StudySizes):
     @cached_property
     def common_ratings_per_item(self) -> int:
         """Ratings an item that every output of the campaign has."""
-        rows = self.judgment_source.rows
+        rows = self.planning_ratings.rows
         outputs = rows.segment * len(rows.systems) + rows.system
         return int(np.unique(outputs, return_counts=True)[1].min()) if len(rows) else 0
 
@@ -248,7 +254,7 @@ class PowerPlanner(StudySizes):
             return None
         try:
             pilot_ratings = prepare_pilot_ratings(
-                self.judgment_source.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item
+                self.planning_ratings.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item
             )
         except Invalid:
             return None
@@ -257,31 +263,31 @@ class PowerPlanner(StudySizes):
     @property
     def between_systems_variance(self) -> float:
         """Variance between systems: of the judgments, else published, else as much as between documents of one."""
-        if self.judgment_source.components_fit is not None:
-            return system_variance(self.judgment_source.components_fit)
+        if self.planning_ratings.components_fit is not None:
+            return system_variance(self.planning_ratings.components_fit)
         return planning.BETWEEN.get(self.protocol, self.difference**2)
 
     @property
-    def true_means(self) -> Floats | None:
+    def estimated_true_means(self) -> Floats | None:
         """What the systems that were judged are taken to be truly: adjusted means drawn together by their error."""
-        fitted = self.judgment_source.components_fit
-        if fitted is None or len(fitted.means) != self.systems:
+        fitted = self.planning_ratings.components_fit
+        if fitted is None or len(fitted.means) != self.n_systems:
             return None
         between, error = system_variance(fitted), fitted.typical_contrast_error() ** 2 / 2
         reliability = between / (between + error) if between + error > 0 else 0.0
         middle = float(fitted.means.mean())
-        sign = self.judgment_source.ratings.better_sign
+        sign = self.planning_ratings.ratings.better_sign
         return np.asarray(sign * (middle + reliability * (fitted.means - middle)), dtype=np.float64)
 
-    def design_lines(self, parts: Sequence[bytes]) -> list[DesignLine]:
+    def make_design_lines(self, parts: Sequence[bytes]) -> list[DesignLine]:
         """Every design with its points."""
         if isinstance(self.components, str):
             return []
-        fitted = self.judgment_source.components_fit
+        fitted = self.planning_ratings.components_fit
         draws = (
             [
                 to_planning_components(components_with_confounded_system_terms(fitted, draw))
-                for draw in self.drawn_components(parts)
+                for draw in self.decode_component_draws(parts)
             ]
             if fitted is not None
             else []
@@ -313,7 +319,10 @@ class PowerPlanner(StudySizes):
             raters_told=panel.note,
             raters_at_least=minimum_raters_for_unlimited_documents(components, base, **self._aim),
             floor=planning.standard_error_floor(components, base),
-            points=[self._point(components, draws, self.make_layout(design, d), by_point[i, d]) for d in self.sizes],
+            points=[
+                self._point(components, draws, self.make_layout(design, d), by_point[i, d])
+                for d in self.document_counts
+            ],
         )
 
     def _find_needed_documents(self, components: VarianceComponents, base: StudyLayout) -> int | None:
@@ -323,8 +332,8 @@ class PowerPlanner(StudySizes):
     @property
     def _aim(self) -> _Aim:
         """What the closed forms are solved for; alpha of all pairs, since they split it over them."""
-        alpha = self.alpha_each * self.pairs
-        return {"difference": self.difference, "systems": self.systems, "alpha": alpha, "power": self.options.power}
+        alpha = self.alpha_per_pair * self.n_pairs
+        return {"difference": self.difference, "systems": self.n_systems, "alpha": alpha, "power": self.options.power}
 
     def _needed_interval(
         self, draws: Sequence[VarianceComponents], base: StudyLayout
@@ -338,7 +347,9 @@ class PowerPlanner(StudySizes):
         return (None if np.isinf(low) else int(low)), (None if np.isinf(high) else int(high))
 
     def _cost(self, layout: StudyLayout) -> planning.StudyCost:
-        return planning.compute_study_cost(layout, self.prices, systems=self.systems, words_per_segment=self.words)
+        return planning.compute_study_cost(
+            layout, self.rating_prices, systems=self.n_systems, words_per_segment=self.words_per_segment
+        )
 
     def _point(
         self, components: VarianceComponents, draws: Sequence[VarianceComponents], layout: StudyLayout, drawing: Drawing
@@ -350,7 +361,7 @@ class PowerPlanner(StudySizes):
         return StudySizeLine(
             documents=layout.documents,
             standard_error=sqrt(variance),
-            detectable=planning.detectable_difference(variance, alpha=self.alpha_each, power=self.options.power),
+            detectable=planning.detectable_difference(variance, alpha=self.alpha_per_pair, power=self.options.power),
             power=self._power(layout, variance),
             interval=_interval(powers),
             raters_needed=raters_needed(components, layout, **self._aim).least,
@@ -362,9 +373,9 @@ class PowerPlanner(StudySizes):
     def _power(self, layout: StudyLayout, variance: float) -> float:
         if layout.documents < self.fewest_documents:
             return 0.0
-        return planning.z_test_power(self.difference, variance, alpha=self.alpha_each)
+        return planning.z_test_power(self.difference, variance, alpha=self.alpha_per_pair)
 
-    def components_line(self) -> ComponentsLine | None:
+    def make_components_line(self) -> ComponentsLine | None:
         """The components used."""
         return None if isinstance(self.components, str) else ComponentsLine(**asdict(self.components))
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 ROW, BARS = 20.0, 320.0
 NARROWEST = 560.0
@@ -17,7 +17,7 @@ MOST = 120
 
 
 @dataclass(frozen=True, slots=True)
-class PairBar:
+class PreferenceBar:
     """One pair; `better` won at least as often."""
 
     better: str
@@ -28,9 +28,9 @@ class PairBar:
     significant: bool
 
 
-def _declare_preferences(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+def _declare_preferences(title: str, pairs: Sequence[PreferenceBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     marks = [
-        RowMark(
+        RowChartMark(
             f"{pair.better} – {pair.worse}",
             count / (pair.wins + pair.ties + pair.losses),
             text=f"{count:,}",
@@ -43,7 +43,7 @@ def _declare_preferences(title: str, pairs: Sequence[PairBar], notes: Sequence[s
 
 
 @declares_chart(_declare_preferences)
-def draw_preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) -> bytes:
+def plot_preference_bars(title: str, pairs: Sequence[PreferenceBar], notes: Sequence[str]) -> bytes:
     """One row a pair, at most MOST of them: wins from the left, losses from the right, ties between; as SVG."""
     shown = pairs[:MOST]
     name = max((len(_name(n)) for pair in shown for n in (pair.better, pair.worse)), default=8) * CHARACTER
@@ -55,29 +55,29 @@ def draw_preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[s
     bottom = top + max(1, len(shown)) * ROW
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, "Wins (left, filled), ties, losses (right, hatched); bold: significant")
+        surface = DrawingSurface(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, "Wins (left, filled), ties, losses (right, hatched); bold: significant")
         for i, pair in enumerate(shown):
-            _row(sheet, pair, left, top + i * ROW)
+            _row(surface, pair, left, top + i * ROW)
         if not shown:
-            sheet.text(left, top + ROW / 2, "no pair to compare", color=QUIET)
-        sheet.caption(sentences, bottom + 16)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(left, top + ROW / 2, "no pair to compare", color=QUIET)
+        surface.add_caption(sentences, bottom + 16)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _row(sheet: ChartSheet, pair: PairBar, left: float, y: float) -> None:
+def _row(surface: DrawingSurface, pair: PreferenceBar, left: float, y: float) -> None:
     middle, n = y + ROW / 2, pair.wins + pair.ties + pair.losses
     won, lost = BARS * pair.wins / n, BARS * pair.losses / n
-    sheet.text(left - 8, middle, _name(pair.better), ha="right", bold=pair.significant)
-    sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
-    sheet.box(left, y + 3, won, ROW - 6, fill=BLUE)
+    surface.add_text(left - 8, middle, _name(pair.better), ha="right", bold=pair.significant)
+    surface.add_box(left, y + 3, BARS, ROW - 6, fill=BAND)
+    surface.add_box(left, y + 3, won, ROW - 6, fill=BLUE)
     if lost:
-        sheet.box(left + BARS - lost, y + 3, lost, ROW - 6, fill=GROUND, edge=ORANGE, hatch="////")
+        surface.add_box(left + BARS - lost, y + 3, lost, ROW - 6, fill=GROUND, edge=ORANGE, hatch="////")
     if won > 24:
-        sheet.text(left + 5, middle, f"{pair.wins:,}", color=GROUND, size=8)
+        surface.add_text(left + 5, middle, f"{pair.wins:,}", color=GROUND, size=8)
     if BARS - won - lost > 24:
-        sheet.text(left + won + (BARS - won - lost) / 2, middle, f"{pair.ties:,}", ha="center", color=INK, size=8)
-    sheet.text(left + BARS + 8, middle, _name(pair.worse))
+        surface.add_text(left + won + (BARS - won - lost) / 2, middle, f"{pair.ties:,}", ha="center", color=INK, size=8)
+    surface.add_text(left + BARS + 8, middle, _name(pair.worse))
 
 
 def _name(system: str) -> str:

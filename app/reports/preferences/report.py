@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.inputs.registration import load_registration
+from app.reports.inputs.registration import load_exclusions_and_lock
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
@@ -21,10 +21,10 @@ from app.reports.preferences.view import (
     PairPreferenceLine,
     PreferencesView,
     SystemPreferenceLine,
-    draw_preferences,
     make_caption,
     make_csv,
     make_tables,
+    plot_preferences,
 )
 from app.stats import preferences as stats
 from app.storage import preferences as stored
@@ -63,7 +63,7 @@ def _prepare(
 ) -> ReportWork[PreferencesView]:
     snapshot = snapshots[0]
     rows = stored.load_side_by_side_preferences(session, snapshot.campaign_id, snapshot.version)
-    stands = load_registration(session, snapshot.campaign_id, snapshot.version).exclusions
+    stands = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version).exclusions
     out: dict[tuple[str, str], str] = {}
     for standing in stands:
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
@@ -243,6 +243,6 @@ REPORT: Report[PreferencesOptions, PreferencesView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_preferences},
+    charts={"default": plot_preferences},
     caption=make_caption,
 )

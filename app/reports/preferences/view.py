@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.preferences.chart import PairBar, draw_preference_bars
+from app.reports.preferences.chart import PreferenceBar, plot_preference_bars
 
 PLACES = 3
 
@@ -137,8 +137,8 @@ def make_caption(view: PreferencesView) -> str:
     )
 
 
-def draw_preferences(view: PreferencesView) -> bytes:
+def plot_preferences(view: PreferencesView) -> bytes:
     """One bar a pair: wins, ties, losses."""
-    bars = [PairBar(one.better, one.worse, one.wins, one.ties, one.losses, one.significant) for one in view.pairs]
+    bars = [PreferenceBar(one.better, one.worse, one.wins, one.ties, one.losses, one.significant) for one in view.pairs]
     notes = [*view.warnings, make_caption(view)]
-    return draw_preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, notes)
+    return plot_preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, notes)

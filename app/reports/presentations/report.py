@@ -37,11 +37,11 @@ from app.reports.presentations.matching import (
 from app.reports.presentations.sentences import make_conclusions
 from app.reports.presentations.view import (
     PresentationsView,
-    draw_score_curves,
-    draw_times_by_document_length,
     make_caption,
     make_csv,
     make_tables,
+    plot_score_curves,
+    plot_times_by_document_length,
 )
 from app.stats.agreement.distributions import make_histogram_bins
 from app.stats.arms.score_spread import mask_compared_rows
@@ -337,7 +337,7 @@ REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_score_curves, "times": draw_times_by_document_length},
+    charts={"default": plot_score_curves, "times": plot_times_by_document_length},
     caption=make_caption,
     over="campaigns",
     extra_key=list_unfinished_task_states,

@@ -12,7 +12,7 @@ from app.reports.arms.view import RANGES, make_arm_csv_rows, make_curve_panel
 from app.reports.document_scores.view import PARTS
 from app.reports.document_scores.view import describe_document_range as correlated
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, draw_panels
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
@@ -188,7 +188,7 @@ def make_caption(view: PresentationsView) -> str:
     )
 
 
-def draw_score_curves(view: PresentationsView) -> bytes:
+def plot_score_curves(view: PresentationsView) -> bytes:
     """Distribution of scores under each condition, their SD by length of the document, and agreement by length."""
     names = [one.arm for one in view.arms]
     sd = {(one.arm, one.documents): one.sd for one in view.spread}
@@ -208,7 +208,7 @@ def _not_below(values: dict[tuple[str, str], float | None]) -> dict[tuple[str, s
     return {key: None if value is None else max(0.0, value) for key, value in values.items()}
 
 
-def draw_times_by_document_length(view: PresentationsView) -> bytes:
+def plot_times_by_document_length(view: PresentationsView) -> bytes:
     """Seconds of a segment score and of a document, by length of the document."""
     names = [one.arm for one in view.arms]
     drawn = []
@@ -224,4 +224,4 @@ def _panels(view: PresentationsView, below: str, drawn: Sequence[LinePanel]) -> 
     there = [panel for panel in drawn if panel.places and any(curve.values for curve in panel.curves)]
     notes = [*view.conclusions, *map(captions.make_sentence, view.warnings), make_caption(view)]
     title = f"Conditions compared: {', '.join(view.campaigns)}"
-    return draw_panels(title, below, there, notes, nothing="nothing to draw; see the notes below")
+    return plot_line_panels(title, below, there, notes, nothing="nothing to draw; see the notes below")

@@ -22,20 +22,20 @@ from app.reports.inputs.calibration import (
     make_comparison_header,
     make_unit_values,
 )
-from app.reports.inputs.judged_ratings import load_judged_ratings
+from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.raw_ratings import NOTHING
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
-    BridgeView,
     ProtocolsView,
     ProtocolView,
+    ScorePredictionView,
     SystemGapView,
     WorkDurationView,
-    draw_protocol_gaps,
     make_caption,
     make_csv,
     make_tables,
+    plot_protocol_gaps,
 )
 from app.reports.robustness.report import KEYS_PATTERN
 from app.stats.agreement import alpha, bootstrap, pairs
@@ -108,7 +108,7 @@ def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOp
 
 def _seconds(session: Session, snapshot: Snapshot, repeats: Repeated) -> dict[Timed, Floats]:
     """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
-    read = load_judged_ratings(session, snapshot)
+    read = load_ratings_with_times(session, snapshot)
     rows, started, submitted = read.rows, read.events.started, read.events.submitted
     known = (started >= 0) & (submitted > started) & first_rows_of_judgments(rows)
     known &= np.isin(rows.role, (RatingRole.RATING, RatingRole.REPEAT))
@@ -281,7 +281,7 @@ def _count_unbridged_outputs(protocol: ProtocolRatings, other: ProtocolRatings) 
 
 def _bridge(
     source: ProtocolRatings, target: ProtocolRatings, rng: np.random.Generator, options: ProtocolsOptions
-) -> BridgeView:
+) -> ScorePredictionView:
     shared = _match_shared_outputs(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
     rising = source.parts.sign == target.parts.sign
@@ -294,7 +294,7 @@ def _bridge(
         level=options.level,
         rising=rising,
     )
-    return BridgeView(
+    return ScorePredictionView(
         source=source.parts.key,
         target=target.parts.key,
         n=bridge.n,
@@ -375,7 +375,7 @@ REPORT: Report[ProtocolsOptions, ProtocolsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_protocol_gaps},
+    charts={"default": plot_protocol_gaps},
     caption=make_caption,
     over="campaigns",
 )

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
+from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
@@ -75,7 +75,7 @@ class ProtocolView(FiniteResultPart):
     why: list[str] = Field(description="Figures that are missing, and why.")
 
 
-class BridgeView(FiniteResultPart):
+class ScorePredictionView(FiniteResultPart):
     """Scores of one campaign predicted from another's on the same outputs."""
 
     source: str
@@ -97,7 +97,7 @@ class ProtocolsView(ReportHeader):
     level: float
     seed: int
     protocols: list[ProtocolView]
-    bridges: list[BridgeView]
+    bridges: list[ScorePredictionView]
 
 
 def _figure(value: float | None) -> str:
@@ -216,7 +216,7 @@ def make_caption(view: ProtocolsView) -> str:
     )
 
 
-def draw_protocol_gaps(view: ProtocolsView) -> bytes:
+def plot_protocol_gaps(view: ProtocolsView) -> bytes:
     """Every standardized gap by protocol."""
     rows = []
     for protocol in view.protocols:
@@ -229,4 +229,4 @@ def draw_protocol_gaps(view: ProtocolsView) -> bytes:
             )
     below = f"Filled: gap over the SD of segment differences, {view.level:.0%} interval; hollow: no difference."
     title = f"Separation of systems in {', '.join(one.campaign for one in view.protocols)}"
-    return draw_before_after(title, below, rows, [*view.warnings, make_caption(view)])
+    return plot_before_after(title, below, rows, [*view.warnings, make_caption(view)])

@@ -7,8 +7,8 @@ from math import floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.quality.view import QualityView
 
 ROW, PLOT, WIDTH_OF_FIGURES = 16.0, 260.0, 150.0
@@ -19,7 +19,7 @@ WORDS = {"pass": "passed", "fail": "failed", "not_testable": "not testable"}
 
 def _declare_controls(view: QualityView) -> RowChart:
     marks = [
-        RowMark(
+        RowChartMark(
             rater.rater,
             rater.control.mean_difference if rater.control else None,
             text=f"{rater.control.n_pairs if rater.control else 0} pairs",
@@ -32,7 +32,7 @@ def _declare_controls(view: QualityView) -> RowChart:
 
 
 @declares_chart(_declare_controls)
-def draw_controls(view: QualityView) -> bytes:
+def plot_control_differences(view: QualityView) -> bytes:
     """One line a rater as SVG: mean of degraded minus original, with the adjusted p and the verdict in words.
 
     Raters who failed stand in orange with a square, those without a verdict hollow.
@@ -46,15 +46,17 @@ def draw_controls(view: QualityView) -> bytes:
     reach = _reach(view)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(f"Control items of {view.campaign}", "Mean of degraded minus original, by rater")
+        surface = DrawingSurface(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(f"Control items of {view.campaign}", "Mean of degraded minus original, by rater")
         middle = left + PLOT / 2
         for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
             x = middle + share * PLOT / 2
-            sheet.line((x, x), (top - 4, bottom), color=INK if share == 0 else FAINT, thick=0.8)
-            sheet.text(x, bottom + 10, captions.format_number(share * reach, 1), ha="center", size=7.5, color=QUIET)
+            surface.add_line((x, x), (top - 4, bottom), color=INK if share == 0 else FAINT, thick=0.8)
+            surface.add_text(
+                x, bottom + 10, captions.format_number(share * reach, 1), ha="center", size=7.5, color=QUIET
+            )
         side = "left" if view.higher_is_better else "right"
-        sheet.text(
+        surface.add_text(
             middle,
             top - 12,
             f"the further {side}, the worse the degraded items' scores",
@@ -65,20 +67,20 @@ def draw_controls(view: QualityView) -> bytes:
         for i, rater in enumerate(view.raters):
             y = top + (i + 0.5) * ROW
             color, hollow = MARKS[rater.verdict]
-            sheet.text(left - 8, y, names[rater.rater], ha="right", color=INK)
+            surface.add_text(left - 8, y, names[rater.rater], ha="right", color=INK)
             test = rater.control
             if test and test.mean_difference is not None:
                 x = middle + test.mean_difference / reach * PLOT / 2
                 marker = "s" if rater.verdict == "fail" else "o"
-                sheet.line((middle, x), (y, y), color=color, thick=1.4)
-                sheet.line((x, x), (y, y), color=color, marker=marker, hollow=hollow)
+                surface.add_line((middle, x), (y, y), color=color, thick=1.4)
+                surface.add_line((x, x), (y, y), color=color, marker=marker, hollow=hollow)
             pairs = test.n_pairs if test else 0
             text = WORDS[rater.verdict] + (
                 f", q {captions.format_p_value(test.q_value)}" if test and test.q_value else ""
             )
-            sheet.text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
-        sheet.caption(caption_lines, bottom + 34)
-        return canvas.figure_to_svg(sheet.figure, title=f"Control items of {view.campaign}")
+            surface.add_text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
+        surface.add_caption(caption_lines, bottom + 34)
+        return canvas.figure_to_svg(surface.figure, title=f"Control items of {view.campaign}")
 
 
 def _reach(view: QualityView) -> float:

@@ -8,11 +8,11 @@ from functools import partial
 
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Spans
-from app.reports.inputs.judged_ratings import JudgedRatings, load_judged_ratings
-from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
+from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableLayout, make_undivided_work
-from app.reports.quality.chart import draw_controls
+from app.reports.quality.chart import plot_control_differences
 from app.reports.quality.tables import make_caption, make_csv, make_tables
 from app.reports.quality.view import QualityOptions, QualityView
 from app.stats.quality.choices import RaterQualityCriteria
@@ -35,7 +35,7 @@ from app.storage.db import Session
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: QualityOptions) -> ReportWork[QualityView]:
-    read = load_judged_ratings(session, snapshots[0], on=options.on)
+    read = load_ratings_with_times(session, snapshots[0], on=options.on)
     return make_undivided_work(partial(_result, read, _load_seeded_errors(session, snapshots[0], read), options))
 
 
@@ -47,8 +47,8 @@ class _SeededErrorCounts:
     span_hits: Mapping[str, SeededErrorHits]
 
 
-def _load_seeded_errors(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _SeededErrorCounts:
-    form = resolve_score_reading(snapshot.campaign, ScoringChoice()).protocol.form
+def _load_seeded_errors(session: Session, snapshot: Snapshot, read: RatingsWithTimes) -> _SeededErrorCounts:
+    form = resolve_score_definition(snapshot.campaign, ScoringChoice()).protocol.form
     field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
     texts = (
         []
@@ -61,12 +61,12 @@ def _load_seeded_errors(session: Session, snapshot: Snapshot, read: JudgedRating
     )
 
 
-def _result(read: JudgedRatings, errors: _SeededErrorCounts, options: QualityOptions) -> QualityView:
-    evidence = make_rater_quality_report(read.rows, read.events, read.words, options.choices())
+def _result(read: RatingsWithTimes, errors: _SeededErrorCounts, options: QualityOptions) -> QualityView:
+    evidence = make_rater_quality_report(read.rows, read.events, read.words, options.to_criteria())
     return QualityView(
         **read.head.model_dump(),
         on=options.on,
-        choices=options.choices(),
+        choices=options.to_criteria(),
         higher_is_better=evidence.higher_is_better,
         unit=evidence.unit,
         n_judgments=evidence.n_judgments,
@@ -120,7 +120,7 @@ REPORT: Report[QualityOptions, QualityView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_controls},
+    charts={"default": plot_control_differences},
     caption=make_caption,
     role="manager",
     own_routes=True,

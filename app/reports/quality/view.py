@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.inputs.judged_ratings import JudgedRatingsHeader, On
+from app.reports.inputs.judged_ratings import On, RaterReportHeader
 from app.stats.quality.choices import MIN_PAIRS, ControlAdjust, ControlTestName, RaterQualityCriteria
 from app.stats.quality.report import AlikeRaterPair, RaterQuality
 
@@ -25,12 +25,12 @@ class QualityOptions(BaseModel):
     adjust: ControlAdjust = Field("bh", description="Over the raters that could be tested.")
     on: On = Field("score", description="What is compared: the score, or the number of marked errors.")
 
-    def choices(self) -> RaterQualityCriteria:
+    def to_criteria(self) -> RaterQualityCriteria:
         """The choices of the statistics."""
         return RaterQualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
 
-class QualityView(JudgedRatingsHeader):
+class QualityView(RaterReportHeader):
     """Evidence on each rater; the verdict is that of the control items alone, and flags decide nothing."""
 
     on: On

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.reports.kit.captions import make_sentence, pluralize
-from app.reports.ranking.view import RankingView, RecipeLine
+from app.reports.ranking.view import RankingView, RecipeSummary
 
 _NORMALIZED = {
     "none": "scores as given",
@@ -29,7 +29,7 @@ HUMANS_COUNT = "human translations are ranked too, and p-values are adjusted for
 _LANGUAGE_ARROW = "→"
 
 
-def describe_recipe(recipe: RecipeLine) -> str:
+def describe_recipe(recipe: RecipeSummary) -> str:
     """The choices behind a ranking, as one clause after another."""
     parts = [_NORMALIZED.get(recipe.normalize, recipe.normalize)]
     if recipe.test == "none":
@@ -59,7 +59,7 @@ def describe_counts(view: RankingView) -> str:
     return ", ".join(parts)
 
 
-def describe_origin(view: RankingView) -> str:
+def describe_provenance(view: RankingView) -> str:
     """What makes the same ranking again."""
     return f"data version {view.data_version}, seed {view.seed}, method {view.method_version}"
 
@@ -68,7 +68,7 @@ def make_caption(view: RankingView) -> str:
     """Recipe, counts and origin as sentences, for below a table or a picture."""
     recipe = f"Recipe {view.recipe.name}: {describe_recipe(view.recipe)}."
     humans = [make_sentence(HUMANS_COUNT)] if HUMANS_COUNT in view.notes else []
-    return " ".join((recipe, *humans, make_sentence(describe_counts(view)), make_sentence(describe_origin(view))))
+    return " ".join((recipe, *humans, make_sentence(describe_counts(view)), make_sentence(describe_provenance(view))))
 
 
 def make_ranking_title(view: RankingView) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import Range, RankingView, SystemLine
@@ -62,14 +62,14 @@ def _declare_forest(view: RankingView) -> RowChart:
     return RowChart(f"Ranking by {view.recipe.name}", _axis_text(view, layout), marks, [0.0] if layout.relative else [])
 
 
-def _declare_row(line: SystemLine, layout: ForestLayout) -> RowMark:
+def _declare_row(line: SystemLine, layout: ForestLayout) -> RowChartMark:
     value, interval = _mark_and_interval(line, relative=layout.relative)
     facts = [f"score {captions.format_number(line.score, layout.places)}", f"rank {captions.format_rank(line.rank)}"]
     if line.rank_range is not None:
         facts.append(f"rank range {captions.format_rank_range(line.rank_range)}")
     if line.cluster is not None:
         facts.append(f"cluster {line.cluster}")
-    return RowMark(
+    return RowChartMark(
         label_system(line),
         value,
         interval,
@@ -80,7 +80,7 @@ def _declare_row(line: SystemLine, layout: ForestLayout) -> RowMark:
 
 
 @declares_chart(_declare_forest)
-def draw_forest_plot(view: RankingView) -> bytes:
+def plot_forest(view: RankingView) -> bytes:
     """Systems by rank with their intervals, as SVG; human translations stand apart, above.
 
     Where the design is paired the intervals are relative (the system minus the mean of all systems on the same
@@ -105,7 +105,7 @@ def _lay_out(view: RankingView) -> ForestLayout:
     longest = max((len(label_system(s)) for s in view.systems), default=8)
     return ForestLayout(
         rows=tuple(rows),
-        relative=view.is_paired,
+        relative=view.has_paired_intervals,
         places=captions.choose_decimals(s.score for s in view.systems),
         left=max(130.0, 78.0 + longest * CHARACTER),
         depth=max(1.0, len(rows) + gap),

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from app.domain.recipe import Recipe
 from app.reports.inputs.file_sums import (
     SummableRatingsFile,
-    find_ratings_folder_if_large,
+    find_large_campaign_ratings_folder,
     hash_included_ratings_in_file,
-    load_ratings_file,
+    open_or_write_ratings_file,
 )
 from app.reports.inputs.registration import (
-    Registration,
+    ExclusionsAndLock,
     add_standing_exclusions,
-    load_registration,
+    load_exclusions_and_lock,
     restore_requested_recipe,
 )
-from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import Snapshot
-from app.reports.ranking.input import add_note_on_human_pairs, encode_ranking, load_names, make_ranking_key
+from app.reports.ranking.input import add_note_on_human_pairs, encode_ranking, load_names_and_domains, make_ranking_key
 from app.stats.ranking.rank_totals import can_rank_from_sums, rank_from_sums
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
@@ -38,11 +38,11 @@ WHY = (
 ERRORS_NOT_LOOKED_AT = "errors that the weights do not know were not looked for"
 
 
-def find_folder_for_sums(session: Session, about: Snapshot, recipe: Recipe) -> RatingsFolder | None:
+def find_ratings_folder_for_sums(session: Session, about: Snapshot, recipe: Recipe) -> RatingsFolder | None:
     """Where the file of ratings lies from which a ranking is made; None where ratings are held in memory."""
     if not can_rank_from_sums(recipe, documents_known=about.campaign.documents_known):
         return None
-    return find_ratings_folder_if_large(session, about)
+    return find_large_campaign_ratings_folder(session, about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class RankingInputFromSums:
     words: Mapping[str, texts.SystemDescription]
     documents: DocumentTable
     names: str
-    registration: Registration
+    registration: ExclusionsAndLock
     counts_errors: bool
 
     @property
@@ -66,7 +66,7 @@ class RankingInputFromSums:
         """The key of the ranking."""
         return make_ranking_key(self.about, self.recipe, self.names, from_sums=True)
 
-    def make_body(self) -> bytes:
+    def compute_ranking_json(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
         counting = add_standing_exclusions(self.recipe, self.registration)
         with closing(self.file), ThreadPoolExecutor(1, thread_name_prefix="data hash") as beside:
@@ -78,15 +78,17 @@ class RankingInputFromSums:
         return encode_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
 
 
-def load_summed_input(session: Session, about: Snapshot, recipe: Recipe, folder: RatingsFolder) -> RankingInputFromSums:
+def open_ranking_input_from_sums(
+    session: Session, about: Snapshot, recipe: Recipe, folder: RatingsFolder
+) -> RankingInputFromSums:
     """Open the file of ratings, and read what a ranking needs beside it.
 
     Raises LargeExtraNeeded, and Invalid where the recipe's scores are not in the judgments.
     """
-    read = resolve_score_reading(about.campaign, recipe.scoring)
-    file = load_ratings_file(session, about, read, folder)
-    words, documents, names = load_names(session, about.campaign_id, file.labels)
-    registration = load_registration(session, about.campaign_id, about.version)
+    read = resolve_score_definition(about.campaign, recipe.scoring)
+    file = open_or_write_ratings_file(session, about, read, folder)
+    words, documents, names = load_names_and_domains(session, about.campaign_id, file.labels)
+    registration = load_exclusions_and_lock(session, about.campaign_id, about.version)
     return RankingInputFromSums(
         about, recipe, file, words, documents, names, registration, counts_errors=read.measure.uses_profile
     )

@@ -10,12 +10,12 @@ from typing import Any
 from app.domain.recipe import Recipe
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.file_sums import FROM_SUMS
-from app.reports.inputs.recipe_ratings import load_marked_ratings
+from app.reports.inputs.recipe_ratings import load_ratings_with_unknown_errors
 from app.reports.inputs.registration import (
-    Registration,
+    ExclusionsAndLock,
     add_standing_exclusions,
-    compare_with_lock,
-    load_registration,
+    compare_ranking_with_lock,
+    load_exclusions_and_lock,
     restore_requested_recipe,
 )
 from app.reports.inputs.snapshot import Snapshot
@@ -48,7 +48,7 @@ class RankingInput:
     words: Mapping[str, texts.SystemDescription]
     documents: DocumentTable
     names: str
-    registration: Registration
+    registration: ExclusionsAndLock
     errors_without_weight: ErrorsWithoutWeight | None = None
 
     @property
@@ -71,7 +71,7 @@ class RankingInput:
         )
         return restore_requested_recipe(add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration)
 
-    def make_body(self) -> bytes:
+    def compute_ranking_json(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
         data_hash = hash_report_data(self.included_rows, self.documents, self.words)
         return encode_ranking(self.compute_ranking(), self.about, self.registration, self.words, data_hash)
@@ -80,7 +80,7 @@ class RankingInput:
 def encode_ranking(
     ranking: Ranking,
     about: Snapshot,
-    registration: Registration,
+    registration: ExclusionsAndLock,
     words: Mapping[str, texts.SystemDescription],
     data_hash: str,
 ) -> bytes:
@@ -94,7 +94,7 @@ def encode_ranking(
         "basis": campaign.basis,
         "source_language": campaign.source_language,
         "target_language": campaign.target_language,
-        "locked": compare_with_lock(ranking, registration),
+        "locked": compare_ranking_with_lock(ranking, registration),
     }
     fields: dict[str, Any] = ranking.as_json()
     for system in fields["systems"]:
@@ -110,13 +110,13 @@ def load_ranking_input(session: Session, about: Snapshot, recipe: Recipe) -> Ran
 
     Raises Invalid where the recipe's scores are not in the judgments.
     """
-    loaded = load_marked_ratings(session, about, recipe)
-    words, documents, names = load_names(session, about.campaign_id, loaded.rows.labels)
-    registration = load_registration(session, about.campaign_id, about.version)
+    loaded = load_ratings_with_unknown_errors(session, about, recipe)
+    words, documents, names = load_names_and_domains(session, about.campaign_id, loaded.rows.labels)
+    registration = load_exclusions_and_lock(session, about.campaign_id, about.version)
     return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight)
 
 
-def load_names(
+def load_names_and_domains(
     session: Session, campaign_id: int, labels: RatingLabels
 ) -> tuple[Mapping[str, texts.SystemDescription], DocumentTable, str]:
     """Names and domains as they are now, with their digest; read again where somebody changed them in between."""

@@ -9,7 +9,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import PairLine, RankingView
@@ -69,7 +69,7 @@ PAIR_SHARES = ((1e-3, 1.0), (1e-2, 0.8), (0.05, 0.5), (0.2, 0.25), (1.1, 0.0))
 
 
 @declares_chart(_declare_pairs)
-def draw_pair_matrix(view: RankingView) -> bytes:
+def plot_pair_matrix(view: RankingView) -> bytes:
     """The pairs of a ranking as a matrix, as SVG: systems by rank in rows and columns.
 
     Above the diagonal stands the p-value that decides (the adjusted one where there is one), darker where it is
@@ -85,18 +85,18 @@ def draw_pair_matrix(view: RankingView) -> bytes:
     height = grid.bottom + 22 + LEGEND + len(caption) * LINE + MARGIN
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, height)
-        sheet.heading(
+        surface = DrawingSurface(width, height)
+        surface.add_heading(
             f"{ranking_captions.make_ranking_title(view)}: {view.recipe.name}, pairs",
             _caption_text(view, figures=cell >= SMALLEST_WITH_TEXT),
         )
-        _names(sheet, view, names, grid)
-        _cells(sheet, view, grid)
-        _clusters(sheet, view, grid)
-        _legend(sheet, view, grid)
-        sheet.caption(caption, grid.bottom + 22 + LEGEND)
+        _names(surface, view, names, grid)
+        _cells(surface, view, grid)
+        _clusters(surface, view, grid)
+        _legend(surface, view, grid)
+        surface.add_caption(caption, grid.bottom + 22 + LEGEND)
         return canvas.figure_to_svg(
-            sheet.figure, title=f"Pairs of {ranking_captions.make_ranking_title(view)} by {view.recipe.name}"
+            surface.figure, title=f"Pairs of {ranking_captions.make_ranking_title(view)} by {view.recipe.name}"
         )
 
 
@@ -121,17 +121,19 @@ def _sentences(view: RankingView) -> list[str]:
     return sentences
 
 
-def _names(sheet: ChartSheet, view: RankingView, names: list[str], grid: MatrixGrid) -> None:
+def _names(surface: DrawingSurface, view: RankingView, names: list[str], grid: MatrixGrid) -> None:
     size = 9.0 if grid.cell >= 12 else 7.0
     for i, (line, name) in enumerate(zip(view.systems, names, strict=True)):
         x, y = grid.cell_corner(i, i)
-        sheet.text(MARGIN + 18, y + grid.cell / 2, captions.format_rank(line.rank), ha="right", color=QUIET, size=size)
+        surface.add_text(
+            MARGIN + 18, y + grid.cell / 2, captions.format_rank(line.rank), ha="right", color=QUIET, size=size
+        )
         color = ORANGE if line.kind == "human" else INK
-        sheet.text(grid.left - 6, y + grid.cell / 2, name, ha="right", size=size, color=color)
-        sheet.text(x + grid.cell / 2, grid.top - 5, name, ha="center", size=size, upright=True, color=color)
+        surface.add_text(grid.left - 6, y + grid.cell / 2, name, ha="right", size=size, color=color)
+        surface.add_text(x + grid.cell / 2, grid.top - 5, name, ha="center", size=size, upright=True, color=color)
 
 
-def _cells(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
+def _cells(surface: DrawingSurface, view: RankingView, grid: MatrixGrid) -> None:
     place = {line.system: i for i, line in enumerate(view.systems)}
     digits = captions.choose_decimals(pair.difference for pair in view.pairs)
     for pair in view.pairs:
@@ -139,18 +141,18 @@ def _cells(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
         x, y = grid.cell_corner(row, column)
         fill = _shade(pair, view)
         edge, hatch = (GROUND, None) if pair.testable else (FAINT, "////")
-        sheet.box(x, y, grid.cell, grid.cell, fill=fill, edge=edge, thick=0.6, hatch=hatch)
+        surface.add_box(x, y, grid.cell, grid.cell, fill=fill, edge=edge, thick=0.6, hatch=hatch)
         u, v = grid.cell_corner(column, row)
         if grid.cell >= SMALLEST_WITH_TEXT:
-            sheet.box(u, v, grid.cell, grid.cell, fill=BAND, edge=GROUND, thick=0.6)
-            _figures(sheet, pair, view, (x, y), (u, v), grid.cell, digits)
+            surface.add_box(u, v, grid.cell, grid.cell, fill=BAND, edge=GROUND, thick=0.6)
+            _figures(surface, pair, view, (x, y), (u, v), grid.cell, digits)
     for i in range(grid.n):
         x, y = grid.cell_corner(i, i)
-        sheet.box(x, y, grid.cell, grid.cell, fill=FAINT, edge=GROUND, thick=0.6)
+        surface.add_box(x, y, grid.cell, grid.cell, fill=FAINT, edge=GROUND, thick=0.6)
 
 
 def _figures(
-    sheet: ChartSheet,
+    surface: DrawingSurface,
     pair: PairLine,
     view: RankingView,
     above: tuple[float, float],
@@ -163,11 +165,11 @@ def _figures(
     half = cell / 2
     ink = GROUND if _shade(pair, view) in {SHADES[0][1], SHADES[1][1]} else INK
     if pair.testable:
-        sheet.text(
+        surface.add_text(
             above[0] + half, above[1] + half, _format_p(_p(pair, view)), ha="center", size=size, color=ink, bold=decided
         )
     difference = captions.format_number(pair.difference, digits)
-    sheet.text(below[0] + half, below[1] + half, difference, ha="center", size=size, bold=decided, color=QUIET)
+    surface.add_text(below[0] + half, below[1] + half, difference, ha="center", size=size, bold=decided, color=QUIET)
 
 
 def _p(pair: PairLine, view: RankingView) -> float | None:
@@ -199,18 +201,18 @@ def _shade(pair: PairLine, view: RankingView) -> str:
     return SHADES[3][1] if p <= (SHADES[3][0] or 0) else SHADES[4][1]
 
 
-def _clusters(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
+def _clusters(surface: DrawingSurface, view: RankingView, grid: MatrixGrid) -> None:
     """A frame round the pairs within each cluster. Clusters follow the order of ranks, human translations included."""
     start = 0
     for cluster, group in groupby(view.systems, key=lambda line: line.cluster):
         n = len(list(group))
         if cluster is not None:
             x, y = grid.cell_corner(start, start)
-            sheet.box(x, y, n * grid.cell, n * grid.cell, edge=INK, thick=1.6)
+            surface.add_box(x, y, n * grid.cell, n * grid.cell, edge=INK, thick=1.6)
         start += n
 
 
-def _legend(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
+def _legend(surface: DrawingSurface, view: RankingView, grid: MatrixGrid) -> None:
     alpha = f"{view.recipe.alpha:g}"
     relation = "≤" if view.recipe.inclusive else "<"
     parts = [
@@ -224,13 +226,13 @@ def _legend(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
     x, y = MARGIN, grid.bottom + 18
     for color, text in parts:
         wide = 16 + len(text) * 4.4 + 12
-        if x + wide > sheet.width:
+        if x + wide > surface.width:
             x, y = MARGIN, y + 14
-        sheet.box(x, y - 5, 10, 10, fill=color, edge=FAINT, thick=0.6)
-        sheet.text(x + 15, y, text, size=7.5, color=QUIET)
+        surface.add_box(x, y - 5, 10, 10, fill=color, edge=FAINT, thick=0.6)
+        surface.add_text(x + 15, y, text, size=7.5, color=QUIET)
         x += wide
     if any(line.cluster is not None for line in view.systems):
-        if x + 100 > sheet.width:
+        if x + 100 > surface.width:
             x, y = MARGIN, y + 14
-        sheet.box(x, y - 5, 10, 10, edge=INK, thick=1.6)
-        sheet.text(x + 15, y, "a cluster", size=7.5, color=QUIET)
+        surface.add_box(x, y - 5, 10, 10, edge=INK, thick=1.6)
+        surface.add_text(x + 15, y, "a cluster", size=7.5, color=QUIET)

@@ -11,8 +11,8 @@ from app.reports.ranking import csv as ranking_csv
 from app.reports.ranking import markup as ranking_markup
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.forest import draw_forest_plot
-from app.reports.ranking.pair_matrix import draw_pair_matrix
+from app.reports.ranking.forest import plot_forest
+from app.reports.ranking.pair_matrix import plot_pair_matrix
 from app.reports.ranking.view import RankingView
 from app.stats.ranking.result import Ranking
 
@@ -63,7 +63,7 @@ def render_segment_scores(ranking: Ranking) -> Iterator[bytes]:
 
 def _render_view(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
     if kind == "svg":
-        return draw_pair_matrix(view) if of_pairs else draw_forest_plot(view)
+        return plot_pair_matrix(view) if of_pairs else plot_forest(view)
     if kind in ("csv", parquet.SUFFIX):
         numeric = kind != "csv"
         flat = ranking_csv.make_pairs_csv(view, numeric=numeric) if of_pairs else ranking_csv.make_systems_csv(view)

@@ -10,7 +10,11 @@ from app.domain.recipe_choices import FEWEST_PERMUTATIONS
 from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
-from app.reports.ranking.from_sums import RankingInputFromSums, find_folder_for_sums, load_summed_input
+from app.reports.ranking.from_sums import (
+    RankingInputFromSums,
+    find_ratings_folder_for_sums,
+    open_ranking_input_from_sums,
+)
 from app.reports.ranking.input import RankingInput, load_ranking_input, make_ranking_key
 from app.stats.ranking.result import Ranking
 from app.stats.testing.pair_tests import DRAWN_TESTS
@@ -32,7 +36,7 @@ class RankingLookup:
     body: bytes | None
     from_sums: bool = False
 
-    def check_large_extra(self) -> None:
+    def check_computable_here(self) -> None:
         """Raise LargeExtraNeeded where it is missing and cannot be made here, before a job is made for it."""
         if self.from_sums and self.body is None:
             check_engine_installed()
@@ -46,14 +50,14 @@ def find_or_compute_ranking(
     Raises NotFound for an unknown campaign, Invalid where the recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
-        lookup = find_ranking(session, campaign, recipe, as_of)
+        lookup = look_up_ranking(session, campaign, recipe, as_of)
     return compute_missing_ranking(database, lookup)
 
 
-def find_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
+def look_up_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
     """The key of a ranking, and its bytes where it is stored. Raises as `load_snapshot`."""
     about = load_snapshot(session, campaign, as_of)
-    from_sums = find_folder_for_sums(session, about, recipe) is not None
+    from_sums = find_ratings_folder_for_sums(session, about, recipe) is not None
     key = make_ranking_key(
         about, recipe, texts.hash_system_and_document_descriptions(session, about.campaign_id), from_sums=from_sums
     )
@@ -69,7 +73,7 @@ def compute_missing_ranking(database: Database, lookup: RankingLookup) -> Stored
     if body is None:
         with database.transaction() as session:
             given = load_ranking_input_or_sums(session, lookup.about, lookup.recipe)
-        body = store.store_report(database, given.key, given.make_body())
+        body = store.store_report(database, given.key, given.compute_ranking_json())
     return StoredReport.from_bytes(body, lookup.about.version)
 
 
@@ -80,13 +84,13 @@ def load_ranking_input_or_sums(
 
     Raises as `load_ranking_input`, and LargeExtraNeeded.
     """
-    folder = find_folder_for_sums(session, about, recipe)
+    folder = find_ratings_folder_for_sums(session, about, recipe)
     if folder is None:
         return load_ranking_input(session, about, recipe)
-    return load_summed_input(session, about, recipe, folder)
+    return open_ranking_input_from_sums(session, about, recipe, folder)
 
 
-def compute_segment_ranking(
+def compute_ranking_for_segment_scores(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> Ranking:
     """The ranking for its segment scores: nothing is drawn that they do not depend on, nothing is stored.

@@ -61,7 +61,7 @@ def make_pairs_table(view: RankingView) -> Table:
         row += [captions.format_number(pair.difference, places), captions.format_interval(pair.interval, places)]
         row += [captions.format_interval(ends(pair), places) for _, ends in wider]
         row += [captions.format_p_value(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
-        row += [describe_verdict(pair), _format_integer(pair.n_common)]
+        row += [describe_pair_verdict(pair), _format_integer(pair.n_common)]
         rows.append(tuple(row))
     return Table(headings, alignments, tuple(rows))
 
@@ -72,7 +72,7 @@ _WIDER: tuple[tuple[str, Callable[[PairLine], tuple[float, float] | None]], ...]
 )
 
 
-def describe_verdict(pair: PairLine) -> str:
+def describe_pair_verdict(pair: PairLine) -> str:
     """What the test says of a pair, in one word or few."""
     if not pair.testable:
         return "not testable"

@@ -61,7 +61,7 @@ class PairLine(_StoredPart):
     effective_documents: float | None = None
 
 
-class RecipeLine(_StoredPart):
+class RecipeSummary(_StoredPart):
     """The resolved recipe, as far as it is put into words."""
 
     name: str
@@ -91,7 +91,7 @@ class RankingView(_StoredPart):
     protocol: str | None = None
     source_language: str | None = None
     target_language: str | None = None
-    recipe: RecipeLine
+    recipe: RecipeSummary
     seed: int
     higher_is_better: bool
     unit: str = "raw"
@@ -108,7 +108,7 @@ class RankingView(_StoredPart):
         return None if self.recipe.plus_one else self.recipe.permutations
 
     @property
-    def is_paired(self) -> bool:
+    def has_paired_intervals(self) -> bool:
         """Whether every system has an interval relative to the mean of all systems on the same documents."""
         return bool(self.systems) and all(s.relative_interval is not None for s in self.systems)
 

@@ -10,14 +10,14 @@ from operator import attrgetter
 import numpy as np
 
 from app.reports.inputs.judged_ratings import (
-    JudgedRatings,
-    JudgedRatingsHeader,
-    find_row_documents,
-    load_judged_ratings,
+    RaterReportHeader,
+    RatingsWithTimes,
+    find_shown_document_codes,
+    load_ratings_with_times,
 )
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.rater_bars import draw_rater_bars
+from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -38,7 +38,7 @@ class RaterRevisions:
     revisions: AnswerRevisions
 
 
-class RevisionsView(JudgedRatingsHeader):
+class RevisionsView(RaterReportHeader):
     """Answers whose score changed after it was first given."""
 
     overall: AnswerRevisions
@@ -47,13 +47,13 @@ class RevisionsView(JudgedRatingsHeader):
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) -> ReportWork[RevisionsView]:
-    return make_undivided_work(partial(_result, load_judged_ratings(session, snapshots[0])))
+    return make_undivided_work(partial(_result, load_ratings_with_times(session, snapshots[0])))
 
 
-def _result(ratings: JudgedRatings) -> RevisionsView:
+def _result(ratings: RatingsWithTimes) -> RevisionsView:
     once = first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingLevel.SEGMENT)
     rows, events = ratings.rows.where(once), select_events(ratings.events, once)
-    units = find_row_documents(rows)
+    units = find_shown_document_codes(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
@@ -106,7 +106,7 @@ def _caption(report: RevisionsView) -> str:
 def _bars(report: RevisionsView) -> bytes:
     """The share of answers whose score changed."""
     rates = [(row.rater, row.revisions.segment_rate or 0.0, row.revisions.segments) for row in report.raters]
-    return draw_rater_bars(
+    return plot_rater_bars(
         f"Revised answers in {report.campaign}",
         "Share of answers whose score changed",
         [(rater, rate, f"{100 * rate:.1f} % of {n:,}") for rater, rate, n in rates],

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.reports.robustness.drawings import ChangeBar, RankedColumn, draw_change_bars, draw_rank_bumps
-from app.reports.robustness.view import ChangeView, GroupView, RankingPlacesView, RobustnessView
+from app.reports.robustness.drawings import BumpChartColumn, ChangeBar, plot_change_bars, plot_rank_bumps
+from app.reports.robustness.view import ChangeEffectView, ChangeGroupView, RankingPlacesView, RobustnessView
 from app.stats.robustness.changes import Group
 
 
-def draw_ranking_changes(view: RobustnessView) -> bytes:
+def plot_ranking_changes(view: RobustnessView) -> bytes:
     """Shares of changed rankings by kind of change."""
-    return draw_change_bars(
+    return plot_change_bars(
         make_chart_title(view), [make_change_bar(group) for group in view.groups], [*view.warnings, _origin(view)]
     )
 
 
-def draw_ranks_by_degradation(view: RobustnessView) -> bytes:
+def plot_ranks_by_degradation(view: RobustnessView) -> bytes:
     """Ranks as human systems and references get worse and worse."""
     return _bump(view, "degraded", "Ranks as human systems and references are degraded by d")
 
 
-def draw_ranks_by_inflation(view: RobustnessView) -> bytes:
+def plot_ranks_by_inflation(view: RobustnessView) -> bytes:
     """Ranks as the lowest system gets better and better."""
     return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
 
 
-def make_change_bar(group: GroupView, name: str | None = None) -> ChangeBar:
+def make_change_bar(group: ChangeGroupView, name: str | None = None) -> ChangeBar:
     """One row of bars."""
     counts = (group.n, group.rank_changed, group.cluster_changed)
     return ChangeBar(name or group.meaning, *counts, group.largest_move or 0.0, group.why)
@@ -41,17 +41,17 @@ def _bump(view: RobustnessView, group: Group, below: str) -> bytes:
     columns = _columns([one for one in view.changes if one.group == group])
     reason = next((one.why for one in view.groups if one.group == group and one.why), None)
     notes = [_origin(view)] if columns else [reason or "there are no such rankings"]
-    return draw_rank_bumps(make_chart_title(view), below, columns, notes)
+    return plot_rank_bumps(make_chart_title(view), below, columns, notes)
 
 
-def _columns(changes: Sequence[ChangeView]) -> list[RankedColumn]:
+def _columns(changes: Sequence[ChangeEffectView]) -> list[BumpChartColumn]:
     comparable = [one for one in changes if one.before is not None and one.after is not None]
     first = [_column("as it is", comparable[0].before)] if comparable and comparable[0].before else []
     return first + [_column(f"d = {one.what}", one.after) for one in comparable if one.after]
 
 
-def _column(name: str, places: RankingPlacesView) -> RankedColumn:
-    return RankedColumn(name, places.systems, places.ranks, places.clusters or ())
+def _column(name: str, places: RankingPlacesView) -> BumpChartColumn:
+    return BumpChartColumn(name, places.systems, places.ranks, places.clusters or ())
 
 
 def _origin(view: RobustnessView) -> str:

@@ -15,10 +15,10 @@ from app.reports.kit.charts.declaration import (
     CurveChart,
     CurvePanel,
     RowChart,
-    RowMark,
+    RowChartMark,
     declares_chart,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, ChartSheet, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, DrawingSurface, wrap_caption_lines
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
 LINE_HEIGHT = 19.0
@@ -40,7 +40,7 @@ class ChangeBar:
 
 
 @dataclass(frozen=True, slots=True)
-class RankedColumn:
+class BumpChartColumn:
     """One ranking of a bump chart: systems best first, with rank and cluster of each."""
 
     name: str
@@ -51,7 +51,7 @@ class RankedColumn:
 
 def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     marks = [
-        RowMark(row.name, count / row.n, text=f"{count:,} of {row.n:,}", series=series)
+        RowChartMark(row.name, count / row.n, text=f"{count:,} of {row.n:,}", series=series)
         for row in rows
         if row.n
         for series, count in (("order", row.order), ("clusters", row.clusters))
@@ -60,7 +60,7 @@ def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
 
 
 @declares_chart(_declare_changes)
-def draw_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
+def plot_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
     """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
@@ -69,32 +69,32 @@ def draw_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
     bottom = top + max(1, len(rows)) * ROW
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, "Share of rankings that differ in order (upper bar) and in clusters (hatched bar)")
+        surface = DrawingSurface(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, "Share of rankings that differ in order (upper bar) and in clusters (hatched bar)")
         for i, row in enumerate(rows):
-            _bar(sheet, row, left, top + i * ROW)
-        sheet.caption(sentences, bottom + 16)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            _bar(surface, row, left, top + i * ROW)
+        surface.add_caption(sentences, bottom + 16)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _bar(sheet: ChartSheet, row: ChangeBar, left: float, y: float) -> None:
-    sheet.text(left - 8, y + ROW / 2, row.name, ha="right", color=INK if row.n else QUIET)
+def _bar(surface: DrawingSurface, row: ChangeBar, left: float, y: float) -> None:
+    surface.add_text(left - 8, y + ROW / 2, row.name, ha="right", color=INK if row.n else QUIET)
     if not row.n:
-        sheet.text(
+        surface.add_text(
             left, y + ROW / 2, canvas.shorten_in_middle(row.why or "no ranking to compare", 70), color=QUIET, size=8
         )
         return
     for n, colour, hatch, at in ((row.order, BLUE, None, 4), (row.clusters, ORANGE, "////", 18)):
-        sheet.box(left, y + at, BARS, 11, fill=BAND)
+        surface.add_box(left, y + at, BARS, 11, fill=BAND)
         fill = colour if hatch is None else GROUND
-        sheet.box(left, y + at, BARS * n / row.n, 11, fill=fill, edge=colour, hatch=hatch)
-        sheet.text(left + BARS + 8, y + at + 5.5, f"{n:,} of {row.n:,}", size=8, color=QUIET)
+        surface.add_box(left, y + at, BARS * n / row.n, 11, fill=fill, edge=colour, hatch=hatch)
+        surface.add_text(left + BARS + 8, y + at + 5.5, f"{n:,} of {row.n:,}", size=8, color=QUIET)
     if row.largest_move:
         move = f"up to {captions.format_rank(row.largest_move)} rank{'' if row.largest_move == 1 else 's'}"
-        sheet.text(left + BARS + 92, y + ROW / 2, move, size=8, color=QUIET)
+        surface.add_text(left + BARS + 92, y + ROW / 2, move, size=8, color=QUIET)
 
 
-def _declare_ranks(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
+def _declare_ranks(title: str, below: str, columns: Sequence[BumpChartColumn], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
     points: dict[str, list[ChartPoint]] = {}
     for column in columns:
         for place, (system, cluster) in enumerate(zip(column.systems, column.clusters, strict=True), 1):
@@ -104,7 +104,7 @@ def _declare_ranks(title: str, below: str, columns: Sequence[RankedColumn], note
 
 
 @declares_chart(_declare_ranks)
-def draw_rank_bumps(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> bytes:
+def plot_rank_bumps(title: str, below: str, columns: Sequence[BumpChartColumn], notes: Sequence[str]) -> bytes:
     """One column a ranking, the best at the top, and one line a system; a bar ends each cluster; as SVG."""
     systems = columns[0].systems if columns else []
     longest = max((len(_name(system)) for system in systems), default=8) * CHARACTER
@@ -114,34 +114,39 @@ def draw_rank_bumps(title: str, below: str, columns: Sequence[RankedColumn], not
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, f"{below}; bars separate clusters")
+        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, f"{below}; bars separate clusters")
         xs = [left + i * STEP for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
-            sheet.text(x, top - 14, column.name, ha="center", size=8, color=QUIET)
-            _draw_cluster_ends(sheet, column, x, top)
+            surface.add_text(x, top - 14, column.name, ha="center", size=8, color=QUIET)
+            _draw_cluster_ends(surface, column, x, top)
         for n, system in enumerate(systems):
-            _line(sheet, system, columns, xs, top, COLOURS[n % len(COLOURS)])
-        _names(sheet, columns, xs, top)
-        sheet.caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            _line(surface, system, columns, xs, top, COLOURS[n % len(COLOURS)])
+        _names(surface, columns, xs, top)
+        surface.add_caption(sentences, bottom + 18)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _names(sheet: ChartSheet, columns: Sequence[RankedColumn], xs: Sequence[float], top: float) -> None:
+def _names(surface: DrawingSurface, columns: Sequence[BumpChartColumn], xs: Sequence[float], top: float) -> None:
     """Names at both ends, in the order of the first and of the last ranking."""
     if not columns:
         return
-    ends: tuple[tuple[RankedColumn, float, Across], ...] = (
+    ends: tuple[tuple[BumpChartColumn, float, Across], ...] = (
         (columns[0], xs[0] - 14, "right"),
         (columns[-1], xs[-1] + 14, "left"),
     )
     for column, x, ha in ends:
         for row, system in enumerate(column.systems):
-            sheet.text(x, top + (row + 0.5) * LINE_HEIGHT, _name(system), ha=ha)
+            surface.add_text(x, top + (row + 0.5) * LINE_HEIGHT, _name(system), ha=ha)
 
 
 def _line(
-    sheet: ChartSheet, system: str, columns: Sequence[RankedColumn], xs: Sequence[float], top: float, colour: str
+    surface: DrawingSurface,
+    system: str,
+    columns: Sequence[BumpChartColumn],
+    xs: Sequence[float],
+    top: float,
+    colour: str,
 ) -> None:
     rows = [column.systems.index(system) if system in column.systems else None for column in columns]
     moves = len(set(rows)) > 1
@@ -149,20 +154,20 @@ def _line(
     for (x, row), (other, following) in pairwise(zip(xs, rows, strict=True)):
         if row is not None and following is not None:
             ys = (top + (row + 0.5) * LINE_HEIGHT, top + (following + 0.5) * LINE_HEIGHT)
-            sheet.line((x, other), ys, color=ink, thick=1.8 if moves else 0.9)
+            surface.add_line((x, other), ys, color=ink, thick=1.8 if moves else 0.9)
     for x, row, column in zip(xs, rows, columns, strict=True):
         if row is not None:
             y = top + (row + 0.5) * LINE_HEIGHT
-            sheet.box(x - 8, y - 6, 16, 12, fill=colour if moves else GROUND, edge=ink, thick=0.8)
+            surface.add_box(x - 8, y - 6, 16, 12, fill=colour if moves else GROUND, edge=ink, thick=0.8)
             rank = captions.format_rank(column.ranks[row])
-            sheet.text(x, y, rank, ha="center", size=7.5, color=GROUND if moves else INK)
+            surface.add_text(x, y, rank, ha="center", size=7.5, color=GROUND if moves else INK)
 
 
-def _draw_cluster_ends(sheet: ChartSheet, column: RankedColumn, x: float, top: float) -> None:
+def _draw_cluster_ends(surface: DrawingSurface, column: BumpChartColumn, x: float, top: float) -> None:
     for row, (cluster, following) in enumerate(pairwise(column.clusters), 1):
         if cluster != following:
-            sheet.line((x - 15, x + 15), (top + row * LINE_HEIGHT,) * 2, color=INK, thick=1.4)
-    sheet.line((x - 15, x + 15), (top + len(column.systems) * LINE_HEIGHT,) * 2, color=FAINT, thick=0.8)
+            surface.add_line((x - 15, x + 15), (top + row * LINE_HEIGHT,) * 2, color=INK, thick=1.4)
+    surface.add_line((x - 15, x + 15), (top + len(column.systems) * LINE_HEIGHT,) * 2, color=FAINT, thick=0.8)
 
 
 def _name(system: str) -> str:

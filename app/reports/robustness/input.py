@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
 from app.reports.inputs.file_sums import (
-    ChangedRatingsFile,
-    check_large_extra_for_sums,
-    find_ratings_folder_if_large,
+    ChangeableRatingsFile,
+    check_large_campaign_summable,
+    find_large_campaign_ratings_folder,
     hash_included_ratings_in_file,
-    load_ratings_file,
+    open_or_write_ratings_file,
 )
 from app.reports.inputs.recipe_input import (
     CampaignUnderRecipe,
     RecipeOptions,
-    find_asked_recipe,
+    find_requested_recipe,
     load_campaign_under_recipe,
     load_recipe_input,
 )
-from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.rank_totals import can_rank_from_sums
 from app.stats.ratings import Ratings
@@ -32,36 +32,36 @@ from app.storage.ratings_folder import RatingsFolder
 
 
 @dataclass(frozen=True, slots=True)
-class ChangesInput:
+class RobustnessInput:
     """A campaign under a recipe, and its ratings or the file of them."""
 
     facts: CampaignUnderRecipe
-    ratings: Ratings | ChangedRatingsFile
+    ratings: Ratings | ChangeableRatingsFile
 
     def prepare_experiments(self, humans: frozenset[str]) -> ChangeExperiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         about = self.facts
-        if isinstance(self.ratings, ChangedRatingsFile):
+        if isinstance(self.ratings, ChangeableRatingsFile):
             return ChangeExperimentsFromSums.from_sums(self.ratings, about.recipe, humans, about.documents)
         return ChangeExperimentsFromRatings.from_ratings(self.ratings, about.recipe, humans, about.documents)
 
 
-def load_changes_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> ChangesInput:
+def load_robustness_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> RobustnessInput:
     """Read what a recipe ranks.
 
     Raises NoSuchRecipe, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
     """
-    recipe = find_asked_recipe(session, snapshot, options)
-    folder = find_ratings_folder_if_large(session, snapshot) if _is_summed(snapshot, recipe) else None
+    recipe = find_requested_recipe(session, snapshot, options)
+    folder = find_large_campaign_ratings_folder(session, snapshot) if _is_summed(snapshot, recipe) else None
     if folder is not None:
         return _load_file(session, snapshot, recipe, folder)
     inputs = load_recipe_input(session, snapshot, options)
-    return ChangesInput(inputs, inputs.rows)
+    return RobustnessInput(inputs, inputs.rows)
 
 
-def _load_file(session: Session, snapshot: Snapshot, recipe: Recipe, folder: RatingsFolder) -> ChangesInput:
-    read = resolve_score_reading(snapshot.campaign, recipe.scoring)
-    with closing(load_ratings_file(session, snapshot, read, folder)) as file:
+def _load_file(session: Session, snapshot: Snapshot, recipe: Recipe, folder: RatingsFolder) -> RobustnessInput:
+    read = resolve_score_definition(snapshot.campaign, recipe.scoring)
+    with closing(open_or_write_ratings_file(session, snapshot, read, folder)) as file:
         facts = load_campaign_under_recipe(
             session,
             snapshot,
@@ -69,15 +69,15 @@ def _load_file(session: Session, snapshot: Snapshot, recipe: Recipe, folder: Rat
             file.labels,
             lambda counting, documents, words: hash_included_ratings_in_file(file, counting, documents, words),
         )
-        return ChangesInput(facts, ChangedRatingsFile(file.folder, file.frame))
+        return RobustnessInput(facts, ChangeableRatingsFile(file.folder, file.frame))
 
 
 def _is_summed(snapshot: Snapshot, recipe: Recipe) -> bool:
     return can_rank_from_sums(recipe, documents_known=snapshot.campaign.documents_known)
 
 
-def check_large_extra_for_changes(session: Session, snapshots: Sequence[Snapshot], options: RecipeOptions) -> None:
+def check_changes_computable(session: Session, snapshots: Sequence[Snapshot], options: RecipeOptions) -> None:
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     for snapshot in snapshots:
-        if _is_summed(snapshot, find_asked_recipe(session, snapshot, options)):
-            check_large_extra_for_sums(session, snapshot)
+        if _is_summed(snapshot, find_requested_recipe(session, snapshot, options)):
+            check_large_campaign_summable(session, snapshot)

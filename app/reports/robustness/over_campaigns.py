@@ -11,14 +11,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
-from app.reports.inputs.file_sums import list_key_parts_of_sums
+from app.reports.inputs.file_sums import list_report_key_parts_for_sums
 from app.reports.inputs.recipe_input import CampaignUnderRecipe, RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import LocalChunk, Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar
-from app.reports.robustness.drawings import ChangeBar, draw_change_bars
-from app.reports.robustness.input import check_large_extra_for_changes, load_changes_input
+from app.reports.robustness.drawings import ChangeBar, plot_change_bars
+from app.reports.robustness.input import check_changes_computable, load_robustness_input
 from app.reports.robustness.report import (
     ALONE,
     GROUPS_PATTERN,
@@ -28,7 +28,14 @@ from app.reports.robustness.report import (
     parse_change_groups,
     parse_human_systems,
 )
-from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, make_change_cells, sum_group_changes
+from app.reports.robustness.view import (
+    HEADS,
+    IN_WORDS,
+    ChangeEffectView,
+    ChangeGroupView,
+    make_change_cells,
+    sum_group_changes,
+)
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.reranking import ChangeExperiments
 from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
@@ -38,7 +45,7 @@ DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_ro
 UNKNOWN = "unknown"
 
 
-class OverCampaignsOptions(RecipeOptions):
+class RobustnessOverCampaignsOptions(RecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -49,7 +56,7 @@ class OverCampaignsOptions(RecipeOptions):
     )
 
 
-class CampaignView(BaseModel):
+class CampaignRobustness(BaseModel):
     """One campaign: what it counts under, and what each change did."""
 
     model_config = ConfigDict(frozen=True)
@@ -60,7 +67,7 @@ class CampaignView(BaseModel):
     style: str = Field(description="From the campaign's settings, as the platform is.")
     platform: str
     why: str | None = Field(None, description="Why its rankings could not be made.")
-    changes: list[ChangeView]
+    changes: list[ChangeEffectView]
 
 
 class ChangeTotalsView(BaseModel):
@@ -71,22 +78,22 @@ class ChangeTotalsView(BaseModel):
     of: str
     value: str
     what: str = Field(description="The factor, where there is one.")
-    counts: GroupView
+    counts: ChangeGroupView
 
 
 class RobustnessOverCampaignsView(ReportHeader):
     """What the rankings of several campaigns depend on."""
 
     recipe: str
-    of_campaigns: list[CampaignView]
+    of_campaigns: list[CampaignRobustness]
     totals: list[ChangeTotalsView]
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: OverCampaignsOptions
+    session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOverCampaignsOptions
 ) -> ReportWork[RobustnessOverCampaignsView]:
     groups = parse_change_groups(options.changes)
-    campaigns = [load_changes_input(session, one, options) for one in snapshots]
+    campaigns = [load_robustness_input(session, one, options) for one in snapshots]
     named = parse_human_systems(options.humans, *(one.facts for one in campaigns)) if options.humans else None
     prepared: list[tuple[CampaignUnderRecipe, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]] = []
     for given in campaigns:
@@ -137,18 +144,18 @@ def _view(
     )
 
 
-def _warnings(shown: Sequence[CampaignView], by_campaign: Sequence[ChangeExperiments | None]) -> Iterator[str]:
+def _warnings(shown: Sequence[CampaignRobustness], by_campaign: Sequence[ChangeExperiments | None]) -> Iterator[str]:
     for campaign, experiments in zip(shown, by_campaign, strict=True):
         alone = experiments is not None and len(experiments.facts.order) == 1
         if why := ALONE if alone else campaign.why:
             yield f"{campaign.campaign}: {why}"
 
 
-def _campaign(inputs: CampaignUnderRecipe, why: str | None, changes: list[ChangeView]) -> CampaignView:
+def _campaign(inputs: CampaignUnderRecipe, why: str | None, changes: list[ChangeEffectView]) -> CampaignRobustness:
     campaign = inputs.snapshot.campaign
     style, platform = (_setting(inputs, name) for name in ("style", "platform"))
     settings = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
-    return CampaignView(campaign=campaign.key, why=why, changes=changes, **settings)
+    return CampaignRobustness(campaign=campaign.key, why=why, changes=changes, **settings)
 
 
 def _setting(inputs: CampaignUnderRecipe, name: str) -> str:
@@ -156,7 +163,7 @@ def _setting(inputs: CampaignUnderRecipe, name: str) -> str:
     return value if isinstance(value, str) and value else UNKNOWN
 
 
-def _totals(shown: Sequence[CampaignView]) -> Iterator[ChangeTotalsView]:
+def _totals(shown: Sequence[CampaignRobustness]) -> Iterator[ChangeTotalsView]:
     """Counts over all campaigns, then over those that share a value of each property that differs between them."""
     yield from _sum_over_campaigns("all", "all", shown)
     for name in ("protocol", "basis", "style", "platform"):
@@ -165,7 +172,7 @@ def _totals(shown: Sequence[CampaignView]) -> Iterator[ChangeTotalsView]:
             yield from _sum_over_campaigns(name, value, [one for one in shown if getattr(one, name) == value])
 
 
-def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignView]) -> Iterator[ChangeTotalsView]:
+def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignRobustness]) -> Iterator[ChangeTotalsView]:
     changes = [change for one in shown for change in one.changes]
     kinds = dict.fromkeys((change.group, _factor(change)) for change in changes)
     for group, what in kinds:
@@ -173,7 +180,7 @@ def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignView]) -> I
         yield ChangeTotalsView(of=of, value=value, what=what, counts=counts)
 
 
-def _factor(change: ChangeView) -> str:
+def _factor(change: ChangeEffectView) -> str:
     return "" if ":" in change.what or change.group == "references" else change.what
 
 
@@ -222,7 +229,7 @@ def _csv(view: RobustnessOverCampaignsView) -> tuple[Sequence[str], Sequence[Seq
 
 def _picture(view: RobustnessOverCampaignsView) -> bytes:
     rows: list[ChangeBar] = [make_change_bar(one.counts, _total_name(one)) for one in view.totals if one.of == "all"]
-    return draw_change_bars(
+    return plot_change_bars(
         f"Robustness of {len(view.campaigns)} rankings", rows, [*view.warnings, f"recipe {view.recipe}"]
     )
 
@@ -259,11 +266,11 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[OverCampaignsOptions, RobustnessOverCampaignsView] = Report(
+REPORT: Report[RobustnessOverCampaignsOptions, RobustnessOverCampaignsView] = Report(
     name="robustness",
     title="Robustness of several rankings",
     summary="How many rankings change if systems or references are left out or changed.",
-    options=OverCampaignsOptions,
+    options=RobustnessOverCampaignsOptions,
     result=RobustnessOverCampaignsView,
     example=EXAMPLE,
     prepare=_prepare,
@@ -278,6 +285,6 @@ REPORT: Report[OverCampaignsOptions, RobustnessOverCampaignsView] = Report(
     over="campaigns",
     long=True,
     settings=frozenset({"style", "platform"}),
-    extra_key=list_key_parts_of_sums,
-    check=check_large_extra_for_changes,
+    extra_key=list_report_key_parts_for_sums,
+    check=check_changes_computable,
 )

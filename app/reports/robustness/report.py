@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
-from app.reports.inputs.file_sums import list_key_parts_of_sums
+from app.reports.inputs.file_sums import list_report_key_parts_for_sums
 from app.reports.inputs.recipe_input import CampaignUnderRecipe, RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
-from app.reports.robustness.charts import draw_ranking_changes, draw_ranks_by_degradation, draw_ranks_by_inflation
-from app.reports.robustness.input import check_large_extra_for_changes, load_changes_input
+from app.reports.robustness.charts import plot_ranking_changes, plot_ranks_by_degradation, plot_ranks_by_inflation
+from app.reports.robustness.input import check_changes_computable, load_robustness_input
 from app.reports.robustness.view import (
-    ChangeView,
+    ChangeEffectView,
     RobustnessView,
     make_caption,
     make_csv,
@@ -33,7 +33,7 @@ AT_ONCE = 16
 SUMMED_AT_ONCE = 4
 """The same of a large campaign, where each takes a minute."""
 
-_LINES: TypeAdapter[list[ChangeView]] = TypeAdapter(list[ChangeView])
+_LINES: TypeAdapter[list[ChangeEffectView]] = TypeAdapter(list[ChangeEffectView])
 KEYS_PATTERN = r"^([A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19})?$"
 ALONE = "only one system is ranked, so its rank cannot change; rank at least two"
 SUMMED = "made from sums by document and rater, because the campaign is large"
@@ -51,7 +51,7 @@ class RobustnessOptions(RecipeOptions):
         "", description="Human translations, separated by commas; default: systems marked as human."
     )
 
-    def groups(self) -> tuple[Group, ...]:
+    def list_change_groups(self) -> tuple[Group, ...]:
         """The kinds asked for, in a fixed order. Raises Invalid for one that there is not."""
         return parse_change_groups(self.changes)
 
@@ -68,8 +68,8 @@ def parse_change_groups(text: str) -> tuple[Group, ...]:
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOptions
 ) -> ReportWork[RobustnessView]:
-    groups = options.groups()
-    given = load_changes_input(session, snapshots[0], options)
+    groups = options.list_change_groups()
+    given = load_robustness_input(session, snapshots[0], options)
     inputs = given.facts
     if options.humans:
         inputs = replace(inputs, humans=parse_human_systems(options.humans, inputs))
@@ -104,10 +104,10 @@ def _chunk(experiments: ChangeExperiments, parts: Sequence[Sequence[ScoreChange]
 
 def compute_change_chunk(experiments: ChangeExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """What some changes do, as bytes."""
-    return _LINES.dump_json([ChangeView.from_effect(effect) for effect in experiments.apply_changes(changes)])
+    return _LINES.dump_json([ChangeEffectView.from_effect(effect) for effect in experiments.apply_changes(changes)])
 
 
-def decode_change_views(part: bytes) -> list[ChangeView]:
+def decode_change_views(part: bytes) -> list[ChangeEffectView]:
     """What `compute_change_chunk` wrote."""
     return _LINES.validate_json(part)
 
@@ -117,7 +117,7 @@ def make_robustness_view(
     experiments: ChangeExperiments,
     groups: Sequence[Group],
     none: dict[Group, str],
-    changes: Sequence[ChangeView],
+    changes: Sequence[ChangeEffectView],
 ) -> RobustnessView:
     """The report of one campaign."""
     recipe, order = experiments.recipe, experiments.facts.order
@@ -128,7 +128,7 @@ def make_robustness_view(
         dropped=[asdict(one) for one in experiments.dropped],
         warnings=list(_warnings(inputs, experiments)),
         recipe=recipe.name,
-        recipe_hash=inputs.hash_of(recipe),
+        recipe_hash=inputs.hash_requested_recipe(recipe),
         normalize=recipe.normalize,
         test=f"{recipe.test} by {recipe.unit}",
         seed=recipe.seed,
@@ -213,12 +213,12 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     tables=make_tables,
     csv=make_csv,
     charts={
-        "default": draw_ranking_changes,
-        "degraded": draw_ranks_by_degradation,
-        "inflated": draw_ranks_by_inflation,
+        "default": plot_ranking_changes,
+        "degraded": plot_ranks_by_degradation,
+        "inflated": plot_ranks_by_inflation,
     },
     caption=make_caption,
     long=True,
-    extra_key=list_key_parts_of_sums,
-    check=check_large_extra_for_changes,
+    extra_key=list_report_key_parts_for_sums,
+    check=check_changes_computable,
 )

@@ -39,7 +39,7 @@ class RankingPlacesView(BaseModel):
     clusters: list[int] | None = Field(description="Null where the recipe draws none.")
 
 
-class ChangeView(BaseModel):
+class ChangeEffectView(BaseModel):
     """One change and what it did to the ranking."""
 
     model_config = ConfigDict(frozen=True)
@@ -57,7 +57,7 @@ class ChangeView(BaseModel):
     why: str | None = Field(None, description="Why there is no ranking to compare.")
 
     @classmethod
-    def from_effect(cls, effect: ChangeEffect) -> ChangeView:
+    def from_effect(cls, effect: ChangeEffect) -> ChangeEffectView:
         """From the statistics."""
         change, difference = effect.change, effect.difference
         placed = change.group not in UNPLACED
@@ -83,7 +83,7 @@ def _places(places: RankingPlaces | None) -> RankingPlacesView | None:
     return RankingPlacesView(systems=list(places.order), ranks=list(places.ranks), clusters=clusters)
 
 
-class GroupView(BaseModel):
+class ChangeGroupView(BaseModel):
     """All changes of one group."""
 
     model_config = ConfigDict(frozen=True)
@@ -108,14 +108,14 @@ class RobustnessView(ReportHeader):
     seed: int
     systems: list[str] = Field(description="Best first, with nothing changed.")
     human_systems: list[str]
-    groups: list[GroupView]
-    changes: list[ChangeView]
+    groups: list[ChangeGroupView]
+    changes: list[ChangeEffectView]
 
 
-def sum_group_changes(group: Group, changes: Iterable[ChangeView], why: str | None = None) -> GroupView:
+def sum_group_changes(group: Group, changes: Iterable[ChangeEffectView], why: str | None = None) -> ChangeGroupView:
     """Counts over the changes of one group; those without a ranking to compare count nowhere."""
     own = [one for one in changes if one.group == group and one.rank_changed is not None]
-    return GroupView(
+    return ChangeGroupView(
         group=group,
         meaning=IN_WORDS[group],
         n=len(own),
@@ -148,14 +148,14 @@ def make_tables(view: RobustnessView) -> Sequence[TableSection]:
     return shown
 
 
-def _group_cells(group: GroupView) -> tuple[str, ...]:
+def _group_cells(group: ChangeGroupView) -> tuple[str, ...]:
     if not group.n:
         return group.meaning, "0", "–", "–", "–", "–"
     counts = (group.rank_changed, group.cluster_changed, group.both)
     return group.meaning, f"{group.n:,}", *(f"{n:,}" for n in counts), captions.format_rank(group.largest_move or 0.0)
 
 
-def _changes_table(changes: Sequence[ChangeView]) -> Table:
+def _changes_table(changes: Sequence[ChangeEffectView]) -> Table:
     headings = ("Change", "Of", "Order", "Clusters", "Swaps", "Largest move", "System")
     sides: tuple[Alignment, ...] = ("left", "left", "left", "left", "right", "right", "left")
     rows = tuple(
@@ -188,7 +188,7 @@ def make_csv(view: RobustnessView) -> tuple[Sequence[str], Sequence[Sequence[Cel
     return (*CSV, *ORIGIN), [(*make_change_cells(one), one.why, *origin) for one in view.changes]
 
 
-def make_change_cells(change: ChangeView) -> tuple[Cell, ...]:
+def make_change_cells(change: ChangeEffectView) -> tuple[Cell, ...]:
     """A change in full."""
     after = None if change.after is None else " ".join(change.after.systems)
     figures = (

@@ -6,7 +6,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking.labels import label_system
 from app.reports.side_by_side.lines_chart import make_chart_sentences, shorten_ranking_name
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
@@ -33,7 +33,7 @@ def _declare_grid(shown: RankingsSideBySide) -> CellChart:
 
 
 @declares_chart(_declare_grid)
-def draw_rank_grid(shown: RankingsSideBySide) -> bytes:
+def plot_rank_grid(shown: RankingsSideBySide) -> bytes:
     """Systems by mean relative rank, the best at the top; rank and cluster in every ranking that has them, as SVG."""
     columns = shown.columns_with_ranking
     names = {system: label_system(shown.first_system_line(system)) for system in shown.systems}
@@ -45,13 +45,13 @@ def draw_rank_grid(shown: RankingsSideBySide) -> bytes:
     bottom = top + ROW * len(shown.systems)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
-        sheet.heading(
+        surface = DrawingSurface(width, bottom + 18 + len(caption) * LINE + MARGIN)
+        surface.add_heading(
             shown.subject, "Rank, and cluster in brackets; darker is better; the systems by mean relative rank"
         )
-        sheet.text(left - 8, top - 10, "mean", ha="right", size=8.0, color=QUIET)
+        surface.add_text(left - 8, top - 10, "mean", ha="right", size=8.0, color=QUIET)
         for i, column in enumerate(columns):
-            sheet.text(
+            surface.add_text(
                 left + (i + 0.5) * STEP,
                 top - 8,
                 shorten_ranking_name(column.name),
@@ -62,25 +62,25 @@ def draw_rank_grid(shown: RankingsSideBySide) -> bytes:
         for row, system in enumerate(shown.systems):
             y = top + row * ROW
             color = ORANGE if shown.first_system_line(system).kind == "human" else INK
-            sheet.text(left - MEAN, y + ROW / 2, names[system], ha="right", color=color)
+            surface.add_text(left - MEAN, y + ROW / 2, names[system], ha="right", color=color)
             mean = f"{shown.mean_relative_rank[system]:.2f}"
-            sheet.text(left - 8, y + ROW / 2, mean, ha="right", size=8.0, color=QUIET)
+            surface.add_text(left - 8, y + ROW / 2, mean, ha="right", size=8.0, color=QUIET)
             for i, column in enumerate(columns):
-                _cell(sheet, column, system, left + i * STEP, y)
-        sheet.caption(caption, bottom + 18)
-        return canvas.figure_to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
+                _cell(surface, column, system, left + i * STEP, y)
+        surface.add_caption(caption, bottom + 18)
+        return canvas.figure_to_svg(surface.figure, title=f"Rankings of {shown.subject}")
 
 
-def _cell(sheet: ChartSheet, column: ComparedRanking, system: str, x: float, y: float) -> None:
+def _cell(surface: DrawingSurface, column: ComparedRanking, system: str, x: float, y: float) -> None:
     """One rank; a cell without a frame where the ranking does not have the system."""
     line, relative = column.system_line(system), column.relative_rank(system)
     if line is None or relative is None:
-        sheet.text(x + STEP / 2, y + ROW / 2, "–", ha="center", size=8.0, color=FAINT)
+        surface.add_text(x + STEP / 2, y + ROW / 2, "–", ha="center", size=8.0, color=FAINT)
         return
     shade = min(len(SHADES) - 1, int(relative * len(SHADES)))
-    sheet.box(x, y, STEP, ROW, fill=SHADES[shade], edge=GROUND, thick=0.8)
+    surface.add_box(x, y, STEP, ROW, fill=SHADES[shade], edge=GROUND, thick=0.8)
     cluster = "" if line.cluster is None else f" ({line.cluster})"
     ink = GROUND if shade < DARK else INK
-    sheet.text(
+    surface.add_text(
         x + STEP / 2, y + ROW / 2, f"{captions.format_rank(line.rank)}{cluster}", ha="center", size=8.0, color=ink
     )

@@ -9,7 +9,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import RankingView
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
@@ -21,7 +21,7 @@ NARROWEST = 520.0
 COLOURS = (BLUE, "#1a7f5a", "#7b3f8c", "#6b5b00", "#00707a")  # dark enough for light figures
 
 
-def declare_ranks(shown: RankingsSideBySide) -> CurveChart:
+def declare_rank_chart(shown: RankingsSideBySide) -> CurveChart:
     """A line a system over the rankings; in each its place from the top."""
     curves = [
         Curve(
@@ -36,8 +36,8 @@ def declare_ranks(shown: RankingsSideBySide) -> CurveChart:
     return CurveChart(f"Rankings of {shown.subject}", "", "rank", [CurvePanel("", curves)], look="ranks")
 
 
-@declares_chart(declare_ranks)
-def draw_bump_chart(shown: RankingsSideBySide) -> bytes:
+@declares_chart(declare_rank_chart)
+def plot_bump_chart(shown: RankingsSideBySide) -> bytes:
     """One column a ranking, the best at the top, and one line a system, as SVG; a bar ends each cluster.
 
     Systems that change their place are drawn strongly, neighbours in different colours so that a line can be followed;
@@ -56,18 +56,18 @@ def draw_bump_chart(shown: RankingsSideBySide) -> bytes:
     caption = wrap_sentences(make_chart_sentences(shown), width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
-        sheet.heading(shown.subject, "Ranks, best at the top; bars separate clusters; bold lines change rank")
+        surface = DrawingSurface(width, bottom + 18 + len(caption) * LINE + MARGIN)
+        surface.add_heading(shown.subject, "Ranks, best at the top; bars separate clusters; bold lines change rank")
         xs = [left + i * step for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
-            sheet.text(x, top - 8, shorten_ranking_name(column.name), ha="center", upright=True, color=QUIET)
+            surface.add_text(x, top - 8, shorten_ranking_name(column.name), ha="center", upright=True, color=QUIET)
             if column.view is not None:
-                _cluster_ends(sheet, column.view, x, top)
+                _cluster_ends(surface, column.view, x, top)
         for n, system in enumerate(shown.systems):
-            _system(sheet, system, columns, xs, top, COLOURS[n % len(COLOURS)])
-        _names(sheet, columns, xs, top)
-        sheet.caption(caption, bottom + 18)
-        return canvas.figure_to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
+            _system(surface, system, columns, xs, top, COLOURS[n % len(COLOURS)])
+        _names(surface, columns, xs, top)
+        surface.add_caption(caption, bottom + 18)
+        return canvas.figure_to_svg(surface.figure, title=f"Rankings of {shown.subject}")
 
 
 def shorten_ranking_name(text: str) -> str:
@@ -92,7 +92,12 @@ def _places(columns: Sequence[ComparedRanking], system: str) -> list[tuple[int, 
 
 
 def _system(
-    sheet: ChartSheet, system: str, columns: Sequence[ComparedRanking], xs: Sequence[float], top: float, colour: str
+    surface: DrawingSurface,
+    system: str,
+    columns: Sequence[ComparedRanking],
+    xs: Sequence[float],
+    top: float,
+    colour: str,
 ) -> None:
     """The line of a system, broken where a ranking does not have it, and its rank at every column."""
     places = _places(columns, system)
@@ -105,28 +110,28 @@ def _system(
     for (i, row, _), (j, next_row, _) in pairwise(places):
         ends = (top + (row + 0.5) * ROW, top + (next_row + 0.5) * ROW)
         if j == i + 1:
-            sheet.line((xs[i], xs[j]), ends, color=color, thick=thick, dashed=human)
+            surface.add_line((xs[i], xs[j]), ends, color=color, thick=thick, dashed=human)
     for i, row, rank in places:
         y = top + (row + 0.5) * ROW
-        sheet.box(xs[i] - 8, y - 6, 16, 12, fill=GROUND if human or not moves else color, edge=color, thick=0.8)
+        surface.add_box(xs[i] - 8, y - 6, 16, 12, fill=GROUND if human or not moves else color, edge=color, thick=0.8)
         ink = GROUND if moves and not human else INK
-        sheet.text(xs[i], y, captions.format_rank(rank), ha="center", size=7.5, color=ink)
+        surface.add_text(xs[i], y, captions.format_rank(rank), ha="center", size=7.5, color=ink)
 
 
-def _cluster_ends(sheet: ChartSheet, view: RankingView, x: float, top: float) -> None:
+def _cluster_ends(surface: DrawingSurface, view: RankingView, x: float, top: float) -> None:
     for row, (line, following) in enumerate(pairwise(view.systems), 1):
         if line.cluster != following.cluster:
             y = top + row * ROW
-            sheet.line((x - 15, x + 15), (y, y), color=INK, thick=1.4)
+            surface.add_line((x - 15, x + 15), (y, y), color=INK, thick=1.4)
     y = top + len(view.systems) * ROW
-    sheet.line((x - 15, x + 15), (y, y), color=FAINT, thick=0.8)
+    surface.add_line((x - 15, x + 15), (y, y), color=FAINT, thick=0.8)
 
 
-def _names(sheet: ChartSheet, columns: Sequence[ComparedRanking], xs: Sequence[float], top: float) -> None:
+def _names(surface: DrawingSurface, columns: Sequence[ComparedRanking], xs: Sequence[float], top: float) -> None:
     """Names at both ends, in the order of the first and of the last ranking."""
     if not columns:
         return
     for column, x, ha in ((columns[0], xs[0] - 14, "right"), (columns[-1], xs[-1] + 14, "left")):
         for row, line in enumerate(column.view.systems if column.view else ()):
             color = ORANGE if line.kind == "human" else INK
-            sheet.text(x, top + (row + 0.5) * ROW, label_system(line), ha=ha, color=color)  # type: ignore[arg-type]  # ha: of the two above
+            surface.add_text(x, top + (row + 0.5) * ROW, label_system(line), ha=ha, color=color)  # type: ignore[arg-type]  # ha: of the two above

@@ -17,7 +17,7 @@ from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySid
 from app.storage.db import Database, Session
 
 
-def find_or_compute_recipes(
+def find_or_compute_recipe_rankings(
     database: Database, campaign: str, names: Sequence[str], *, as_of: int | datetime | None = None
 ) -> RankingsSideBySide:
     """A campaign under several recipes, all at one data version. A recipe that does not fit it says why.
@@ -25,25 +25,25 @@ def find_or_compute_recipes(
     Raises NotFound for an unknown campaign, NoSuchRecipe.
     """
     with database.transaction(snapshot=True) as session:
-        about, wanted = find_recipe_rankings(session, campaign, names, as_of)
-    return compute_recipe_rankings(database, about, wanted)
+        about, wanted = look_up_recipe_rankings(session, campaign, names, as_of)
+    return compute_missing_recipe_rankings(database, about, wanted)
 
 
-def find_recipe_rankings(
+def look_up_recipe_rankings(
     session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
 ) -> tuple[Snapshot, dict[str, RankingLookup]]:
     """The campaign at a data version, and the ranking of each recipe by its name.
 
-    Raises as `find_or_compute_recipes`.
+    Raises as `find_or_compute_recipe_rankings`.
     """
     about = snapshot.load_snapshot(session, campaign, as_of)
     chosen = {name: named_recipes.find_recipe(session, campaign, name, place=("query", "recipes")) for name in names}
     return about, {
-        name: ranking_report.find_ranking(session, campaign, one, about.version) for name, one in chosen.items()
+        name: ranking_report.look_up_ranking(session, campaign, one, about.version) for name, one in chosen.items()
     }
 
 
-def compute_recipe_rankings(
+def compute_missing_recipe_rankings(
     database: Database, about: Snapshot, wanted: Mapping[str, RankingLookup]
 ) -> RankingsSideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""

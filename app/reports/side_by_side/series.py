@@ -51,11 +51,11 @@ def find_or_compute_series_rankings(
     Raises NotFound where no campaign is found, NoSuchRecipe where the name means nothing in any of them.
     """
     with database.transaction(snapshot=True) as session:
-        members = find_series_rankings(session, name, recipe, only)
-    return compute_series_rankings(database, describe_series(name, recipe), members)
+        members = look_up_series_rankings(session, name, recipe, only)
+    return compute_missing_series_rankings(database, describe_series(name, recipe), members)
 
 
-def find_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
+def look_up_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
     """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute_series_rankings`."""
     keys = series.load_series_members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
@@ -69,7 +69,9 @@ def find_series_rankings(session: Session, name: str, recipe: str, only: str | N
     return members
 
 
-def compute_series_rankings(database: Database, subject: str, members: Sequence[SeriesMember]) -> RankingsSideBySide:
+def compute_missing_series_rankings(
+    database: Database, subject: str, members: Sequence[SeriesMember]
+) -> RankingsSideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
     columns = [_column(database, one) for one in members]
     return arrange_rankings(subject, columns, list_series_notes(columns))
@@ -80,7 +82,7 @@ def describe_series(name: str, recipe: str) -> str:
     return f"{name} by {recipe}"
 
 
-def campaign_without_recipe(campaign: str) -> ComparedRanking:
+def make_column_without_recipe(campaign: str) -> ComparedRanking:
     """A campaign in which the name of the recipe means nothing."""
     return ComparedRanking(campaign, None, NoSuchRecipe.title())
 
@@ -107,10 +109,10 @@ def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRe
     except NoSuchRecipe as error:
         unknown.append(error)
         return SeriesMember(about, None)
-    return SeriesMember(about, ranking_report.find_ranking(session, campaign, meant, about.version))
+    return SeriesMember(about, ranking_report.look_up_ranking(session, campaign, meant, about.version))
 
 
 def _column(database: Database, member: SeriesMember) -> ComparedRanking:
     if member.ranking is None:
-        return campaign_without_recipe(member.name)
+        return make_column_without_recipe(member.name)
     return make_ranking_column(member.name, partial(ranking_report.compute_missing_ranking, database, member.ranking))

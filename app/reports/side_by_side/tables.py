@@ -13,8 +13,8 @@ from app.reports.kit.render import csv_text, markup
 from app.reports.kit.table import Table
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.grid_chart import draw_rank_grid
-from app.reports.side_by_side.lines_chart import draw_bump_chart
+from app.reports.side_by_side.grid_chart import plot_rank_grid
+from app.reports.side_by_side.lines_chart import plot_bump_chart
 from app.reports.side_by_side.rankings import ComparedRanking as RankingColumn
 from app.reports.side_by_side.rankings import RankingsSideBySide
 
@@ -25,7 +25,7 @@ def render_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
     The picture has ranks as lines; a grid of ranks where the rankings do not have the same systems.
     """
     if kind == "svg":
-        return draw_bump_chart(shown) if shown.has_same_systems else draw_rank_grid(shown)
+        return plot_bump_chart(shown) if shown.has_same_systems else plot_rank_grid(shown)
     if kind == "csv":
         return csv_text.render_csv(*make_csv_file(COLUMNS, _lines(shown)))
     if kind == "md":

@@ -11,7 +11,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.stability.view import DesignView, StabilityCurveView, StabilityPointView, StabilityView
 
 Picture = Literal["documents", "power"]
@@ -53,7 +53,7 @@ def _declare_point(point: StabilityPointView, x: float) -> ChartPoint:
 
 
 @declares_chart(_declare_stability)
-def draw_stability(view: StabilityView, picture: Picture = "documents") -> bytes:
+def plot_stability_curves(view: StabilityView, picture: Picture = "documents") -> bytes:
     """One line a design as SVG: SRP against documents, or against the mean number of significant pairs (`power`).
 
     Bars are one Monte-Carlo standard error; points where most studies find nothing are hollow and off the line. Up to
@@ -72,16 +72,16 @@ def draw_stability(view: StabilityView, picture: Picture = "documents") -> bytes
     title = f"Stability of the ranking of {view.campaign}"
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 6 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(title, _subject(picture))
+        surface = DrawingSurface(width, bottom + 6 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(title, _subject(picture))
         looks = {name: LOOKS[i % len(LOOKS)] for i, name in enumerate(names)}
-        _legend(sheet, looks)
+        _legend(surface, looks)
         for n, panel in enumerate(panels):
             left = MARGIN + LEFT + (n % columns) * (wide + LEFT + GAP)
             place = _PanelPlace(left, top + (n // columns) * (HIGH + BELOW + 20) + 16, wide)
-            _panel(sheet, panel, frame, place, looks)
-        sheet.caption(caption_lines, bottom + 6)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            _panel(surface, panel, frame, place, looks)
+        surface.add_caption(caption_lines, bottom + 6)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
 def describe_design(design: DesignView) -> str:
@@ -189,46 +189,52 @@ class _PanelPlace:
     wide: float
 
 
-def _legend(sheet: ChartSheet, looks: dict[str, tuple[str, str]]) -> None:
+def _legend(surface: DrawingSurface, looks: dict[str, tuple[str, str]]) -> None:
     for i, (name, (color, marker)) in enumerate(looks.items()):
         y = HEAD + 12 + i * LINE * 1.4
-        sheet.line((MARGIN, MARGIN + 14, MARGIN + 28), (y, y, y), color=color, thick=1.6)
-        sheet.line((MARGIN + 14,), (y,), color=color, marker=marker)
-        sheet.text(MARGIN + 36, y, name, size=8.5)
+        surface.add_line((MARGIN, MARGIN + 14, MARGIN + 28), (y, y, y), color=color, thick=1.6)
+        surface.add_line((MARGIN + 14,), (y,), color=color, marker=marker)
+        surface.add_text(MARGIN + 36, y, name, size=8.5)
 
 
-def _panel(sheet: ChartSheet, panel: _Panel, frame: _Frame, at: _PanelPlace, looks: dict[str, tuple[str, str]]) -> None:
+def _panel(
+    surface: DrawingSurface, panel: _Panel, frame: _Frame, at: _PanelPlace, looks: dict[str, tuple[str, str]]
+) -> None:
     def across(value: float) -> float:
         return at.left + (value - frame.low) / (frame.high - frame.low) * at.wide
 
     def up(value: float) -> float:
         return at.top + (1.0 - value) / (1.0 - frame.floor) * HIGH
 
-    _axes(sheet, panel.title, frame, at)
+    _axes(surface, panel.title, frame, at)
     for name, curve in panel.curves:
         color, marker = looks[name]
         informative = [point for point in curve.points if not do_most_studies_find_nothing(point)]
-        sheet.line([across(frame.x(p)) for p in informative], [up(p.srp) for p in informative], color=color, thick=1.4)
+        surface.add_line(
+            [across(frame.x(p)) for p in informative], [up(p.srp) for p in informative], color=color, thick=1.4
+        )
         for point in curve.points:
             x, error = across(frame.x(point)), point.mc_error or 0.0
             ends = (up(min(1.0, point.srp + error)), up(max(frame.floor, point.srp - error)))
-            sheet.line((x, x), ends, color=color, thick=0.9)
-            sheet.line((x,), (up(point.srp),), color=color, marker=marker, hollow=do_most_studies_find_nothing(point))
+            surface.add_line((x, x), ends, color=color, thick=0.9)
+            surface.add_line(
+                (x,), (up(point.srp),), color=color, marker=marker, hollow=do_most_studies_find_nothing(point)
+            )
 
 
-def _axes(sheet: ChartSheet, title: str, frame: _Frame, at: _PanelPlace) -> None:
+def _axes(surface: DrawingSurface, title: str, frame: _Frame, at: _PanelPlace) -> None:
     bottom, right = at.top + HIGH, at.left + at.wide
-    sheet.text(at.left, at.top - 12, title, size=9, bold=True)
+    surface.add_text(at.left, at.top - 12, title, size=9, bold=True)
     for level in frame.levels():
         y = at.top + (1.0 - level) / (1.0 - frame.floor) * HIGH
-        sheet.line((at.left, right), (y, y), color=FAINT, thick=0.5)
-        sheet.text(at.left - 6, y, f"{level:.2f}", ha="right", size=7.5, color=QUIET)
+        surface.add_line((at.left, right), (y, y), color=FAINT, thick=0.5)
+        surface.add_text(at.left - 6, y, f"{level:.2f}", ha="right", size=7.5, color=QUIET)
     for tick in frame.ticks():
         x = at.left + (tick - frame.low) / (frame.high - frame.low) * at.wide
-        sheet.line((x, x), (bottom, bottom + 4), color=QUIET, thick=0.8)
-        sheet.text(x, bottom + 12, f"{tick:g}", ha="center", size=7.5, color=QUIET)
-    sheet.line((at.left, right), (bottom, bottom), color=INK, thick=0.8)
-    sheet.text((at.left + right) / 2, bottom + 26, frame.name, ha="center", size=8, color=QUIET)
+        surface.add_line((x, x), (bottom, bottom + 4), color=QUIET, thick=0.8)
+        surface.add_text(x, bottom + 12, f"{tick:g}", ha="center", size=7.5, color=QUIET)
+    surface.add_line((at.left, right), (bottom, bottom), color=INK, thick=0.8)
+    surface.add_text((at.left + right) / 2, bottom + 26, frame.name, ha="center", size=8, color=QUIET)
 
 
 def do_most_studies_find_nothing(point: StabilityPointView) -> bool:

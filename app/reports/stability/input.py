@@ -13,13 +13,13 @@ from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.file_sums import (
     SummableRatingsFile,
-    check_large_extra_for_sums,
-    find_ratings_folder_if_large,
+    check_large_campaign_summable,
+    find_large_campaign_ratings_folder,
     hash_included_ratings_in_file,
-    load_ratings_file,
+    open_or_write_ratings_file,
 )
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
-from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
@@ -55,7 +55,7 @@ def load_study_input(session: Session, snapshot: Snapshot, recipe: Recipe, count
 
     Raises NotMultiplyRated, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
     """
-    folder = find_ratings_folder_if_large(session, snapshot) if can_select_from_sums(recipe) else None
+    folder = find_large_campaign_ratings_folder(session, snapshot) if can_select_from_sums(recipe) else None
     if folder is not None:
         return _sum_file(session, snapshot, recipe, counting, folder)
     rows = load_recipe_ratings(session, snapshot, recipe)
@@ -70,8 +70,8 @@ def load_study_input(session: Session, snapshot: Snapshot, recipe: Recipe, count
 def _sum_file(
     session: Session, snapshot: Snapshot, recipe: Recipe, counting: Recipe, folder: RatingsFolder
 ) -> StudyInput:
-    read = resolve_score_reading(snapshot.campaign, recipe.scoring)
-    with closing(load_ratings_file(session, snapshot, read, folder)) as file:
+    read = resolve_score_definition(snapshot.campaign, recipe.scoring)
+    with closing(open_or_write_ratings_file(session, snapshot, read, folder)) as file:
         documents = side_tables.load_document_table(session, snapshot.campaign_id, file.labels)
         words = texts.load_system_descriptions(session, snapshot.campaign_id)
         source = SummableRatingsFile(file, counting)
@@ -92,4 +92,4 @@ def check_studies_computable(session: Session, snapshots: Sequence[Snapshot], op
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     if can_select_from_sums(recipe):
-        check_large_extra_for_sums(session, snapshots[0])
+        check_large_campaign_summable(session, snapshots[0])

@@ -12,11 +12,16 @@ from pydantic import TypeAdapter
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.reports.inputs import named_recipes
-from app.reports.inputs.file_sums import list_key_parts_of_sums
-from app.reports.inputs.registration import Registration, add_standing_exclusions, load_registration, read_stored_recipe
+from app.reports.inputs.file_sums import list_report_key_parts_for_sums
+from app.reports.inputs.registration import (
+    ExclusionsAndLock,
+    add_standing_exclusions,
+    load_exclusions_and_lock,
+    parse_stored_recipe,
+)
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableLayout
-from app.reports.stability.charts import draw_stability
+from app.reports.stability.charts import plot_stability_curves
 from app.reports.stability.input import StudyInput, check_studies_computable, load_study_input
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.tables import (
@@ -58,7 +63,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Stabili
 
 def make_work_for_old_jobs(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
     """The same for a job of the name `EARLIER`, with what it keeps of its request."""
-    return _work(session, snapshot, read_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
+    return _work(session, snapshot, parse_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
 
 def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: StabilityRequest) -> ReportWork[StabilityView]:
@@ -66,7 +71,7 @@ def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: Stabili
 
     Raises Invalid where the request does not fit the data.
     """
-    registration = load_registration(session, snapshot.campaign_id, snapshot.version)
+    registration = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     given = load_study_input(session, snapshot, recipe, add_standing_exclusions(recipe, registration))
     rated = given.data if isinstance(given.data, MultiplyRatedDocuments) else given.data.data
     resolved, misfits = _drop_impossible_designs(request.resolve(len(rated.documents), len(rated.systems)), given)
@@ -101,7 +106,7 @@ class _Origin:
     notes: tuple[str, ...]
 
 
-def _list_rating_notes(recipe: Recipe, registration: Registration) -> tuple[str, ...]:
+def _list_rating_notes(recipe: Recipe, registration: ExclusionsAndLock) -> tuple[str, ...]:
     """What is to be known of the ratings that are read."""
     notes = [] if recipe.repeats == "average" else ["several ratings of one output by one rater count as their mean"]
     others = {each.exclusion for each in registration.exclusions if not each.withdrawal}
@@ -267,7 +272,7 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"documents": draw_stability, "power": partial(draw_stability, picture="power")},
+    charts={"documents": plot_stability_curves, "power": partial(plot_stability_curves, picture="power")},
     caption=make_caption,
     warnings=list_stability_warnings,
     long=True,
@@ -280,6 +285,6 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     terminal=make_narrow_tables,
     terminal_notes=(EXPLAINED,),
     names_raters=False,
-    extra_key=list_key_parts_of_sums,
+    extra_key=list_report_key_parts_for_sums,
     check=check_studies_computable,
 )

@@ -10,15 +10,15 @@ from operator import attrgetter
 import numpy as np
 
 from app.reports.inputs.judged_ratings import (
-    JudgedRatings,
-    JudgedRatingsHeader,
+    RaterReportHeader,
+    RatingsWithTimes,
     combine_codes,
-    find_row_documents,
-    load_judged_ratings,
+    find_shown_document_codes,
+    load_ratings_with_times,
 )
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.rater_bars import draw_rater_bars
+from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.stats.plain_values import number_or_none
@@ -36,7 +36,7 @@ NO_TIMES = "no judgment has start and end times, so there are no durations; impo
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class DurationSummary:
     """Trimmed durations of one kind of unit."""
 
     what: str
@@ -57,19 +57,19 @@ class RaterTime:
     slope_p: float | None
 
 
-class TimingView(JudgedRatingsHeader):
+class TimingView(RaterReportHeader):
     """Durations from begun to handed in, values outside the 10th to 90th percentile of their kind left out."""
 
-    durations: list[Duration]
+    durations: list[DurationSummary]
     raters: list[RaterTime]
     warnings: list[str]
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) -> ReportWork[TimingView]:
-    return make_undivided_work(partial(_result, load_judged_ratings(session, snapshots[0])))
+    return make_undivided_work(partial(_result, load_ratings_with_times(session, snapshots[0])))
 
 
-def _result(read: JudgedRatings) -> TimingView:
+def _result(read: RatingsWithTimes) -> TimingView:
     once = first_rows_of_judgments(read.rows)
     rows, events, words = read.rows.where(once), select_events(read.events, once), read.words[once]
     known = (events.started >= 0) & (events.submitted > events.started)
@@ -100,10 +100,10 @@ def _rater(rows: Ratings, events: RatingEventTable, seconds: Floats, words: Floa
     )
 
 
-def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
+def _durations(rows: Ratings, seconds: Floats) -> list[DurationSummary]:
     """One segment score, one document score, a shown document (by length) and a task, as sums of their judgments."""
     segment = rows.kind == RatingLevel.SEGMENT
-    shown, size = _sums(seconds, find_row_documents(rows))
+    shown, size = _sums(seconds, find_shown_document_codes(rows))
     task, _ = _sums(seconds, combine_codes(rows.rater, rows.task))
     samples = (
         ("segment score", seconds[segment & ~np.isnan(seconds)]),
@@ -113,7 +113,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
         (f"document of at least {LONG} segments", shown[size >= LONG]),
         ("task", task),
     )
-    return [Duration(what, trim_durations(values)) for what, values in samples if values.size]
+    return [DurationSummary(what, trim_durations(values)) for what, values in samples if values.size]
 
 
 def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
@@ -166,7 +166,7 @@ def _caption(report: TimingView) -> str:
 def _bars(report: TimingView) -> bytes:
     """Mean seconds of a judgment."""
     timed = [(rater.rater, rater.times.mean, rater.n) for rater in report.raters if rater.times]
-    return draw_rater_bars(
+    return plot_rater_bars(
         f"Time of a judgment in {report.campaign}",
         "Trimmed mean by rater (judgments with a time)",
         [(rater, mean, f"{format_clock_time(mean)} ({n:,})") for rater, mean, n in timed],
@@ -181,7 +181,7 @@ EXAMPLE = TimingView(
     data_hash="sha256:" + "5e" * 32,
     method_version=METHOD_VERSION,
     protocol="esa",
-    durations=[Duration("segment score", _TIMES)],
+    durations=[DurationSummary("segment score", _TIMES)],
     raters=[RaterTime("rater1", 1850, 19.7, _TIMES, 2100.0, -0.12, 0.003)],
     warnings=[],
 )

@@ -43,7 +43,7 @@ def _invalid_scores(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "automatic"), what),))
 
 
-def compare_with_automatic(view: XstsView, seed: int) -> list[ExternalScoreCorrelation]:
+def correlate_with_automatic_scores(view: XstsView, seed: int) -> list[ExternalScoreCorrelation]:
     """Each method against the automatic score: into the shared language, out of it, and both.
 
     The score of a direction is the mean over its systems. Empty where no automatic score is known.

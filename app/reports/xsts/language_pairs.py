@@ -74,7 +74,7 @@ def check_shared_scale(parts: Sequence[CampaignCalibrationSplit], options: XstsO
         raise Invalid(MISFIT, places=(Place(("query", "pivot"), what),))
 
 
-def group_languages(parts: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> LanguageGroups:
+def pool_calibration_by_language(parts: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> LanguageGroups:
     """Pool the calibration items of each language, and take H where none is asked for from these directions."""
     pivot, pairs = find_pivot_language(parts, options.pivot), dict[Pair, int]()
     languages = [_language(one, pivot, options.pool) for one in parts]

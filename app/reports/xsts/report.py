@@ -19,16 +19,16 @@ from app.reports.inputs.raw_ratings import NOTHING
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.inputs.standing_exclusions import drop_excluded_rows
 from app.reports.kit import captions
-from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
+from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.xsts.external_scores import compare_with_automatic, find_automatic_scores
+from app.reports.xsts.external_scores import correlate_with_automatic_scores, find_automatic_scores
 from app.reports.xsts.language_pairs import (
     LanguageGroups,
     XstsOptions,
     check_fixed_points,
     check_shared_scale,
-    group_languages,
     list_shared_rater_key_warnings,
+    pool_calibration_by_language,
 )
 from app.reports.xsts.view import (
     ATTRIBUTES,
@@ -36,7 +36,7 @@ from app.reports.xsts.view import (
     CalibratedScoreView,
     CalibrationLineView,
     ComparedSystemView,
-    DirectionView,
+    LanguageDirectionView,
     RaterFixedPoints,
     XstsView,
     format_score,
@@ -77,7 +77,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOpt
     parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
     check_shared_scale(parts, options)
     automatic = find_automatic_scores(parts, options.automatic)
-    grouped = group_languages(parts, options)
+    grouped = pool_calibration_by_language(parts, options)
     check_fixed_points(grouped, options)
     return make_undivided_work(lambda: _view(parts, grouped, automatic, options))
 
@@ -118,7 +118,7 @@ def _view(
         raters=[line for one in directions for line in _raters(one)],
         external=[],
     )
-    return view.model_copy(update={"external": compare_with_automatic(view, options.seed)})
+    return view.model_copy(update={"external": correlate_with_automatic_scores(view, options.seed)})
 
 
 def _calibrate_scores(
@@ -203,11 +203,11 @@ def _direction(
     size: int,
     automatic: Mapping[str, float],
     options: XstsOptions,
-) -> DirectionView:
+) -> LanguageDirectionView:
     campaign, here = direction.parts.ratings.snapshot.campaign, language_pairs.compute_fixed_points(before, target)
     n_pairs, stored = before.anchors.units.n_units, campaign.settings.get("language")
     attributes = stored if isinstance(stored, Mapping) else {}
-    return DirectionView(
+    return LanguageDirectionView(
         campaign=campaign.key,
         source_language=campaign.source_language,
         target_language=campaign.target_language,
@@ -251,7 +251,7 @@ def _raters(direction: LanguageDirection) -> list[RaterFixedPoints]:
 
 def _warnings(
     directions: Sequence[LanguageDirection],
-    direction_views: Sequence[DirectionView],
+    direction_views: Sequence[LanguageDirectionView],
     systems: Sequence[ComparedSystemView],
     options: XstsOptions,
 ) -> list[str]:
@@ -298,7 +298,7 @@ def _picture(view: XstsView) -> bytes:
         rows.append(BeforeAfterRow(label_system(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."
     title = f"{captions.pluralize(len(view.campaigns), 'campaign')} on one scale"
-    return draw_before_after(title, below, rows, [*view.warnings, make_caption(view)])
+    return plot_before_after(title, below, rows, [*view.warnings, make_caption(view)])
 
 
 EXAMPLE: dict[str, Any] = {

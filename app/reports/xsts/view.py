@@ -43,7 +43,7 @@ class RaterFixedPoints(FiniteResultPart):
     moved: bool = Field(description="False: a fixed point is missing, or two stand the wrong way round; scores stay.")
 
 
-class DirectionView(FiniteResultPart):
+class LanguageDirectionView(FiniteResultPart):
     """One campaign: a language pair in one direction, and its fixed points."""
 
     campaign: str
@@ -111,7 +111,7 @@ class XstsView(ReportHeader):
     draws: int
     level: float
     seed: int
-    directions: list[DirectionView]
+    directions: list[LanguageDirectionView]
     systems: list[ComparedSystemView] = Field(description="The best first; those without a score last.")
     raters: list[RaterFixedPoints]
     external: list[ExternalScoreCorrelation]

@@ -48,7 +48,7 @@ class UnknownSigningKey(BadIdentityToken):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRules:
+class IdentityTokenRules:
     """What every token has to say. issuer: who made it. client: for whom."""
 
     issuer: str
@@ -73,7 +73,13 @@ def check_jose_is_installed() -> None:
 
 
 def read_identity_token(
-    token: str, keys: Claims, rules: TokenRules, *, now: datetime, nonce: str | None, access_token: str | None = None
+    token: str,
+    keys: Claims,
+    rules: IdentityTokenRules,
+    *,
+    now: datetime,
+    nonce: str | None,
+    access_token: str | None = None,
 ) -> Claims:
     """The claims of a valid identity token. nonce: None for one that came by a refresh, which need not have it.
 
@@ -92,7 +98,7 @@ def read_identity_token(
     return claims
 
 
-def read_logout_token(token: str, keys: Claims, rules: TokenRules, *, now: datetime) -> LogoutNotice:
+def read_logout_token(token: str, keys: Claims, rules: IdentityTokenRules, *, now: datetime) -> LogoutNotice:
     """Whom a valid logout token signs out. Raises BadIdentityToken, UnknownSigningKey."""
     header, claims = _verify(token, keys)
     _require(str(header.get("typ", "logout+jwt")).lower() in {"logout+jwt", "jwt"}, "typ")
@@ -108,7 +114,7 @@ def read_logout_token(token: str, keys: Claims, rules: TokenRules, *, now: datet
     return LogoutNotice(str(jti), subject, sid)
 
 
-def _check_times_and_parties(claims: Claims, rules: TokenRules, now: datetime) -> None:
+def _check_times_and_parties(claims: Claims, rules: IdentityTokenRules, now: datetime) -> None:
     from joserfc import jwt
     from joserfc.errors import JoseError
 

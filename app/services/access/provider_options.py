@@ -28,10 +28,10 @@ class IdentityProviderOptions:
     scopes: tuple[str, ...] = USUAL_SCOPES
 
 
-def is_safe_address(url: str) -> bool:
+def is_safe_for_secrets(url: str) -> bool:
     """Whether secrets may be sent there: over https, or to this very machine.
 
-    >>> [is_safe_address(url) for url in ("https://id.example.org/a", "http://127.0.0.1:80", "http://id.example.org")]
+    >>> [is_safe_for_secrets(url) for url in ("https://id.example.org/a", "http://127.0.0.1:80", "http://id.example.org")]
     [True, True, False]
     """
     try:

@@ -156,7 +156,7 @@ def find_identity_token(session: Session, secret: str) -> str | None:
     return None if row is None else decrypt_provider_tokens(row.sealed, secret).identity
 
 
-def carry_out_logout(session: Session, notice: LogoutNotice, *, issuer: str) -> bool:
+def end_sessions_for_logout(session: Session, notice: LogoutNotice, *, issuer: str) -> bool:
     """End the sessions that the provider says have ended; False where this notice was carried out before."""
     digest = hashlib.sha256(f"{issuer}\n{notice.jti}".encode("utf-8", "replace")).digest()
     if not accounts.mark_logout_token_used(session, digest, lasts=REMEMBERED):

@@ -202,7 +202,7 @@ def create_token(
         "team_id": teams.load_team(session, campaign_id, team).id if campaign_id and team else None,
         "rater_id": raters.load_rater(session, campaign_id, rater).id if campaign_id and rater else None,
     }
-    prefix, secret = generate_token_secret()
+    prefix, secret = generate_token_prefix_and_secret()
     values = {"role": role, "name": name, "expires_at": expires_at, "once": once}
     row = tokens.insert_token(session, prefix=prefix, digest=hash_secret(secret), values=values, bound=bound)
     given = {"token": prefix, "role": role, "expires_at": expires_at and expires_at.isoformat()}
@@ -211,7 +211,7 @@ def create_token(
     return IssuedToken(_view(row), secret)
 
 
-def generate_token_secret() -> tuple[str, str]:
+def generate_token_prefix_and_secret() -> tuple[str, str]:
     """The name of a new token and its secret of 256 random bits."""
     prefix, key = secrets.token_hex(6), base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
     return prefix, f"{make_token_prefix()}{prefix}_{key}"

@@ -17,7 +17,7 @@ from app.protocols.base import resolve_scoring_options as understood
 from app.reports.inputs.campaign import CampaignInfo, make_campaign_info
 from app.services.campaigns import audit, deadlines, display_settings, phrases, setting_numbers
 from app.services.campaigns.attention_settings import parse_attention_settings
-from app.services.campaigns.media_rules import check_media_rules
+from app.services.campaigns.media_rules import list_playback_rule_faults
 from app.services.campaigns.quality_settings import parse_quality_settings
 from app.storage import campaigns
 from app.storage.db import Session
@@ -154,11 +154,11 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
     if not isinstance(settings.get("prefill"), str | None):
         places.append(Place(("settings", "prefill"), "must be a text or null"))
     checks = (
-        deadlines.check_deadline,
-        setting_numbers.check_setting_numbers,
-        phrases.check_phrases,
-        display_settings.check_display_settings,
+        deadlines.list_deadline_faults,
+        setting_numbers.list_setting_number_faults,
+        phrases.list_phrase_faults,
+        display_settings.list_display_setting_faults,
         find_questionnaire_faults,
-        check_media_rules,
+        list_playback_rule_faults,
     )
     return [*places, *(place for check in checks for place in check(settings))]

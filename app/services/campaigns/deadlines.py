@@ -11,7 +11,7 @@ NAME = "deadline"
 WHEN = "must be a time with its zone, such as 2026-11-30T18:00:00Z, or null"
 
 
-def check_deadline(settings: Mapping[str, object]) -> Iterator[Place]:
+def list_deadline_faults(settings: Mapping[str, object]) -> Iterator[Place]:
     """The place of a deadline that is no time."""
     if settings.get(NAME) is not None and parse_deadline(settings) is None:
         yield Place(("settings", NAME), WHEN)

@@ -33,7 +33,7 @@ class DisplaySettings:
 AS_STORED = DisplaySettings()
 
 
-def check_display_settings(settings: Mapping[str, object]) -> Iterator[Place]:
+def list_display_setting_faults(settings: Mapping[str, object]) -> Iterator[Place]:
     """The place of each that cannot be used. None is nothing said."""
     for name in FLAGS:
         if not isinstance(settings.get(name), bool | None):

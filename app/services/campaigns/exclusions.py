@@ -187,17 +187,17 @@ def preview_exclusion(database: Database, campaign: str, wanted: NamedExclusion,
     the campaign.
     """
     with database.transaction(snapshot=True) as session:
-        both = find_preview_rankings(session, campaign, wanted, recipe)
+        both = look_up_preview_rankings(session, campaign, wanted, recipe)
     return compute_exclusion_effect(database, both)
 
 
-def find_preview_rankings(session: Session, campaign: str, wanted: NamedExclusion, recipe: Recipe) -> RankingPair:
+def look_up_preview_rankings(session: Session, campaign: str, wanted: NamedExclusion, recipe: Recipe) -> RankingPair:
     """The rankings that a preview compares, with and without what it would leave out. Raises as `create_exclusion`."""
     about = snapshot.load_snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
     base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
     without = replace(base, exclude=tuple(sorted({*base.exclude, wanted})), name=f"{base.name}+exclude"[:128])
-    before, after = (ranking_report.find_ranking(session, campaign, one, about.version) for one in (base, without))
+    before, after = (ranking_report.look_up_ranking(session, campaign, one, about.version) for one in (base, without))
     return before, after
 
 

@@ -15,7 +15,7 @@ KEPT = timedelta(days=7)
 REPORTS = ReportRetention(newest=50, age=timedelta(days=30), always=(earlier_looks.KIND,))
 
 
-def delete_expired_data(database: Database) -> dict[str, int] | None:
+def clean_up_expired_data(database: Database) -> dict[str, int] | None:
     """Delete expired answers, sessions, abandoned imports and old reports, and free tasks whose lease expired.
 
     How many of each; None where another worker is at it. Nothing that a rater or a report can see is ever deleted.

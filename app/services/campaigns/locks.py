@@ -13,8 +13,8 @@ from app.reports.inputs import named_recipes, recipe_ratings, snapshot
 from app.reports.inputs.registration import (
     add_standing_exclusions,
     format_digest,
-    load_registration,
-    read_stored_recipe,
+    load_exclusions_and_lock,
+    parse_stored_recipe,
 )
 from app.reports.kit.redact import hide_names
 from app.services.campaigns import audit
@@ -93,7 +93,7 @@ class AnalysisLockEntry:
     @property
     def recipe(self) -> Recipe:
         """The recipe that the choices are."""
-        return read_stored_recipe(self.choices)
+        return parse_stored_recipe(self.choices)
 
     def digest(self, campaign: str) -> bytes:
         """SHA-256 of the entry in one fixed form of JSON: keys sorted, no spaces."""
@@ -207,7 +207,7 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     if not len(rows):
         message = "there are no judgments yet: choose z if all raters judge all systems, otherwise none"
         raise NormalizationNotFixed(places=(Place(("body", "normalize"), message),))
-    stands = load_registration(session, asked.campaign_id, asked.version)
+    stands = load_exclusions_and_lock(session, asked.campaign_id, asked.version)
     plain = replace(
         add_standing_exclusions(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False
     )

@@ -13,7 +13,7 @@ _KNOWN = frozenset({"hear_all", "most_plays"})
 
 
 @dataclass(frozen=True, slots=True)
-class MediaRules:
+class MediaPlaybackRules:
     """hear_all: audio and video must be heard to the end before a task is handed in.
 
     most_plays: how often each may be played, counted in whole lengths; None: as often as raters like.
@@ -34,7 +34,7 @@ class MediaRules:
         )
 
 
-def check_media_rules(settings: Mapping[str, object]) -> Iterator[Place]:
+def list_playback_rule_faults(settings: Mapping[str, object]) -> Iterator[Place]:
     """What of the setting cannot be used. None is nothing said."""
     given = settings.get("media")
     if given is None:

@@ -13,7 +13,7 @@ LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?")
 PLACE = re.compile(r"\{\w+\}")
 
 
-def check_phrases(settings: Mapping[str, object]) -> Iterator[Place]:
+def list_phrase_faults(settings: Mapping[str, object]) -> Iterator[Place]:
     """The place of each phrase that a page could not say. No phrases at all are fine, and so is null."""
     given = settings.get(NAME)
     if given is None:

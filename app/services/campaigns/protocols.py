@@ -10,7 +10,7 @@ from app.protocols import RaterForm, convert_to_custom_options, list_judged_leve
 from app.protocols.base import Basis, JudgmentMeasure, resolve_scoring_options
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
-from app.services.campaigns.settings import change_campaign
+from app.services.campaigns.settings import change_campaign_settings
 from app.storage.db import Session
 
 
@@ -50,7 +50,7 @@ def put_campaign_protocol(
     Invalid, NotFound.
     """
     changes = {"protocol": written.protocol, "options": dict(written.options)}
-    change_campaign(session, campaign, changes, seen=seen, actor=actor)
+    change_campaign_settings(session, campaign, changes, seen=seen, actor=actor)
     return get_campaign_protocol(session, campaign)
 
 

@@ -39,19 +39,19 @@ class QualitySettings(BaseModel):
     code_attention: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @property
-    def has_codes(self) -> bool:
+    def has_completion_codes(self) -> bool:
         """Whether a completion code tells the verdict."""
         return self.code_pass is not None and self.code_fail is not None
 
     @property
     def has_consequences(self) -> bool:
         """Whether anything follows from a verdict."""
-        return self.has_codes or bool(self.actions)
+        return self.has_completion_codes or bool(self.actions)
 
     @property
     def checks_with_consequences(self) -> frozenset[Check]:
         """The checks from which anything follows."""
-        return frozenset(self.actions) | (frozenset(self.code_checks) if self.has_codes else frozenset())
+        return frozenset(self.actions) | (frozenset(self.code_checks) if self.has_completion_codes else frozenset())
 
     def to_criteria(self) -> RaterQualityCriteria:
         """As the statistics take them."""

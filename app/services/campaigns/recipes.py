@@ -63,7 +63,7 @@ def list_recipes(session: Session, campaign: str, *, after: str | None, limit: i
     return [make_named_recipe(row) for row in recipes.load_recipes_page(session, campaign_id, after=after, limit=limit)]
 
 
-def recipe_from_json(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
+def parse_campaign_recipe_json(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
     """A recipe sent as plain JSON values; one of the campaign's own names is the recipe to start from.
 
     Raises NotFound for an unknown campaign, Invalid with places in the body.

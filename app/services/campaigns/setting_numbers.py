@@ -41,7 +41,7 @@ KNOWN = {
 }
 
 
-def check_setting_numbers(settings: Mapping[str, object]) -> Iterator[Place]:
+def list_setting_number_faults(settings: Mapping[str, object]) -> Iterator[Place]:
     """The place of each that cannot be used. None is nothing said."""
     for name, bounds in KNOWN.items():
         value = settings.get(name)

@@ -32,7 +32,7 @@ class CampaignChangeTooLate(Conflict):
     published = "Settled"
 
 
-def change_campaign(
+def change_campaign_settings(
     session: Session, key: str, changes: Mapping[str, object], *, seen: Callable[[int], bool], actor: str
 ) -> CampaignInfo:
     """Overwrite some settings; `settings` as a whole.

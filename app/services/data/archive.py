@@ -207,7 +207,9 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
     return ArchivedDocument(text.key, text.name or text.key, segments, whole, display.markup, media)
 
 
-def open_document_media(session: Session, policy: MediaPolicy, campaign: str, document: str, name: str) -> MediaContent:
+def open_archived_document_media(
+    session: Session, policy: MediaPolicy, campaign: str, document: str, name: str
+) -> MediaContent:
     """The bytes of a file that a text of the document shows. Raises NotFound."""
     row, text = _find_document(session, campaign, document)
     segments = test_sets.load_segments(session, row.id, text.id)

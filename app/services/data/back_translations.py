@@ -27,7 +27,7 @@ from app.protocols.base import TextEdit
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data import exports
-from app.services.data.intake import ImportIntake, import_records
+from app.services.data.intake import RunningImport, import_records
 from app.services.data.test_sets import CHANGES, TestSetClosed
 from app.storage import back_translations as stored
 from app.storage import campaigns, test_sets
@@ -125,7 +125,7 @@ def copy_back_translations(
     stored.delete_outputs_and_authors(session, target_id, changed)
     records = _records(gathered, {a: said for a, said in written.items() if a not in same}, known)
     counts = import_records(
-        ImportIntake(session, other, actor=actor, audit_details=f"texts written in {campaign}"), records, ReadLog()
+        RunningImport(session, other, actor=actor, audit_details=f"texts written in {campaign}"), records, ReadLog()
     )
     after = stored.load_stored_outputs(session, target_id)
     rows = [(after[a].id, row.rater, written[a], _origin(campaign, row)) for a, row in wanted.items()]

@@ -20,7 +20,7 @@ from app.domain.recipe import NAMED, Recipe
 from app.formats.base import CampaignContents, RaterRow, Record, VoidedJudgmentRow
 from app.reports import registry
 from app.reports.inputs import snapshot
-from app.reports.inputs.registration import add_standing_exclusions, load_registration
+from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
 from app.reports.ranking import report as ranking_report
@@ -154,7 +154,7 @@ def _recipes(making: _BundleInProgress) -> Sequence[Recipe]:
     """With the exclusions that stand among their own, for those are no part of the data."""
     with making.database.transaction() as session:
         about = snapshot.load_snapshot(session, making.campaign, making.version)
-        stands = load_registration(session, about.campaign_id, about.version)
+        stands = load_exclusions_and_lock(session, about.campaign_id, about.version)
         own = [one.recipe for one in recipes.list_recipes(session, making.campaign, after=None, limit=MOST_RECIPES)]
     locked = [stands.lock.recipe] if stands.lock else []
     by_name = {recipe.name: recipe for recipe in (*NAMED.values(), *own, *locked)}
@@ -167,7 +167,9 @@ def _papers(making: _BundleInProgress) -> Iterator[File]:
         kind = registry.ALL.get(f"campaign/{name}")
         if kind is None:
             continue
-        asking = request.ReportRequest(kind, (making.campaign,), request.parse_options(kind, {}), as_of=making.version)
+        asking = request.ReportRequest(
+            kind, (making.campaign,), request.parse_report_options(kind, {}), as_of=making.version
+        )
         body = store.find_or_compute_report(making.database, asking).body
         yield f"papers/{name}.json", (body,)
         yield from render_bundle_report(f"papers/{name}.json", body)

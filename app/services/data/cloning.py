@@ -12,7 +12,7 @@ from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
 from app.services.data import exports
-from app.services.data.intake import ImportIntake, import_records
+from app.services.data.intake import RunningImport, import_records
 from app.services.data.recording import join_keys_unambiguously
 from app.storage import campaigns, cloning
 from app.storage.db import Session
@@ -97,7 +97,7 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
         cloning.count_document_segments(session, target_id),
     )
     carried = list(sieve(exports.load_campaign_records(session, source)))
-    intake = ImportIntake(session, view, actor=actor, audit_details=f"carried over from {source}")
+    intake = RunningImport(session, view, actor=actor, audit_details=f"carried over from {source}")
     counts = import_records(intake, carried, ReadLog())
     return CarryOverResult(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
 

@@ -33,12 +33,12 @@ from app.formats.base import (
     VoidedJudgmentRow,
 )
 from app.reports.inputs.campaign import CampaignInfo
-from app.reports.inputs.scores import hash_own_profile
+from app.reports.inputs.scores import hash_campaign_score_profile
 from app.reports.kit.render import parquet
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import SLIDER_COLORS
 from app.services.data.archives import stream_tar
-from app.services.data.known_documents import list_unfit_documents
+from app.services.data.known_documents import list_documents_with_unfit_answers
 from app.services.data.ratings_table import stream_ratings_csv
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, exports
@@ -205,8 +205,8 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
     """Every record of a campaign, declarations first; comparisons of columns only where they are asked for."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
-    profile = exports.find_weight_profile_id(session, row.id, hash_own_profile(view))
-    unfit = list_unfit_documents(session, row.id, view)
+    profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
+    unfit = list_documents_with_unfit_answers(session, row.id, view)
     for query, build in (*_BUILDERS, *([(exports.COMPARISONS, _comparison)] if comparisons else [])):
         with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
             if query is exports.JUDGMENTS:
@@ -224,7 +224,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
 def load_counted_judgments(session: Session, campaign: str) -> Iterator[JudgmentRow]:
     """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
-    profile = exports.find_weight_profile_id(session, row.id, hash_own_profile(view))
+    profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
     with closing(exports.stream_export_rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
         aside = {_address(one) for one in rows}
     with closing(

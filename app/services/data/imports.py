@@ -25,7 +25,7 @@ from app.services.data.import_options import (
     make_campaign_record,
     split_import_options,
 )
-from app.services.data.intake import ImportIntake, Progress, import_records
+from app.services.data.intake import Progress, RunningImport, import_records
 from app.services.data.isolated import reading as isolated_reading
 from app.services.data.parallel import dispatch as parallel_reading
 from app.services.data.parallel.dispatch import RemoteRecords
@@ -303,7 +303,7 @@ def _store(
     actor: str,
     progress: Progress | None = None,
 ) -> Mapping[str, object]:
-    intake = ImportIntake(
+    intake = RunningImport(
         session,
         campaign,
         actor=actor,

@@ -21,7 +21,7 @@ from app.services.data.staging_writer import ImportProtocolDiffers, StagingWrite
 from app.storage import campaigns
 from app.storage.db import Session
 
-__all__ = ["CampaignSettingContradicted", "ImportIntake", "ImportProtocolDiffers", "Progress", "import_records"]
+__all__ = ["CampaignSettingContradicted", "ImportProtocolDiffers", "Progress", "RunningImport", "import_records"]
 
 Progress = Callable[[int], None]
 UNFIT = "documents whose known answers do not fit the protocol: kept, and held against nobody"
@@ -37,7 +37,7 @@ class CampaignSettingContradicted(Conflict):
 
 
 @dataclass
-class ImportIntake:
+class RunningImport:
     """One import under way. staging: its records on their way into staging tables. action: as the audit log names it.
 
     checks_known_answers: what the records say of right answers, in tutorials and attention checks, must be possible.
@@ -85,7 +85,7 @@ class ImportIntake:
 
 
 def import_records(
-    intake: ImportIntake,
+    intake: RunningImport,
     records: Iterable[Record | RemoteRecords],
     log: ReadLog,
     *,
@@ -137,7 +137,7 @@ def import_records(
     return merging.finish(intake.campaign, settled=intake.is_campaign_changed, void=stage.n_voids > 0, metrics=metrics)
 
 
-def _take_elsewhere(intake: ImportIntake, elsewhere: RemoteRecords, beside: BackgroundMerger) -> None:
+def _take_elsewhere(intake: RunningImport, elsewhere: RemoteRecords, beside: BackgroundMerger) -> None:
     """Merge what other processes staged, while they stage more; their last lines wait like our own."""
     stage, held = intake.staging, False
     with elsewhere:
@@ -151,7 +151,7 @@ def _take_elsewhere(intake: ImportIntake, elsewhere: RemoteRecords, beside: Back
             intake.report_progress()
 
 
-def _adopt_campaign_facts(intake: ImportIntake, record: CampaignRow, campaign_id: int) -> None:
+def _adopt_campaign_facts(intake: RunningImport, record: CampaignRow, campaign_id: int) -> None:
     """Take over what a file says of the campaign where the campaign is silent; refuse what contradicts it."""
     campaign = intake.campaign
     if record.protocol is not None and record.protocol != campaign.protocol:

@@ -22,7 +22,7 @@ _FAULTS: Mapping[str, tuple[str, Callable[[CampaignInfo, Sequence[KnownAnswerSeg
 KINDS = tuple(_FAULTS)
 
 
-def check_known_document(campaign: CampaignInfo, kind: str, segments: Sequence[KnownAnswerSegment]) -> None:
+def check_known_answers(campaign: CampaignInfo, kind: str, segments: Sequence[KnownAnswerSegment]) -> None:
     """Raise Invalid, naming each place, unless the segments of a document of that kind say what they should."""
     title, list_faults = _FAULTS[kind]
     faults = [Place(("body", "segments", *place.loc), place.msg) for place in list_faults(campaign, segments)]
@@ -30,7 +30,7 @@ def check_known_document(campaign: CampaignInfo, kind: str, segments: Sequence[K
         raise Invalid(title, places=tuple(faults[:MOST_PLACES]))
 
 
-def check_staged_known_documents(session: Session, campaign_id: int, campaign: CampaignInfo) -> int:
+def check_staged_known_answers(session: Session, campaign_id: int, campaign: CampaignInfo) -> int:
     """How many documents an import brings whose known answers do not fit the protocol and are said not to.
 
     Earlier versions took what this one refuses, and what a campaign exports must be importable. Once it is merged.
@@ -53,7 +53,7 @@ def check_staged_known_documents(session: Session, campaign_id: int, campaign: C
     return unfit
 
 
-def list_unfit_documents(session: Session, campaign_id: int, campaign: CampaignInfo) -> frozenset[str]:
+def list_documents_with_unfit_answers(session: Session, campaign_id: int, campaign: CampaignInfo) -> frozenset[str]:
     """Keys of the documents whose known answers do not fit the campaign's protocol."""
     rows = known_documents.load_segments_of_document_kinds(session, campaign_id, list(KINDS))
     return frozenset(

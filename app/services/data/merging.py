@@ -14,9 +14,9 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.inputs.scores import find_profile_id, resolve_score_reading
+from app.reports.inputs.scores import find_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
-from app.services.data.known_documents import check_staged_known_documents
+from app.services.data.known_documents import check_staged_known_answers
 from app.storage import campaigns, comments, judgments, profiles, seals
 from app.storage.db import Session
 from app.storage.imports import alignments, comparisons, merge, origins, staging
@@ -78,7 +78,7 @@ class ImportMerge:
             comments.insert_staged_comments(session, self._id)
             _check_spans(session, self._id, campaign)
             if self._checks_known_answers:
-                self.n_unfit += check_staged_known_documents(session, self._id, campaign)
+                self.n_unfit += check_staged_known_answers(session, self._id, campaign)
         staging.empty_staging_tables(session)
 
     def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
@@ -121,7 +121,7 @@ class ImportMerge:
             )
             self._under = (
                 version,
-                find_profile_id(self._session, self._id, resolve_score_reading(campaign, ScoringChoice())),
+                find_score_profile_id(self._session, self._id, resolve_score_definition(campaign, ScoringChoice())),
             )
         return self._under
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from app.domain.cells import escape_formula
 from app.domain.recipe import ScoringChoice
-from app.reports.inputs.scores import hash_own_profile, resolve_score_reading
+from app.reports.inputs.scores import hash_campaign_score_profile, resolve_score_definition
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.storage import campaigns, exports, ratings
@@ -25,7 +25,7 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     `judgment` numbers judgments: identical outputs that were judged once share one. Errors are −1 where none are asked.
     """
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
-    read = resolve_score_reading(view, ScoringChoice())
+    read = resolve_score_definition(view, ScoringChoice())
     frame = ratings.RatingsFrame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -34,7 +34,7 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
         standardised=read.options.standardised,
     )
     yield _lines([COLUMNS])
-    profile = exports.find_weight_profile_id(session, row.id, hash_own_profile(view))
+    profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
     if profile is None:
         return
     loaded = ratings.load_ratings(

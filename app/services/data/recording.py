@@ -15,8 +15,8 @@ from app.domain.faults import list_first_validation_errors
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get_campaign
-from app.services.data.intake import ImportIntake, import_records
-from app.services.data.recording_people import lock_linked_raters, refuse_second_judgments
+from app.services.data.intake import RunningImport, import_records
+from app.services.data.recording_people import lock_raters_with_linked_accounts, refuse_second_judgments
 from app.services.data.recording_planned import find_planned_items
 from app.storage import campaigns, clock
 from app.storage.db import Session
@@ -88,10 +88,10 @@ def record_judgments(
     Raises NotFound, ExternalIdConflict, TaskHandedIn, PersonJudgedAlready, or Invalid; places are `("body", i, field,
     …)` with i from 0.
     """
-    several = lock_linked_raters(session, campaign, sent)
+    several = lock_raters_with_linked_accounts(session, campaign, sent)
     row = campaigns.load_campaign(session, campaign, lock=True)
     view = get_campaign(session, campaign)
-    intake = ImportIntake(
+    intake = RunningImport(
         session, view, actor=actor, audit_details="judgments made elsewhere", action="judgments recorded"
     )
     # No more than is told is looked for: what is wrong with a body of nothing else would cost many times the body.
@@ -124,7 +124,7 @@ def record_judgments(
     )
 
 
-def _wrong_payload(intake: ImportIntake, i: int, judgment: SentJudgment) -> Iterator[Place]:
+def _wrong_payload(intake: RunningImport, i: int, judgment: SentJudgment) -> Iterator[Place]:
     """What the campaign's protocol finds wrong with a payload, without its texts."""
     protocol, options = intake.get_protocol()
     said = judgment.payload.get("protocol", protocol.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from app.domain.errors import Conflict, Place
-from app.services.data.recording_planned import MOST_PLACES, OutputAddress, PlannedPlaces
+from app.services.data.recording_planned import MOST_PLACES, AddressedJudgment, PlannedItemMatches
 from app.storage import campaigns, replans
 from app.storage.db import Session
 from app.storage.imports import external_judges
@@ -17,7 +17,7 @@ class PersonJudgedAlready(Conflict):
     published = "JudgedByThePerson"
 
 
-def lock_linked_raters(session: Session, campaign: str, sent: Sequence[OutputAddress]) -> bool:
+def lock_raters_with_linked_accounts(session: Session, campaign: str, sent: Sequence[AddressedJudgment]) -> bool:
     """Whether any of the raters has other accounts. Then nobody leases until the transaction ends. Raises NotFound.
 
     Called before the campaign's row is held: whoever leases takes the two locks in this order.
@@ -31,7 +31,11 @@ def lock_linked_raters(session: Session, campaign: str, sent: Sequence[OutputAdd
 
 
 def refuse_second_judgments(
-    session: Session, campaign_id: int, sent: Sequence[OutputAddress], there: PlannedPlaces, left: Collection[int]
+    session: Session,
+    campaign_id: int,
+    sent: Sequence[AddressedJudgment],
+    there: PlannedItemMatches,
+    left: Collection[int],
 ) -> None:
     """Refuse what would be a person's second judgment of an output, by the rule for late answers.
 

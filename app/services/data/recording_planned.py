@@ -17,7 +17,7 @@ from app.storage.imports import external_judgments
 MOST_PLACES = 100
 
 
-class OutputAddress(Protocol):
+class AddressedJudgment(Protocol):
     """What names the output that a judgment is of, and who judged it."""
 
     @property
@@ -42,7 +42,7 @@ class OutputAddress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedPlaces:
+class PlannedItemMatches:
     """Where judgments belong in the plan. at: by number of the judgment. known: those that say what is there."""
 
     at: Mapping[int, external_judgments.PlannedItem]
@@ -55,8 +55,8 @@ class PlannedPlaces:
 
 
 def find_planned_items(
-    session: Session, campaign_id: int, protocol: _base.Protocol[Any], sent: Sequence[OutputAddress]
-) -> PlannedPlaces:
+    session: Session, campaign_id: int, protocol: _base.Protocol[Any], sent: Sequence[AddressedJudgment]
+) -> PlannedItemMatches:
     """Find the planned items of judgments made elsewhere.
 
     Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
@@ -67,10 +67,10 @@ def find_planned_items(
     other = [n for n, at in sorted(items.items()) if at.state == "handed_in" and n not in known]
     if other:
         raise TaskHandedIn(places=tuple(Place(("body", n), TaskHandedIn.title()) for n in other[:MOST_PLACES]))
-    return PlannedPlaces({n: at for n, at in items.items() if n not in known}, frozenset(known))
+    return PlannedItemMatches({n: at for n, at in items.items() if n not in known}, frozenset(known))
 
 
-def _is_same_answer(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: OutputAddress) -> bool:
+def _is_same_answer(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: AddressedJudgment) -> bool:
     """Whether an answer says what is stored, be it with fewer words: a field left out has its default."""
     if judgment.segment is None:
         return stored == dict(judgment.payload)

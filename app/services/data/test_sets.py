@@ -121,7 +121,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentInput
         raise Invalid(places=(Place(("body", "kind"), f"must be one of {', '.join(KINDS)}"),))
     if given.kind in known_documents.KINDS:
         segments = [KnownAnswerSegment(_strip_text(one.source), one.meta) for one in given.segments]
-        known_documents.check_known_document(get_campaign(session, campaign), given.kind, segments)
+        known_documents.check_known_answers(get_campaign(session, campaign), given.kind, segments)
     texts = [_segment(one) for one in given.segments]
     values = {
         "name": given.name or key,

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.domain.recipe import NamedExclusion, Recipe
 from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, StabilityForecast, forecast_stability
-from app.reports.inputs.registration import read_stored_recipe
+from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
 from app.reports.ranking import view as ranking_view
@@ -61,7 +61,7 @@ def find_or_queue_exclusion_preview(
     Raises as `exclusions.preview_exclusion`, and what a worker has found the recipe to be refused for.
     """
     with database.transaction(snapshot=True) as session:
-        both = exclusions.find_preview_rankings(session, campaign, wanted, recipe)
+        both = exclusions.look_up_preview_rankings(session, campaign, wanted, recipe)
         is_long = rankings.are_rankings_slow(
             session, both
         )  # the forecasts are quick: .2 s for 60 systems on 180 documents
@@ -85,7 +85,7 @@ def make_exclusion_preview_work(database: Database, request: JobRequest) -> Repo
     Its chunks raise JobInputsChanged, Invalid.
     """
     ((campaign, version),) = request.campaigns.items()
-    recipes = [(read_stored_recipe(recipe), told) for recipe, told in request.arguments["recipes"]]
+    recipes = [(parse_stored_recipe(recipe), told) for recipe, told in request.arguments["recipes"]]
 
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]

@@ -8,7 +8,7 @@ from datetime import datetime
 from app.domain.recipe import Recipe
 from app.reports.inputs import snapshot
 from app.reports.inputs.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignSize, estimate_ranking_seconds
-from app.reports.inputs.registration import read_stored_recipe
+from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import RANKING
@@ -35,11 +35,11 @@ def find_or_queue_ranking(
     refused for.
     """
     with database.transaction(snapshot=True) as session:
-        wanted = ranking_report.find_ranking(session, campaign, recipe, as_of)
+        wanted = ranking_report.look_up_ranking(session, campaign, recipe, as_of)
         is_long = are_rankings_slow(session, [wanted])
     if not is_long:
         return ranking_report.compute_missing_ranking(database, wanted)
-    wanted.check_large_extra()
+    wanted.check_computable_here()
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return ask(database, jobs.JobRequest(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
@@ -68,7 +68,7 @@ def find_or_compute_ranking_in_job(
         return ranking_report.find_or_compute_ranking(database, campaign, recipe=recipe, as_of=version)
     finally:
         with database.transaction(snapshot=True) as session:
-            now = ranking_report.find_ranking(session, campaign, recipe, version)
+            now = ranking_report.look_up_ranking(session, campaign, recipe, version)
         if now.key.recipe_hash != told:
             raise JobInputsChanged
 
@@ -82,8 +82,8 @@ def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWor
     with database.transaction() as session:
         about = snapshot.load_snapshot(session, campaign, version)
         given = ranking_report.load_ranking_input_or_sums(
-            session, about, read_stored_recipe(request.arguments["recipe"])
+            session, about, parse_stored_recipe(request.arguments["recipe"])
         )
     if given.key != request.key:
         raise JobInputsChanged
-    return make_undivided_work(given.make_body)
+    return make_undivided_work(given.compute_ranking_json)

@@ -8,7 +8,7 @@ from app.domain.errors import NotFound
 from app.reports import registry
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import Over, ReportRequest
-from app.reports.kit.store import ReportLookup, find_or_compute_report, find_report
+from app.reports.kit.store import ReportLookup, find_or_compute_report, look_up_report
 from app.reports.stability import report as stability
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
@@ -49,7 +49,7 @@ def find_or_queue_report(
     """
     report = request.report
     with database.transaction(snapshot=True) as session:
-        lookup = find_report(session, request)
+        lookup = look_up_report(session, request)
         is_long = lookup.body is None and _is_long(session, request, lookup)
         if is_long and report.check is not None:
             report.check(session, lookup.about, request.options)

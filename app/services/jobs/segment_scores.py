@@ -9,7 +9,7 @@ from datetime import datetime
 
 from app.domain.recipe import Recipe
 from app.reports.inputs.expected_time import QUICK_JUDGMENTS
-from app.reports.inputs.registration import read_stored_recipe
+from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
@@ -30,7 +30,7 @@ def find_or_queue_segment_scores(
 ) -> Iterator[bytes] | StoredReport | JobView:
     """The table as CSV where it is quickly made, as `unpack` reads it where it is stored, else the job that makes it.
 
-    Raises as `ranking_report.compute_segment_ranking`, and what a worker has found the recipe to be refused for.
+    Raises as `ranking_report.compute_ranking_for_segment_scores`, and what a worker refused the recipe for.
     """
     light = ranking_report.minimize_recipe_draws(recipe)
     with database.transaction(snapshot=True) as session:
@@ -42,7 +42,7 @@ def find_or_queue_segment_scores(
         return StoredReport.from_bytes(body, about.version)
     if not is_long:
         return render_segment_scores(
-            ranking_report.compute_segment_ranking(database, campaign, recipe=recipe, as_of=as_of)
+            ranking_report.compute_ranking_for_segment_scores(database, campaign, recipe=recipe, as_of=as_of)
         )
     return jobs.request_job(
         database, jobs.JobRequest(KIND, key, {campaign: about.version}, {"recipe": light.as_json()})
@@ -62,7 +62,7 @@ def make_segment_scores_work(database: Database, request: jobs.JobRequest) -> Re
     """What remains to be done once the data are read. Raises JobInputsChanged, and as `load_ranking_input`."""
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        about, light = load_snapshot(session, campaign, version), read_stored_recipe(request.arguments["recipe"])
+        about, light = load_snapshot(session, campaign, version), parse_stored_recipe(request.arguments["recipe"])
         if _key(about, light) != request.key:
             raise JobInputsChanged
         given = load_ranking_input(session, about, light)

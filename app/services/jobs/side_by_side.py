@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from app.reports.inputs.registration import read_stored_recipe
+from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
@@ -78,14 +78,14 @@ def find_or_queue_recipe_rankings(
 ) -> RankingsSideBySide | JobView:
     """The rankings by some recipes where they are stored or quickly made, else the job that makes them.
 
-    Raises as `side_by_side.find_or_compute_recipes`.
+    Raises as `side_by_side.find_or_compute_recipe_rankings`.
     """
     with database.transaction(snapshot=True) as session:
-        about, wanted = side_by_side.find_recipe_rankings(session, campaign, names, as_of)
+        about, wanted = side_by_side.look_up_recipe_rankings(session, campaign, names, as_of)
         rows = [RequestedRanking(name, about, one) for name, one in wanted.items()]
         outcome = _find_or_request(session, KIND, side_by_side.describe_campaign(about), rows)
     return (
-        side_by_side.compute_recipe_rankings(database, about, wanted)
+        side_by_side.compute_missing_recipe_rankings(database, about, wanted)
         if outcome is None
         else _answer_or_job(database, outcome, ask)
     )
@@ -100,11 +100,11 @@ def find_or_queue_series_rankings(
     """
     subject = series.describe_series(name, recipe)
     with database.transaction(snapshot=True) as session:
-        members = series.find_series_rankings(session, name, recipe, only)
+        members = series.look_up_series_rankings(session, name, recipe, only)
         rows = [RequestedRanking(one.name, one.about, one.ranking) for one in members]
         outcome = _find_or_request(session, SERIES, subject, rows)
     return (
-        series.compute_series_rankings(database, subject, members)
+        series.compute_missing_series_rankings(database, subject, members)
         if outcome is None
         else _answer_or_job(database, outcome, ask)
     )
@@ -139,7 +139,7 @@ def _find_or_request(
     key = make_report_key(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
     body = stored.find_report(session, key)
     for lookup in lookups if body is None else ():
-        lookup.check_large_extra()
+        lookup.check_computable_here()
     return (
         JobRequest(kind, key, versions, {"subject": subject, "columns": asked})
         if body is None
@@ -160,8 +160,8 @@ def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWor
     def chunk(n: int) -> bytes:
         name, campaign, recipe, told = columns[n]
         if recipe is None:
-            return StoredRankingColumn.from_column(series.campaign_without_recipe(name)).model_dump_json().encode()
-        meant, version = read_stored_recipe(recipe), request.campaigns[campaign]
+            return StoredRankingColumn.from_column(series.make_column_without_recipe(name)).model_dump_json().encode()
+        meant, version = parse_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(
             name, lambda: rankings.find_or_compute_ranking_in_job(database, campaign, meant, version=version, told=told)
         )

@@ -16,7 +16,7 @@ from app.domain.spans import clip_span_to_stripped_text
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.formats.pearmut.answers import KINDS, extract_answer_beyond_payload, parse_answer
 from app.services.campaigns.campaigns import get_campaign
-from app.services.data.intake import ImportIntake, import_records
+from app.services.data.intake import RunningImport, import_records
 from app.services.data.recording import join_keys_unambiguously
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
@@ -133,7 +133,7 @@ def store_annotation_judgments(
     """Store the judgments of answers, none of them of the same output by the same user, and hand their tasks in."""
     rows = [row for one in prepared for row in one.rows]
     if rows:
-        intake = ImportIntake(
+        intake = RunningImport(
             session,
             get_campaign(session, loaded.key),
             actor=actor,

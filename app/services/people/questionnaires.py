@@ -19,7 +19,7 @@ from app.domain.questionnaires import (
 )
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
-from app.services.campaigns.settings import change_campaign
+from app.services.campaigns.settings import change_campaign_settings
 from app.services.people.raters import ActingRater
 from app.storage import campaigns, questionnaires
 from app.storage.db import Session
@@ -72,7 +72,7 @@ def put_questionnaires(
     settings = {one: value for one, value in get_campaign(session, campaign).settings.items() if one != NAME}
     if asked.before or asked.after:
         settings[NAME] = asked.model_dump(mode="json", exclude_defaults=True)
-    change_campaign(session, campaign, {"settings": settings}, seen=seen, actor=actor)
+    change_campaign_settings(session, campaign, {"settings": settings}, seen=seen, actor=actor)
     return get_questionnaires(session, campaign)
 
 

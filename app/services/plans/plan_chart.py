@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, CELL, BARS, FIGURES = 16.0, 26.0, 170.0, 120.0
 LONGEST_NAME, MOST_RATERS, MOST_SYSTEMS = 22, 60, 40
@@ -47,34 +47,34 @@ def draw_plan_chart(view: PlanChartData) -> bytes:
     told = wrap_sentences(view.notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 22 + len(told) * LINE + MARGIN)
-        sheet.heading(f"Plan of {view.campaign}", view.heading)
-        _bars(sheet, view, names, left, head)
-        _grid(sheet, view, shown, grid, head)
-        sheet.caption(told, bottom + 22)
-        return canvas.figure_to_svg(sheet.figure, title=f"Plan of {view.campaign}")
+        surface = DrawingSurface(width, bottom + 22 + len(told) * LINE + MARGIN)
+        surface.add_heading(f"Plan of {view.campaign}", view.heading)
+        _bars(surface, view, names, left, head)
+        _grid(surface, view, shown, grid, head)
+        surface.add_caption(told, bottom + 22)
+        return canvas.figure_to_svg(surface.figure, title=f"Plan of {view.campaign}")
 
 
-def _bars(sheet: ChartSheet, view: PlanChartData, names: Sequence[str], left: float, top: float) -> None:
+def _bars(surface: DrawingSurface, view: PlanChartData, names: Sequence[str], left: float, top: float) -> None:
     most = max((one.segments for one in view.raters), default=0) or 1
-    sheet.text(left, top - 10, "Segments and expected hours", size=7.5, color=QUIET)
+    surface.add_text(left, top - 10, "Segments and expected hours", size=7.5, color=QUIET)
     for i, (rater, name) in enumerate(zip(view.raters, names, strict=True)):
         y = top + i * ROW
-        sheet.text(left - 8, y + ROW / 2, name, ha="right")
-        sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
-        sheet.box(left, y + 3, BARS * rater.segments / most, ROW - 6, fill=BLUE)
-        sheet.text(left + BARS + 8, y + ROW / 2, f"{rater.segments:,} · {rater.hours:.1f} h", size=8, color=QUIET)
+        surface.add_text(left - 8, y + ROW / 2, name, ha="right")
+        surface.add_box(left, y + 3, BARS, ROW - 6, fill=BAND)
+        surface.add_box(left, y + 3, BARS * rater.segments / most, ROW - 6, fill=BLUE)
+        surface.add_text(left + BARS + 8, y + ROW / 2, f"{rater.segments:,} · {rater.hours:.1f} h", size=8, color=QUIET)
 
 
-def _grid(sheet: ChartSheet, view: PlanChartData, systems: Sequence[str], left: float, top: float) -> None:
+def _grid(surface: DrawingSurface, view: PlanChartData, systems: Sequence[str], left: float, top: float) -> None:
     """Items of each system by rater; the darker, the more."""
     most = max((one.systems.get(name, 0) for one in view.raters for name in view.systems), default=0) or 1
     for j, name in enumerate(systems):
-        sheet.text(left + (j + 0.62) * CELL, top - 6, name, size=8, upright=True, ha="center")
+        surface.add_text(left + (j + 0.62) * CELL, top - 6, name, size=8, upright=True, ha="center")
     for i, rater in enumerate(view.raters):
         for j, name in enumerate(view.systems):
             n = rater.systems.get(name, 0)
             shade = 0 if n == 0 else 1 + (len(SHADES) - 2) * n // most
-            sheet.box(left + j * CELL, top + i * ROW, CELL, ROW, fill=SHADES[shade], edge=canvas.FAINT, thick=0.5)
+            surface.add_box(left + j * CELL, top + i * ROW, CELL, ROW, fill=SHADES[shade], edge=canvas.FAINT, thick=0.5)
             ink = canvas.GROUND if shade >= len(SHADES) - 2 else INK
-            sheet.text(left + (j + 0.5) * CELL, top + (i + 0.5) * ROW, f"{n}", ha="center", size=7.5, color=ink)
+            surface.add_text(left + (j + 0.5) * CELL, top + (i + 0.5) * ROW, f"{n}", ha="center", size=7.5, color=ink)

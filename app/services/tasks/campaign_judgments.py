@@ -14,7 +14,7 @@ from app.domain.attention import KIND, ROLE
 from app.domain.cells import escape_formula
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
-from app.reports.inputs.scores import find_profile_id, resolve_score_reading
+from app.reports.inputs.scores import find_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole
@@ -172,8 +172,8 @@ def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, r
 
 
 def _profile(session: Session, campaign_id: int, campaign: str) -> int:
-    return find_profile_id(
-        session, campaign_id, resolve_score_reading(get_campaign(session, campaign), ScoringChoice())
+    return find_score_profile_id(
+        session, campaign_id, resolve_score_definition(get_campaign(session, campaign), ScoringChoice())
     )
 
 

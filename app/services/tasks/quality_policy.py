@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass
 
 from app.domain.errors import Invalid
-from app.reports.inputs.judged_ratings import load_control_ratings, load_judged_ratings
+from app.reports.inputs.judged_ratings import load_control_ratings, load_ratings_with_times
 from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
@@ -45,7 +45,7 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
     """
     with database.transaction() as session:
         asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
-        code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_codes)
+        code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_completion_codes)
         warning = record_attention_check_result(session, rater, public_id)
     if code is not None and not asked.has_consequences:
         return HandInReceipt(code, warning)
@@ -91,7 +91,7 @@ def load_quality_evidence(
     try:
         if not whole and watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
-        read = load_judged_ratings(session, about, activity="speed" in asked.actions)
+        read = load_ratings_with_times(session, about, activity="speed" in asked.actions)
         return make_rater_quality(read.rows, rater, watched, read.events, read.words, asked.to_criteria())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None

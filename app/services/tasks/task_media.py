@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from app.domain.errors import Forbidden
 from app.domain.media_types import ShownMedia
-from app.services.campaigns.media_rules import MediaRules
+from app.services.campaigns.media_rules import MediaPlaybackRules
 from app.services.media.library import MediaContent
 from app.services.media.listening import load_heard_stretches
 from app.services.media.policy import MediaPolicy
@@ -40,7 +40,7 @@ class TaskMediaAddresses:
     """All of a task's files, each once, and until when their addresses work. rules: of the campaign."""
 
     expires_at: datetime
-    rules: MediaRules
+    rules: MediaPlaybackRules
     media: tuple[TaskMediaAddress, ...]
 
 
@@ -51,7 +51,7 @@ class MediaPlaysUsed(Forbidden):
 def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: ActingRater) -> TaskMediaAddresses:
     """Addresses of what a task shows. Raises TaskNotFound for one that the rater never had."""
     row = load_own_task(session, task, rater)
-    rules = MediaRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
+    rules = MediaPlaybackRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
     until = datetime.now(UTC).replace(microsecond=0) + policy.lifetime
     media = {one.id: one for one in list_shown_media(load_task_content(session, task)) if one.id is not None}
     if not media:
@@ -69,7 +69,9 @@ def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: 
     return TaskMediaAddresses(until, rules, (*shown, *beside))
 
 
-def _playback_state(heard: HeardStretches, duration_ms: int | None, rules: MediaRules) -> tuple[bool, int | None]:
+def _playback_state(
+    heard: HeardStretches, duration_ms: int | None, rules: MediaPlaybackRules
+) -> tuple[bool, int | None]:
     """Whether a file was heard to the end, and how often it may be played yet."""
     if duration_ms is None:
         return False, None
@@ -90,7 +92,7 @@ def open_task_media(
     if not signed.signature:  # an address without one names nothing
         raise MediaNotFound
     content = open_signed_media(session, policy, task, public_id, signed, rater=rater)
-    rules = MediaRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
+    rules = MediaPlaybackRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
     if rules.most_plays is not None and content.duration_ms is not None:
         heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, [public_id])
         if heard[public_id].are_plays_used_up(content.duration_ms, rules.most_plays):

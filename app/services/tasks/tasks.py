@@ -13,7 +13,7 @@ from app.domain.errors import Conflict, Place
 from app.domain.glossary import GlossaryTerm, TermInText, find_terms, select_terms
 from app.domain.markup import parse_markup
 from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
-from app.services.campaigns.media_rules import MediaRules
+from app.services.campaigns.media_rules import MediaPlaybackRules
 from app.services.media.listening import load_heard_stretches
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, load_task_content
@@ -317,7 +317,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
         raise TaskLost
     sheet = load_task_content(session, public_id)
     left = find_missing_judgments(sheet, OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
-    left += find_unheard_media(session, sheet, rater, MediaRules.from_settings(campaign.settings))
+    left += find_unheard_media(session, sheet, rater, MediaPlaybackRules.from_settings(campaign.settings))
     if left:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
@@ -328,7 +328,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
 
 
 def find_unheard_media(
-    session: Session, sheet: TaskContent, rater: ActingRater, rules: MediaRules
+    session: Session, sheet: TaskContent, rater: ActingRater, rules: MediaPlaybackRules
 ) -> tuple[MissingJudgment, ...]:
     """Segments of which something was not heard to the end, where the campaign demands that it is."""
     if not rules.hear_all:

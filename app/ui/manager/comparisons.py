@@ -96,7 +96,7 @@ def _make_content(
 ) -> dict[str, object]:
     try:
         outcome = report_requests.find_or_queue_report(
-            database, ReportRequest(kind, keys, request.parse_options(kind, given)), ask=find_running_job
+            database, ReportRequest(kind, keys, request.parse_report_options(kind, given)), ask=find_running_job
         )
     except JobNotRequested:
         return make_start_button(_address(kind, "", keys, given))
@@ -113,7 +113,7 @@ def _make_report_content(
 ) -> dict[str, object]:
     """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.has_rights_of("manager"):
-        report = store.hide_report_raters(kind, report)
+        report = store.redact_report_for_viewers(kind, report)
     view = kind.result.model_validate_json(report.body)
     tables = kind.tables(view)
     return {

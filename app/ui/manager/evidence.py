@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.reports.kit.request import ReportRequest, parse_options
-from app.reports.kit.store import find_report
+from app.reports.kit.request import ReportRequest, parse_report_options
+from app.reports.kit.store import look_up_report
 from app.reports.quality.report import REPORT as QUALITY
 from app.reports.quality.view import QualityView
 from app.reports.stability.report import REPORT as STABILITY
@@ -58,7 +58,7 @@ STABILITY_PAGE = "/stability?designs=by+grouping"
 
 def _stability(session: Session, campaign: str, words: PageMessages) -> str:
     asked = ReportRequest(STABILITY, (campaign,), parse_stability_form({}).options())
-    body = find_report(session, asked).body
+    body = look_up_report(session, asked).body
     last = None if body is None else _last_point(StabilityView.model_validate_json(body))
     if last is None:
         return words.translate(message("Not computed yet; it takes a while."))
@@ -78,7 +78,7 @@ def _last_point(view: StabilityView) -> StabilityPointView | None:
 
 
 def _quality(session: Session, campaign: str, words: PageMessages) -> str:
-    body = find_report(session, ReportRequest(QUALITY, (campaign,), parse_options(QUALITY, {}))).body
+    body = look_up_report(session, ReportRequest(QUALITY, (campaign,), parse_report_options(QUALITY, {}))).body
     if body is None:
         return words.translate(message("Control items, repeats, pace and habits of each rater."))
     counts = QualityView.model_validate_json(body).counts

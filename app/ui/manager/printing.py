@@ -97,7 +97,7 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
     if isinstance(report, JobView):
         return {**part, "why": LONG, "picture": ""}
     if not caller.has_rights_of("manager"):
-        report = store.hide_report_raters(kind, report)
+        report = store.redact_report_for_viewers(kind, report)
     view: ReportHeader = kind.result.model_validate_json(report.body)
     shown: list[TableSection] = list(kind.tables(view))
     at = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(name)}.svg?{urlencode({'picture': 'default'})}"

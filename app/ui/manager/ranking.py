@@ -20,8 +20,8 @@ from app.reports.kit.report import StoredReport
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.forest import draw_forest_plot
-from app.reports.ranking.pair_matrix import draw_pair_matrix
+from app.reports.ranking.forest import plot_forest
+from app.reports.ranking.pair_matrix import plot_pair_matrix
 from app.reports.ranking.view import RankingView
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
@@ -147,8 +147,8 @@ def _make_ranking_content(view: RankingView, about: CampaignInfo, recipe: str) -
         "pair_targets": [{"system": pair.better, "other": pair.worse} for pair in view.pairs],
         "pairs": ranking_tables.make_pairs_table(view),
         "links": [(name, ranking_address(about.key, suffix, recipe)) for name, suffix in SHAPES],
-        "forest": make_page_chart(ranking_address(about.key, ".svg", recipe), partial(draw_forest_plot, view)),
-        "matrix": make_page_chart(matrix_address(about.key, recipe), partial(draw_pair_matrix, view)),
+        "forest": make_page_chart(ranking_address(about.key, ".svg", recipe), partial(plot_forest, view)),
+        "matrix": make_page_chart(matrix_address(about.key, recipe), partial(plot_pair_matrix, view)),
         "pair_links": [
             ("CSV", ranking_address(about.key, ".csv", recipe, table="pairs")),
             ("SVG", matrix_address(about.key, recipe)),

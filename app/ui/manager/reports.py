@@ -17,7 +17,7 @@ from app.reports.gate.view import VERDICTS, GateView, make_claim_sentence
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport, TableSection
-from app.reports.kit.request import ReportRequest, list_report_campaigns, parse_options
+from app.reports.kit.request import ReportRequest, list_report_campaigns, parse_report_options
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.data.test_set_views import list_systems
@@ -95,7 +95,7 @@ def _page(
     if not begun:
         return render_campaign_page(request, page, about, caller, values)
     try:
-        question = parse_options(kind, given)
+        question = parse_report_options(kind, given)
         read = check_all_campaigns_visible(caller, list_report_campaigns(kind, (campaign,), question))
         outcome = report_requests.find_or_queue_report(
             database, ReportRequest(kind, read, question), ask=find_running_job
@@ -148,7 +148,7 @@ def _make_report_content(
 ) -> dict[str, object]:
     """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.has_rights_of("manager"):
-        stored = store.hide_report_raters(kind, stored)
+        stored = store.redact_report_for_viewers(kind, stored)
     view = kind.result.model_validate_json(stored.body)
     tables = kind.tables(view)
     drawn = [

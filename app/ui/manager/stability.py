@@ -16,7 +16,7 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import store
 from app.reports.kit.render.representations import render_report
-from app.reports.kit.request import ReportRequest, parse_options
+from app.reports.kit.request import ReportRequest, parse_report_options
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.stability.report import REPORT
 from app.reports.stability.view import StabilityView
@@ -84,7 +84,7 @@ class StabilityForm(BaseModel):
 
     def options(self) -> BaseModel:
         """As the report takes it. Raises Invalid."""
-        return parse_options(REPORT, self.body(), place=REPORT.options_in)
+        return parse_report_options(REPORT, self.body(), place=REPORT.options_in)
 
     def body(self) -> dict[str, object]:
         """As the interface takes it."""
@@ -162,7 +162,7 @@ def stability_report(
     """What the page shows, by address. Raises JobNotDone where it was not worked out yet."""
     options = parse_stability_form(read_form_answer(StabilityForm, request.query_params)).options()
     with database.transaction(snapshot=True) as session:
-        lookup = store.find_report(session, ReportRequest(REPORT, (campaign,), options))
+        lookup = store.look_up_report(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:
         raise JobNotDone
     report = lookup.as_stored_report(lookup.body)

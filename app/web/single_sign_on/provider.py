@@ -18,8 +18,8 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from app.services.access import identity_tokens
-from app.services.access.identity_tokens import LogoutNotice, TokenRules, UnknownSigningKey
-from app.services.access.provider_options import IdentityProviderOptions, is_safe_address
+from app.services.access.identity_tokens import IdentityTokenRules, LogoutNotice, UnknownSigningKey
+from app.services.access.provider_options import IdentityProviderOptions, is_safe_for_secrets
 from app.services.access.single_sign_on import ProviderPerson, ProviderTokens
 from app.web.single_sign_on.cached_document import CachedProviderDocument
 from app.web.single_sign_on.errors import GroupsNotShown, ProviderRefused, ProviderSilent
@@ -55,7 +55,7 @@ class Provider:
     ) -> None:
         identity_tokens.check_jose_is_installed()
         self.options = options
-        self._rules = TokenRules(options.issuer, options.client)
+        self._rules = IdentityTokenRules(options.issuer, options.client)
         self._http = httpx.Client(timeout=TIMEOUT, transport=transport, follow_redirects=False)
         self._clock = clock
         self._places = threading.BoundedSemaphore(AT_ONCE)
@@ -221,7 +221,7 @@ class Provider:
 
     def _endpoint(self, name: str) -> str:
         address = self._document.get().get(name)
-        if not isinstance(address, str) or not is_safe_address(address):
+        if not isinstance(address, str) or not is_safe_for_secrets(address):
             raise ProviderRefused(f"its document has no {name} over https")
         return address
 

@@ -30,7 +30,9 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 
 
 def report(spine: Spine, campaign: str, **query: str) -> CalibrationView:
-    asking = request.ReportRequest(calibration.REPORT, (campaign,), request.parse_options(calibration.REPORT, query))
+    asking = request.ReportRequest(
+        calibration.REPORT, (campaign,), request.parse_report_options(calibration.REPORT, query)
+    )
     return CalibrationView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
 
 
@@ -105,7 +107,9 @@ def test_items_that_nobody_agreed_on_are_left_out_and_counted(spine: Spine) -> N
     view = report(spine, "open")
     said = [{"reason": "calibration item without an agreed score", "n": 2, "campaign": "open"}]
     assert (view.n_items, view.dropped) == (98, said)
-    asking = request.ReportRequest(xsts.REPORT, ("open",), request.parse_options(xsts.REPORT, {"bootstrap": "0"}))
+    asking = request.ReportRequest(
+        xsts.REPORT, ("open",), request.parse_report_options(xsts.REPORT, {"bootstrap": "0"})
+    )
     compared = json.loads(store.find_or_compute_report(spine.database, asking).body)
     assert (compared["directions"][0]["n_pairs"], compared["dropped"]) == (98, said)
     assert report(spine, "ka").dropped == []

@@ -61,7 +61,7 @@ def test_studies_of_the_same_size_have_the_documents_of_a_system(view: forecast.
 
 
 def test_nothing_is_said_of_unlike_studies_where_all_systems_meet() -> None:
-    assert modelled(crossed(1, documents=12)).warn_of_imbalance() == []
+    assert modelled(crossed(1, documents=12)).list_imbalance_warnings() == []
 
 
 def test_systems_that_no_rater_links_are_told() -> None:

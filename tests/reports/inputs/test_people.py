@@ -57,7 +57,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 
 
 def compared(spine: Spine, *campaigns: str, **query: str) -> XstsView:
-    question = request.parse_options(xsts.REPORT, {"bootstrap": "0", "method": "cs", "by": "rater", **query})
+    question = request.parse_report_options(xsts.REPORT, {"bootstrap": "0", "method": "cs", "by": "rater", **query})
     asking = request.ReportRequest(xsts.REPORT, campaigns, question)
     return XstsView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
 

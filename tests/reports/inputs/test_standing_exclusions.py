@@ -59,7 +59,7 @@ def leave_out(session: Session, campaign: str, *named: NamedExclusion) -> None:
 
 def report(spine: Spine, kind: str, *campaigns: str, as_of: int | None = None, **query: str) -> dict[str, Any]:
     found = registry.ALL[kind]
-    asking = request.ReportRequest(found, campaigns, request.parse_options(found, query), as_of)
+    asking = request.ReportRequest(found, campaigns, request.parse_report_options(found, query), as_of)
     view: dict[str, Any] = json.loads(store.find_or_compute_report(spine.database, asking).body)
     return view
 

@@ -56,7 +56,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 def report(spine: Spine, kind: str, campaign: str = "one", **query: str) -> dict[str, Any]:
     campaigns = ("one", "two") if kind.startswith("campaigns/") else (campaign,)
     of = registry.ALL[kind]
-    asking = request.ReportRequest(of, campaigns, request.parse_options(of, query))
+    asking = request.ReportRequest(of, campaigns, request.parse_report_options(of, query))
     view: dict[str, Any] = json.loads(store.find_or_compute_report(spine.database, asking).body)
     return view
 

@@ -42,11 +42,13 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 
 def change(spine: Spine, campaign: str, **settings: object) -> None:
     with spine.database.transaction() as session:
-        campaign_settings.change_campaign(session, campaign, {"settings": settings}, seen=lambda _: True, actor="test")
+        campaign_settings.change_campaign_settings(
+            session, campaign, {"settings": settings}, seen=lambda _: True, actor="test"
+        )
 
 
 def asking(kind: Report[Any, Any], campaigns: tuple[str, ...], **query: str) -> request.ReportRequest:
-    return request.ReportRequest(kind, campaigns, request.parse_options(kind, query))
+    return request.ReportRequest(kind, campaigns, request.parse_report_options(kind, query))
 
 
 def body(spine: Spine, kind: Report[Any, Any], campaigns: tuple[str, ...], **query: str) -> Any:
@@ -55,7 +57,7 @@ def body(spine: Spine, kind: Report[Any, Any], campaigns: tuple[str, ...], **que
 
 def key(spine: Spine, wanted: request.ReportRequest) -> str:
     with spine.database.transaction() as session:
-        return store.find_report(session, wanted).key.recipe_hash
+        return store.look_up_report(session, wanted).key.recipe_hash
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["the first campaign", "another campaign"])
@@ -106,7 +108,9 @@ def test_a_kind_sees_only_the_settings_that_it_names(spine: Spine, name: str) ->
     kind = registry.ALL[name]
     change(spine, CAMPAIGNS[0], **{name: VALUES.get(name, 1) for name in kind.settings}, note="of no report")
     with spine.database.transaction() as session:
-        found = store.find_report(session, request.ReportRequest(kind, CAMPAIGNS[:1], kind.options.model_construct()))
+        found = store.look_up_report(
+            session, request.ReportRequest(kind, CAMPAIGNS[:1], kind.options.model_construct())
+        )
     assert set(found.about[0].campaign.settings) == set(kind.settings)
     change(spine, CAMPAIGNS[0])
 
@@ -146,7 +150,7 @@ def test_what_a_campaign_without_data_may_change_is_in_its_keys(spine: Spine) ->
     kind = registry.ALL["campaign/card"]
     for language in ("de", "fr"):
         with spine.database.transaction() as session:
-            campaign_settings.change_campaign(
+            campaign_settings.change_campaign_settings(
                 session, "bare", {"target_language": language}, seen=lambda _: True, actor="test"
             )
         assert body(spine, kind, ("bare",))["target_language"] == language

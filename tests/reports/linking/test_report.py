@@ -29,7 +29,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 
 
 def linked(spine: Spine, *campaigns: str, **query: str) -> LinkingView:
-    question = request.parse_options(linking.REPORT, {"bootstrap": "200", **query})
+    question = request.parse_report_options(linking.REPORT, {"bootstrap": "200", **query})
     return LinkingView.model_validate(
         json.loads(
             store.find_or_compute_report(

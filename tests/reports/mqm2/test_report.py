@@ -90,7 +90,7 @@ def own_weights() -> list[Record]:
 
 
 def report(spine: Spine, campaign: str, **query: str) -> dict[str, Any]:
-    asking = request.ReportRequest(REPORT, (campaign,), request.parse_options(REPORT, query))
+    asking = request.ReportRequest(REPORT, (campaign,), request.parse_report_options(REPORT, query))
     view: dict[str, Any] = json.loads(store.find_or_compute_report(spine.database, asking).body)
     return view
 

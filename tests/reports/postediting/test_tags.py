@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.reports.postediting_da.work import does_ter_depend_on_tokens
+from app.reports.postediting_da.work import does_ter_depend_on_tokenization
 from app.stats.postediting.operations import Tokenization
 
 WORDS = Tokenization()
@@ -24,11 +24,11 @@ WORDS = Tokenization()
 def test_a_pair_of_texts_is_suspicious_where_another_way_of_counting_says_something_else(
     output: str, closest: str, says: bool
 ) -> None:
-    assert does_ter_depend_on_tokens(WORDS, output, closest) is says
+    assert does_ter_depend_on_tokenization(WORDS, output, closest) is says
 
 
 def test_what_is_counted_by_character_is_held_against_words() -> None:
-    assert does_ter_depend_on_tokens(
+    assert does_ter_depend_on_tokenization(
         Tokenization(by_character=True), "Donaudampfschiffe fahren", "Donaudampfschiffen fahren"
     )
-    assert not does_ter_depend_on_tokens(Tokenization(by_character=True), "ab cd", "ab cd")
+    assert not does_ter_depend_on_tokenization(Tokenization(by_character=True), "ab cd", "ab cd")

@@ -42,7 +42,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 
 
 def compared(spine: Spine, campaigns: tuple[str, ...] = ("xsts", "da"), **query: str) -> ProtocolsView:
-    question = request.parse_options(protocols.REPORT, {"bootstrap": "200", **query})
+    question = request.parse_report_options(protocols.REPORT, {"bootstrap": "200", **query})
     asking = request.ReportRequest(protocols.REPORT, campaigns, question)
     return ProtocolsView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
 
@@ -62,7 +62,7 @@ def test_both_protocols_tell_the_human_translation_from_the_system(spine: Spine)
 
 def test_one_campaign_is_told_by_itself_what_the_comparison_says_of_it(spine: Spine) -> None:
     kind = protocols_of_a_campaign.REPORT
-    asking = request.ReportRequest(kind, ("xsts",), request.parse_options(kind, {"bootstrap": "200"}))
+    asking = request.ReportRequest(kind, ("xsts",), request.parse_report_options(kind, {"bootstrap": "200"}))
     alone = ProtocolsView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
     assert (alone.protocols, alone.bridges) == ([compared(spine).protocols[0]], [])
     assert alone.campaigns.keys() == {"xsts"}

@@ -25,7 +25,7 @@ from app.reports.kit import store
 from app.reports.kit.report import LocalChunk, StoredReport
 from app.reports.kit.request import Over, ReportRequest
 from app.reports.ranking import report as ranking_report
-from app.reports.ranking.from_sums import ERRORS_NOT_LOOKED_AT, WHY, load_summed_input
+from app.reports.ranking.from_sums import ERRORS_NOT_LOOKED_AT, WHY, open_ranking_input_from_sums
 from app.reports.robustness.report import SUMMED
 from app.reports.stability.input import FROM_SUMS_NOTE
 from app.services.jobs import report_requests
@@ -198,7 +198,7 @@ def test_a_file_has_the_rows_that_are_loaded_into_memory(spine: LargeSpine) -> N
             held = recipe_ratings.load_recipe_ratings(session, about, asked)
             folder = spine.large.ratings_folder
             assert folder is not None
-            file = load_summed_input(session, about, asked, folder).file
+            file = open_ranking_input_from_sums(session, about, asked, folder).file
         for name in COLUMNS:
             assert np.array_equal(
                 np.concatenate(list(file.stream_column_without_excluded((), name))), getattr(held, name)
@@ -342,7 +342,7 @@ def test_a_file_that_is_gone_is_written_again_for_the_next_try(spine: LargeSpine
     assert folder is not None
     asked = request("robustness", "whole", {"changes": "lowest"})
     with spine.large.transaction() as session:
-        work = asked.report.prepare(session, store.find_report(session, asked).about, asked.options)
+        work = asked.report.prepare(session, store.look_up_report(session, asked).about, asked.options)
     for file in folder.path.iterdir():
         shutil.rmtree(file)
     with pytest.raises(reading.RatingsFileGone):
@@ -360,7 +360,9 @@ def test_two_who_write_the_same_file_leave_one(spine: LargeSpine, tmp_path: Path
     folder = RatingsFolder(tmp_path, 1)
     with spine.large.transaction() as session:
         about = snapshot.load_snapshot(session, "whole", None)
-        inputs = [load_summed_input(session, about, chosen("recommended", {}), replace(folder)) for _ in range(2)]
+        inputs = [
+            open_ranking_input_from_sums(session, about, chosen("recommended", {}), replace(folder)) for _ in range(2)
+        ]
     assert len(list(tmp_path.iterdir())) == 1
     for one in inputs:
         one.file.close()

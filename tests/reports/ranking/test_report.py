@@ -164,13 +164,13 @@ def test_a_change_between_question_and_computing_is_not_stored_under_what_was_as
 ) -> None:
     before = spine.body("c", "recommended")
     spine.ask("DELETE FROM reports RETURNING 1")
-    load = recipe_ratings.load_ratings_with_ids
+    load = recipe_ratings.load_ratings_with_judgment_ids
 
     def meanwhile(*given: Any) -> Any:
         spine.ask(change)
         return load(*given)
 
-    monkeypatch.setattr(recipe_ratings, "load_ratings_with_ids", meanwhile)
+    monkeypatch.setattr(recipe_ratings, "load_ratings_with_judgment_ids", meanwhile)
     changed = spine.body("c", "recommended")
     monkeypatch.undo()
     assert changed != before

@@ -15,7 +15,7 @@ from app.domain.errors import Invalid, NotFound
 from app.jobs.work import load_job_work
 from app.reports.inputs import named_recipes
 from app.reports.kit import store
-from app.reports.kit.processes import compute_in_processes
+from app.reports.kit.processes import make_process_executor
 from app.reports.kit.render.representations import render_report
 from app.reports.kit.report import ReportWork, StoredReport
 from app.reports.kit.request import ReportRequest
@@ -72,7 +72,7 @@ def with_seed(seed: int) -> StabilityIn:
 
 def is_stored(spine: Spine, options: StabilityIn) -> bool:
     with spine.database.transaction() as session:
-        return store.find_report(session, request(options)).body is not None
+        return store.look_up_report(session, request(options)).body is not None
 
 
 def test_a_report_says_from_what_it_was_made(spine: Spine) -> None:
@@ -125,7 +125,7 @@ def test_a_report_of_before_pairs_were_told_is_still_read(spine: Spine) -> None:
 def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that_it_has(spine: Spine) -> None:
     options = with_seed(15).model_copy(update={"documents": None})
     with spine.database.transaction() as session:
-        lookup = store.find_report(session, request(options))
+        lookup = store.look_up_report(session, request(options))
         recipe = named_recipes.find_recipe(session, "thrice", options.recipe)
     given = {"request": asdict(options.to_request()), "recipe": recipe.as_json()}
     del given["request"]["open_counts"]
@@ -155,17 +155,17 @@ def test_the_second_answer_comes_from_the_store_and_costs_nothing(spine: Spine) 
 def test_several_processes_give_the_bytes_of_one(spine: Spine) -> None:
     with spine.database.transaction() as session:
         asking = request(with_seed(12))
-        work = REPORT.prepare(session, store.find_report(session, asking).about, asking.options)
+        work = REPORT.prepare(session, store.look_up_report(session, asking).about, asking.options)
     silent = {"on_progress": lambda *_: None, "should_stop": lambda: False}
     here = store.compute_report(work, **silent)
-    there = store.compute_report(work, execute=compute_in_processes(2), **silent)
+    there = store.compute_report(work, execute=make_process_executor(2), **silent)
     assert here == there
 
 
 def test_a_process_that_refuses_a_chunk_says_the_same_as_one_here(spine: Spine) -> None:
     options = SMALL.model_copy(update={"designs": [StudyDesignIn(ratings_per_item=4)], "documents": [5], "seed": 16})
     refused = []
-    for execute in (store.compute_chunks_here, compute_in_processes(2)):
+    for execute in (store.compute_chunks_serially, make_process_executor(2)):
         with pytest.raises(Invalid) as error:
             store.find_or_compute_report(spine.database, request(options), execute=execute)
         refused.append((error.value.detail, error.value.places))
@@ -187,7 +187,7 @@ def test_whoever_computes_chunks_is_told_when_the_work_is_stopped() -> None:
 
     def watched(work: ReportWork[bytes]) -> Iterator[bytes]:
         try:
-            yield from store.compute_chunks_here(work)
+            yield from store.compute_chunks_serially(work)
         finally:
             closed.append(True)
 

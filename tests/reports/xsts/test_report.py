@@ -32,7 +32,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 
 
 def compared(spine: Spine, campaigns: tuple[str, ...] = CAMPAIGNS, **query: str) -> XstsView:
-    question = request.parse_options(xsts.REPORT, {"bootstrap": "100", **query})
+    question = request.parse_report_options(xsts.REPORT, {"bootstrap": "100", **query})
     asking = request.ReportRequest(xsts.REPORT, campaigns, question)
     return XstsView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
 
@@ -152,4 +152,4 @@ def test_points_in_one_place_or_the_wrong_way_round_give_no_line(
     )
     laid = language_pairs.LanguageGroups("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
     with pytest.raises(Invalid) if refused else nullcontext():
-        language_pairs.check_fixed_points(laid, request.parse_options(xsts.REPORT, {"method": "cs_ht"}))
+        language_pairs.check_fixed_points(laid, request.parse_report_options(xsts.REPORT, {"method": "cs_ht"}))

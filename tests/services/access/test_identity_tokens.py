@@ -18,7 +18,7 @@ from app.services.access.identity_tokens import (
     LONGEST,
     OLDEST,
     BadIdentityToken,
-    TokenRules,
+    IdentityTokenRules,
     UnknownSigningKey,
     read_identity_token,
     read_logout_token,
@@ -26,7 +26,7 @@ from app.services.access.identity_tokens import (
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 T = int(NOW.timestamp())
-RULES = TokenRules("https://id.example.org", "plumbline")
+RULES = IdentityTokenRules("https://id.example.org", "plumbline")
 KEY = ECKey.generate_key("P-256", {"kid": "one", "use": "sig"})
 KEYS: dict[str, Any] = dict(KeySet([KEY]).as_dict())
 USUAL: dict[str, Any] = {"iss": RULES.issuer, "aud": "plumbline", "sub": "ada", "iat": T, "exp": T + 300, "nonce": "n"}

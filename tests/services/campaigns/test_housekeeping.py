@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.reports.gate import earlier_looks
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
-from app.services.campaigns.housekeeping import REPORTS, delete_expired_data
+from app.services.campaigns.housekeeping import REPORTS, clean_up_expired_data
 from app.services.data import imports
 from app.storage import housekeeping, jobs_queue, migrate, tokens
 from app.storage.db import Database, Session
@@ -103,16 +103,16 @@ def _counts(database: Database) -> dict[str, int]:
 def test_what_is_older_than_a_week_goes_and_the_rest_stays(database: Database) -> None:
     assert _counts(database) == dict.fromkeys(TABLES, 2) | {"import_chunks": 4}
     gone = {"answers": 1, "sessions": 1, "jobs": 1, "imports": 1, **dict.fromkeys(HOOKS, 1), "reports": 0, "leases": 0}
-    assert delete_expired_data(database) == gone
+    assert clean_up_expired_data(database) == gone
     left = dict.fromkeys(TABLES, 1) | {"tokens": 2, "import_chunks": 2}
     assert _counts(database) == left
-    assert delete_expired_data(database) == dict.fromkeys(gone, 0)
+    assert clean_up_expired_data(database) == dict.fromkeys(gone, 0)
 
 
 def test_a_committed_import_keeps_its_report(database: Database) -> None:
     with database.transaction() as session:
         session.execute(text("UPDATE imports SET state = 'committed', report = '{}'"))
-    swept = delete_expired_data(database)
+    swept = clean_up_expired_data(database)
     assert swept is not None
     assert swept["imports"] == 0
 
@@ -123,9 +123,9 @@ def test_of_each_kind_so_many_reports_of_former_data_stay(database: Database, n:
         for kind in ("campaign/ranking", "campaign/quality"):
             _report(session, kind, range(1, n + 1))
         session.execute(text("UPDATE campaigns SET data_version = :now"), {"now": n + 1})
-    assert (delete_expired_data(database) or {})["reports"] == 2 * gone
+    assert (clean_up_expired_data(database) or {})["reports"] == 2 * gone
     assert _versions(database, "campaign/ranking") == list(range(1 + gone, n + 1))
-    assert (delete_expired_data(database) or {})["reports"] == 0
+    assert (clean_up_expired_data(database) or {})["reports"] == 0
 
 
 def test_old_reports_go_but_for_what_is_present_locked_looked_back_at_or_just_made(database: Database) -> None:
@@ -149,7 +149,7 @@ def test_old_reports_go_but_for_what_is_present_locked_looked_back_at_or_just_ma
                    SELECT id, 1, true, '{}', '{}', sha256('x'), 'x', now(), 2 FROM campaigns"""
             )
         )
-    assert (delete_expired_data(database) or {})["reports"] == 1
+    assert (clean_up_expired_data(database) or {})["reports"] == 1
     assert _versions(database, "campaign/ranking") == [2, 3]
     assert _versions(database, "campaign/timing") == [1, 2, 3]
     assert _versions(database, earlier_looks.KIND) == [1, 2, 3]
@@ -174,8 +174,8 @@ def _versions(database: Database, kind: str) -> list[int]:
 def test_two_workers_never_sweep_at_once(database: Database) -> None:
     with database.transaction() as session:
         session.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": LOCK})
-        assert delete_expired_data(database) is None
-    assert delete_expired_data(database) is not None
+        assert clean_up_expired_data(database) is None
+    assert clean_up_expired_data(database) is not None
 
 
 def test_no_two_advisory_locks_are_one() -> None:

@@ -143,7 +143,7 @@ def test_scores_that_need_texts_are_stored_chunk_by_chunk(spine: Spine, chunks: 
         view = campaigns.create_campaign(session, new, actor="test")
         records = [*edited("d1"), *edited("d2"), *edited("d3")]
         counts = intake.import_records(
-            intake.ImportIntake(session, view, "test", "edits"), records, ReadLog(), by_document=True
+            intake.RunningImport(session, view, "test", "edits"), records, ReadLog(), by_document=True
         )
     assert counts["judgments"] == 3
     assert len(chunks) == 2

@@ -48,7 +48,7 @@ def test_rankings_of_wmt16_are_preferences(spine: Spine) -> None:
 
     assert report["stored"]["comparisons"] == 2
     assert spine.ask("SELECT source_language, target_language, documents_known FROM campaigns") == [("cs", "en", False)]
-    asking = request.ReportRequest(REPORT, ("rr",), request.parse_options(REPORT, {}))
+    asking = request.ReportRequest(REPORT, ("rr",), request.parse_report_options(REPORT, {}))
     view = json.loads(store.find_or_compute_report(spine.database, asking).body)
     pairs = {(one["better"], one["worse"]): one for one in view["pairs"]}
     told = {names: (one["wins"], one["losses"], one["ties"]) for names, one in pairs.items()}
@@ -134,7 +134,7 @@ def test_an_item_that_stood_alone_joins_no_screen_whose_number_is_its_position(s
     assert spine.export("two") == exported
     view = json.loads(
         store.find_or_compute_report(
-            spine.database, request.ReportRequest(REPORT, ("two",), request.parse_options(REPORT, {}))
+            spine.database, request.ReportRequest(REPORT, ("two",), request.parse_report_options(REPORT, {}))
         ).body
     )
     assert (view["n_screens"], [(one["better"], one["worse"]) for one in view["pairs"]]) == (1, [("A", "B")])

@@ -71,7 +71,7 @@ def now(spine: Spine, job: JobView) -> JobView:
 
 def undisturbed(spine: Spine, seed: int = 0) -> bytes:
     with spine.database.transaction() as session:
-        lookup = store.find_report(session, request(seed))
+        lookup = store.look_up_report(session, request(seed))
         assert lookup.body is None
         work = REPORT.prepare(session, lookup.about, request(seed).options)
     return store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False)

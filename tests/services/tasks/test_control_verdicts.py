@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.reports.inputs.judged_ratings import load_control_ratings, load_judged_ratings
+from app.reports.inputs.judged_ratings import load_control_ratings, load_ratings_with_times
 from app.reports.inputs.snapshot import load_snapshot
 from app.stats.quality.choices import TESTS, RaterQualityCriteria
 from app.stats.quality.report import make_rater_quality_report
@@ -74,7 +74,10 @@ def test_the_verdicts_are_the_same_and_less_is_read(spine: Spine) -> None:
         with spine.database.transaction() as session:
             for version in (None, 1):
                 about = load_snapshot(session, f"w{n}", version)
-                whole, (part, of_segments) = load_judged_ratings(session, about), load_control_ratings(session, about)
+                whole, (part, of_segments) = (
+                    load_ratings_with_times(session, about),
+                    load_control_ratings(session, about),
+                )
                 read_of["whole"] += len(whole.rows)
                 read_of["part"] += len(part)
                 for test, adjust in product(TESTS, ("bh", "holm", "none")):

@@ -9,8 +9,8 @@ from math import ceil, floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
 MOST, LONGEST_NAME = 60, 34
@@ -31,13 +31,13 @@ class BeforeAfterRow:
 
 
 def _declare_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
-    marks = [RowMark(row.name, row.before, series="before") for row in rows]
-    marks += [RowMark(row.name, row.after, row.interval, row.text, "after") for row in rows]
+    marks = [RowChartMark(row.name, row.before, series="before") for row in rows]
+    marks += [RowChartMark(row.name, row.after, row.interval, row.text, "after") for row in rows]
     return RowChart(title, below, marks)
 
 
 @declares_chart(_declare_before_after)
-def draw_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
+def plot_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
     """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
     shown = rows[:MOST]
     names = [canvas.shorten_in_middle(row.name, LONGEST_NAME) for row in shown]
@@ -52,17 +52,17 @@ def draw_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], no
     low, high = _range(shown)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 40 + len(lines) * LINE + MARGIN)
-        sheet.heading(title, below)
-        _axis(sheet, (low, high), left, top, bottom)
+        surface = DrawingSurface(width, bottom + 40 + len(lines) * LINE + MARGIN)
+        surface.add_heading(title, below)
+        _axis(surface, (low, high), left, top, bottom)
         for i, (row, name) in enumerate(zip(shown, names, strict=True)):
             y = top + (i + 0.5) * ROW
-            sheet.text(left - 10, y, name, ha="right")
-            _row(sheet, row, (low, high), left, y)
+            surface.add_text(left - 10, y, name, ha="right")
+            _row(surface, row, (low, high), left, y)
         if not shown:
-            sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)
-        sheet.caption(lines, bottom + 40)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(MARGIN, top + 10, "nothing to draw", color=QUIET)
+        surface.add_caption(lines, bottom + 40)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
 def _range(rows: Sequence[BeforeAfterRow]) -> tuple[float, float]:
@@ -77,12 +77,12 @@ def _x(value: float, ends: tuple[float, float], left: float) -> float:
     return left + (value - ends[0]) / (ends[1] - ends[0]) * PLOT
 
 
-def _axis(sheet: ChartSheet, ends: tuple[float, float], left: float, top: float, bottom: float) -> None:
+def _axis(surface: DrawingSurface, ends: tuple[float, float], left: float, top: float, bottom: float) -> None:
     step = _step((ends[1] - ends[0]) / TICKS)
     for i in range(ceil(ends[0] / step), floor(ends[1] / step) + 1):
         x = _x(i * step, ends, left)
-        sheet.line((x, x), (top, bottom), color=FAINT, thick=0.6)
-        sheet.text(x, bottom + 10, f"{i * step:.6g}", ha="center", size=7.5, color=QUIET)
+        surface.add_line((x, x), (top, bottom), color=FAINT, thick=0.6)
+        surface.add_text(x, bottom + 10, f"{i * step:.6g}", ha="center", size=7.5, color=QUIET)
 
 
 def _step(least: float) -> float:
@@ -91,17 +91,17 @@ def _step(least: float) -> float:
     return next(round(n * decade, 12) for n in (1, 2, 5, 10) if n * decade >= least * (1 - 1e-9))
 
 
-def _row(sheet: ChartSheet, row: BeforeAfterRow, ends: tuple[float, float], left: float, y: float) -> None:
+def _row(surface: DrawingSurface, row: BeforeAfterRow, ends: tuple[float, float], left: float, y: float) -> None:
     if row.before is not None and row.after is not None:
-        sheet.line(
+        surface.add_line(
             (_x(row.before, ends, left), _x(row.after, ends, left)), (y, y), color=ORANGE, thick=0.9, dashed=True
         )
     if row.before is not None:
-        sheet.line((_x(row.before, ends, left),), (y,), color=ORANGE, marker="o", hollow=True)
+        surface.add_line((_x(row.before, ends, left),), (y,), color=ORANGE, marker="o", hollow=True)
     if row.interval is not None:
-        sheet.line([_x(end, ends, left) for end in row.interval], (y, y), color=BLUE, thick=1.8)
+        surface.add_line([_x(end, ends, left) for end in row.interval], (y, y), color=BLUE, thick=1.8)
     if row.after is not None:
-        sheet.line((_x(row.after, ends, left),), (y,), color=BLUE, marker="D")
+        surface.add_line((_x(row.after, ends, left),), (y,), color=BLUE, marker="D")
     if row.note is not None:
-        sheet.text(left + 6, y, canvas.shorten_in_middle(row.note, 60), size=7.5, color=QUIET)
-    sheet.text(left + PLOT + 12, y, row.text, size=8, color=INK)
+        surface.add_text(left + 6, y, canvas.shorten_in_middle(row.note, 60), size=7.5, color=QUIET)
+    surface.add_text(left + PLOT + 12, y, row.text, size=8, color=INK)

@@ -26,7 +26,7 @@ _prepared = False
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure on a light ground; sizes in points. Draw and save it under `drawing()`."""
+    """An empty figure on a light ground; sizes in points. Draw and save it under `drawing_lock()`."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width / POINTS, height / POINTS), facecolor=GROUND)
@@ -38,7 +38,7 @@ def drawing_lock() -> threading.Lock:
 
 
 def figure_to_svg(figure: Figure, *, title: str) -> bytes:
-    """SVG bytes: text as text, no date, no version, identifiers from a fixed salt. Call under `drawing()`."""
+    """SVG bytes: text as text, no date, no version, identifiers from a fixed salt. Call under `drawing_lock()`."""
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Title": clean_chart_text(title)})
     return turn_styles_into_attributes(out.getvalue().decode()).encode()
@@ -62,7 +62,7 @@ def _attributes(style: re.Match[str]) -> str:
 
 
 def prepare_matplotlib() -> None:
-    """Set matplotlib's process-wide settings once, whatever a user's own file says. Call under `drawing()`."""
+    """Set matplotlib's process-wide settings once, whatever a user's own file says. Call under `drawing_lock()`."""
     global _prepared
     if _prepared:
         return

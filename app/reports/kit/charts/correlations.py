@@ -14,11 +14,11 @@ from app.reports.kit.charts.declaration import (
     CurveChart,
     CurvePanel,
     RowChart,
-    RowMark,
+    RowChartMark,
     Target,
     declares_chart,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 ROW, WIDE = 24.0, 360.0
 NARROWEST = 560.0
@@ -28,7 +28,7 @@ MOST_ROWS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class DotRow:
+class DotPlotRow:
     """Values of one row, and one that stands for all; None where there is none.
 
     whose: of each value, where they differ. to: what the row is about.
@@ -53,25 +53,25 @@ class ScatterPanel:
 def _declare_dots(
     title: str,
     below: str,
-    rows: Sequence[DotRow],
+    rows: Sequence[DotPlotRow],
     notes: Sequence[str],  # noqa: ARG001
     *,
     ends: tuple[float, float] = (-1.0, 1.0),
 ) -> RowChart:
     values = [
-        RowMark(row.name, value, series=row.whose[n] if row.whose else "each", to=row.to)
+        RowChartMark(row.name, value, series=row.whose[n] if row.whose else "each", to=row.to)
         for row in rows
         for n, value in enumerate(row.values)
     ]
-    means = [RowMark(row.name, row.mean, series="mean", to=row.to) for row in rows if row.mean is not None]
+    means = [RowChartMark(row.name, row.mean, series="mean", to=row.to) for row in rows if row.mean is not None]
     return RowChart(title, below, [*values, *means], lines=[0.0] if ends[0] < 0 else [])
 
 
 @declares_chart(_declare_dots)
-def draw_dot_plot(
+def plot_dots(
     title: str,
     below: str,
-    rows: Sequence[DotRow],
+    rows: Sequence[DotPlotRow],
     notes: Sequence[str],
     *,
     ends: tuple[float, float] = (-1.0, 1.0),
@@ -86,39 +86,39 @@ def draw_dot_plot(
     sentences = wrap_caption_lines([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, below)
+        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, below)
         if not any(row.values for row in shown):
-            sheet.text(MARGIN, top + 4, "there is no correlation to draw", color=QUIET)
+            surface.add_text(MARGIN, top + 4, "there is no correlation to draw", color=QUIET)
         else:
-            _scale(sheet, left, top, bottom, ends)
+            _scale(surface, left, top, bottom, ends)
             for n, row in enumerate(shown):
-                _row(sheet, row, left, top + (n + 0.5) * ROW, ends)
-        sheet.caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+                _row(surface, row, left, top + (n + 0.5) * ROW, ends)
+        surface.add_caption(sentences, bottom + 18)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _scale(sheet: ChartSheet, left: float, top: float, bottom: float, ends: tuple[float, float]) -> None:
+def _scale(surface: DrawingSurface, left: float, top: float, bottom: float, ends: tuple[float, float]) -> None:
     low, high = ends
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, value = left + share * WIDE, low + share * (high - low)
-        sheet.line((x, x), (top, bottom), color=QUIET if value == 0 else FAINT, thick=0.8)
-        sheet.text(x, top - 9, captions.format_number(value, 2), ha="center", size=7.5, color=QUIET)
+        surface.add_line((x, x), (top, bottom), color=QUIET if value == 0 else FAINT, thick=0.8)
+        surface.add_text(x, top - 9, captions.format_number(value, 2), ha="center", size=7.5, color=QUIET)
 
 
-def _row(sheet: ChartSheet, row: DotRow, left: float, y: float, ends: tuple[float, float]) -> None:
+def _row(surface: DrawingSurface, row: DotPlotRow, left: float, y: float, ends: tuple[float, float]) -> None:
     low, high = ends
 
     def at(value: float) -> float:
         return left + (min(max(value, low), high) - low) / (high - low) * WIDE
 
-    sheet.text(left - 8, y, _name(row.name), ha="right")
+    surface.add_text(left - 8, y, _name(row.name), ha="right")
     xs = [at(value) for value in row.values]
     if xs:
-        sheet.axes.scatter(xs, [y] * len(xs), s=18, color=BLUE, alpha=0.5, linewidths=0, zorder=3)
+        surface.axes.scatter(xs, [y] * len(xs), s=18, color=BLUE, alpha=0.5, linewidths=0, zorder=3)
     if row.mean is not None:
-        sheet.box(at(row.mean) - 1.5, y - 8, 3, 16, fill=ORANGE)
-        sheet.text(left + WIDE + 10, y, captions.format_number(row.mean, 3), size=8)
+        surface.add_box(at(row.mean) - 1.5, y - 8, 3, 16, fill=ORANGE)
+        surface.add_text(left + WIDE + 10, y, captions.format_number(row.mean, 3), size=8)
 
 
 def _declare_scatters(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
@@ -133,7 +133,7 @@ def _declare_scatters(title: str, below: str, panels: Sequence[ScatterPanel], no
 
 
 @declares_chart(_declare_scatters)
-def draw_scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
+def plot_scatter_panels(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
     """A small scatter for each of at most MOST_PANELS panels, all on the same scales; as SVG."""
     shown = panels[:MOST_PANELS]
     across = max(1, min(ACROSS, len(shown)))
@@ -144,17 +144,17 @@ def draw_scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], n
     sentences = wrap_caption_lines([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 8 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, below)
+        surface = DrawingSurface(width, bottom + 8 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, below)
         points = [point for panel in shown for point in panel.points]
         if not points:
-            sheet.text(MARGIN, HEAD + 20, "nothing to draw", color=QUIET)
+            surface.add_text(MARGIN, HEAD + 20, "nothing to draw", color=QUIET)
         for n, panel in enumerate(shown if points else ()):
             x = MARGIN + 30 + (n % across) * (SIDE + GAP)
             y = HEAD + 24 + (n // across) * (SIDE + GAP + 10)
-            _panel(sheet, panel, (x, y), _line_ends(points))
-        sheet.caption(sentences, bottom + 8)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            _panel(surface, panel, (x, y), _line_ends(points))
+        surface.add_caption(sentences, bottom + 8)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
 def _line_ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -163,23 +163,23 @@ def _line_ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, floa
 
 
 def _panel(
-    sheet: ChartSheet,
+    surface: DrawingSurface,
     panel: ScatterPanel,
     corner: tuple[float, float],
     ends: tuple[tuple[float, float], tuple[float, float]],
 ) -> None:
     (x, y), ((left, right), (low, high)) = corner, ends
     wide, tall = right - left or 1.0, high - low or 1.0
-    sheet.box(x, y, SIDE, SIDE, edge=FAINT)
+    surface.add_box(x, y, SIDE, SIDE, edge=FAINT)
     label = f"{canvas.shorten_in_middle(panel.name, 18)}, r {captions.format_number(panel.r, 2)}"
-    sheet.text(x, y - 8, label, size=8, color=INK)
+    surface.add_text(x, y - 8, label, size=8, color=INK)
     xs = [x + 4 + (point[0] - left) / wide * (SIDE - 8) for point in panel.points]
     ys = [y + SIDE - 4 - (point[1] - low) / tall * (SIDE - 8) for point in panel.points]
-    sheet.axes.scatter(xs, ys, s=6, color=BLUE, alpha=0.4, linewidths=0, zorder=3)
+    surface.axes.scatter(xs, ys, s=6, color=BLUE, alpha=0.4, linewidths=0, zorder=3)
     for value, at in ((left, x), (right, x + SIDE)):
-        sheet.text(at, y + SIDE + 9, captions.format_number(value, 0), ha="center", size=7, color=QUIET)
+        surface.add_text(at, y + SIDE + 9, captions.format_number(value, 0), ha="center", size=7, color=QUIET)
     for value, at in ((low, y + SIDE), (high, y)):
-        sheet.text(x - 4, at, captions.format_number(value, 1), ha="right", size=7, color=QUIET)
+        surface.add_text(x - 4, at, captions.format_number(value, 1), ha="right", size=7, color=QUIET)
 
 
 def _name(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), ("#1a7f5a", "^"), ("#7b3f8c", "D"), ("#6b5b00", "v"), ("#00707a", "P"))
@@ -48,7 +48,7 @@ def _declare_lines(
 
 
 @declares_chart(_declare_lines)
-def draw_line_chart(
+def plot_line_chart(
     title: str,
     heading: str,
     across: str,
@@ -71,38 +71,38 @@ def draw_line_chart(
     right = max((step.x for line in shown for step in line.steps), default=1.0) or 1.0
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 42 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, heading)
-        _axes(sheet, bottom, (right, highest), across)
+        surface = DrawingSurface(width, bottom + 42 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(title, heading)
+        _axes(surface, bottom, (right, highest), across)
         if mark is not None:
             y = bottom - HIGH * mark / highest
-            sheet.line((MARGIN + LEFT, MARGIN + LEFT + WIDE), (y, y), color=QUIET, thick=0.9, dashed=True)
+            surface.add_line((MARGIN + LEFT, MARGIN + LEFT + WIDE), (y, y), color=QUIET, thick=0.9, dashed=True)
         for n, (line, (colour, marker)) in enumerate(zip(shown, LOOKS, strict=False)):
-            sheet.line([MARGIN + 8], [HEAD + 12 + n * LINE * 1.4], color=colour, marker=marker)
-            sheet.text(MARGIN + 20, HEAD + 12 + n * LINE * 1.4, line.name, size=8.5)
-            _draw(sheet, line, (bottom, right, HIGH / highest), colour, marker)
-        sheet.caption(sentences, bottom + 42)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_line([MARGIN + 8], [HEAD + 12 + n * LINE * 1.4], color=colour, marker=marker)
+            surface.add_text(MARGIN + 20, HEAD + 12 + n * LINE * 1.4, line.name, size=8.5)
+            _draw(surface, line, (bottom, right, HIGH / highest), colour, marker)
+        surface.add_caption(sentences, bottom + 42)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _axes(sheet: ChartSheet, bottom: float, ends: tuple[float, float], across: str) -> None:
+def _axes(surface: DrawingSurface, bottom: float, ends: tuple[float, float], across: str) -> None:
     right, highest = ends
     left = MARGIN + LEFT
     rise = 0.2 if highest == 1 else _step(highest)
     for nth in range(int(highest / rise * 1.0001) + 1):
         y = bottom - HIGH * nth * rise / highest
-        sheet.line((left, left + WIDE), (y, y), color=FAINT, thick=0.6)
-        sheet.text(
+        surface.add_line((left, left + WIDE), (y, y), color=FAINT, thick=0.6)
+        surface.add_text(
             left - 6, y, f"{nth * rise:.1f}" if highest == 1 else f"{nth * rise:g}", ha="right", size=8, color=QUIET
         )
     step = _step(right)
     at = 0.0
     while at <= right * 1.0001:
         x = left + WIDE * at / right
-        sheet.line((x, x), (bottom, bottom + 4), color=QUIET, thick=0.8)
-        sheet.text(x, bottom + 12, f"{at:g}", ha="center", size=8, color=QUIET)
+        surface.add_line((x, x), (bottom, bottom + 4), color=QUIET, thick=0.8)
+        surface.add_text(x, bottom + 12, f"{at:g}", ha="center", size=8, color=QUIET)
         at += step
-    sheet.text(left + WIDE, bottom + 26, across, ha="right", size=8.5, color=QUIET)
+    surface.add_text(left + WIDE, bottom + 26, across, ha="right", size=8.5, color=QUIET)
 
 
 def _step(right: float) -> float:
@@ -113,11 +113,13 @@ def _step(right: float) -> float:
     return right / 8
 
 
-def _draw(sheet: ChartSheet, line: LineSeries, frame: tuple[float, float, float], colour: str, marker: str) -> None:
+def _draw(
+    surface: DrawingSurface, line: LineSeries, frame: tuple[float, float, float], colour: str, marker: str
+) -> None:
     bottom, right, high = frame
     left = MARGIN + LEFT
     xs = [left + WIDE * step.x / right for step in line.steps]
     for x, step in zip(xs, line.steps, strict=True):
         if step.low is not None and step.high is not None:
-            sheet.line((x, x), (bottom - high * step.low, bottom - high * step.high), color=colour, thick=0.9)
-    sheet.line(xs, [bottom - high * step.y for step in line.steps], color=colour, thick=1.6, marker=marker)
+            surface.add_line((x, x), (bottom - high * step.low, bottom - high * step.high), color=colour, thick=0.9)
+    surface.add_line(xs, [bottom - high * step.y for step in line.steps], color=colour, thick=1.6, marker=marker)

@@ -27,7 +27,7 @@ _as_declaration: ContextVar[bool] = ContextVar("as_declaration", default=False)
 
 
 @dataclass(frozen=True, slots=True)
-class RowMark:
+class RowChartMark:
     """A value on the line of its row. text: what is said of it besides. bar: from 0 on."""
 
     row: str
@@ -45,7 +45,7 @@ class RowChart:
 
     title: str
     axis: str
-    marks: Sequence[RowMark]
+    marks: Sequence[RowChartMark]
     lines: Sequence[float] = ()
     form: Literal["rows"] = "rows"
 

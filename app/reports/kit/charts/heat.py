@@ -9,7 +9,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, MarkedThing, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
 DARK = 4
@@ -23,7 +23,7 @@ LEAST_WIDTH = 520.0
 
 
 @dataclass(frozen=True, slots=True)
-class HeatCell:
+class HeatMapCell:
     """One cell. share: of the darkest shade, 0 to 1. text: what stands in it where there is room."""
 
     share: float
@@ -41,7 +41,7 @@ class HeatMap:
     below: str
     rows: Sequence[str]
     columns: Sequence[str]
-    cells: Sequence[Sequence[HeatCell | None]]
+    cells: Sequence[Sequence[HeatMapCell | None]]
     ends: tuple[str, str]
     notes: Sequence[str]
     nothing: str
@@ -51,18 +51,18 @@ class HeatMap:
 
 def shade_scores(
     rows: Sequence[Sequence[float | None]], *, higher_is_better: bool
-) -> tuple[list[list[HeatCell | None]], tuple[str, str]]:
+) -> tuple[list[list[HeatMapCell | None]], tuple[str, str]]:
     """Cells of scores, the darker, the better; and what the lightest and darkest shade are."""
     values = [score for row in rows for score in row if score is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
     worst, best = (low, high) if higher_is_better else (high, low)
     places = captions.choose_decimals(values)
 
-    def shade(score: float | None) -> HeatCell | None:
+    def shade(score: float | None) -> HeatMapCell | None:
         if score is None:
             return None
         share = 0.5 if best == worst else (score - worst) / (best - worst)
-        return HeatCell(share, captions.format_number(score, min(places, 2)))
+        return HeatMapCell(share, captions.format_number(score, min(places, 2)))
 
     ends = (f"worst {captions.format_number(worst, places)}", f"best {captions.format_number(best, places)}")
     return [[shade(score) for score in row] for row in rows], ends
@@ -79,7 +79,7 @@ def _declare_map(what: HeatMap) -> CellChart:
 
 
 @declares_chart(_declare_map)
-def draw_heat_map(what: HeatMap) -> bytes:
+def plot_heat_map(what: HeatMap) -> bytes:
     """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
     rows = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
     columns = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
@@ -91,20 +91,20 @@ def draw_heat_map(what: HeatMap) -> bytes:
     caption_lines = wrap_sentences([*_note_truncated(what), *what.notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(what.title, what.below)
+        surface = DrawingSurface(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(what.title, what.below)
         for i, name in enumerate(columns):
-            sheet.text(left + (i + 0.5) * wide, top - 6, name, ha="center", size=7.5, upright=True)
+            surface.add_text(left + (i + 0.5) * wide, top - 6, name, ha="center", size=7.5, upright=True)
         for i, name in enumerate(rows):
-            sheet.text(left - 6, top + (i + 0.5) * high, name, ha="right", size=7.5)
+            surface.add_text(left - 6, top + (i + 0.5) * high, name, ha="right", size=7.5)
             for j, cell in enumerate(what.cells[i][: len(columns)]):
-                _cell(sheet, cell, (left + j * wide, top + i * high, wide, high))
+                _cell(surface, cell, (left + j * wide, top + i * high, wide, high))
         if rows:
-            _legend(sheet, what.ends, bottom + 18)
+            _legend(surface, what.ends, bottom + 18)
         else:
-            sheet.text(MARGIN, HEAD + 14, what.nothing, color=QUIET)
-        sheet.caption(caption_lines, bottom + 42)
-        return canvas.figure_to_svg(sheet.figure, title=what.title)
+            surface.add_text(MARGIN, HEAD + 14, what.nothing, color=QUIET)
+        surface.add_caption(caption_lines, bottom + 42)
+        return canvas.figure_to_svg(surface.figure, title=what.title)
 
 
 def _note_truncated(what: HeatMap) -> list[str]:
@@ -113,21 +113,21 @@ def _note_truncated(what: HeatMap) -> list[str]:
     return [f"The first {MOST_ROWS} rows and {MOST_COLUMNS} columns; the table has them all."]
 
 
-def _cell(sheet: ChartSheet, cell: HeatCell | None, at: tuple[float, float, float, float]) -> None:
+def _cell(surface: DrawingSurface, cell: HeatMapCell | None, at: tuple[float, float, float, float]) -> None:
     x, y, wide, high = at
     shade = None if cell is None else min(int(min(max(cell.share, 0.0), 1.0) * len(SHADES)), len(SHADES) - 1)
-    sheet.box(x, y, wide, high, fill=GROUND if shade is None else SHADES[shade], edge=FAINT, thick=0.6)
+    surface.add_box(x, y, wide, high, fill=GROUND if shade is None else SHADES[shade], edge=FAINT, thick=0.6)
     if cell is not None and shade is not None and wide == WIDE:
         ink = GROUND if shade >= DARK else INK
-        sheet.text(x + wide / 2, y + high / 2, cell.text, ha="center", size=7, color=ink)
+        surface.add_text(x + wide / 2, y + high / 2, cell.text, ha="center", size=7, color=ink)
 
 
-def _legend(sheet: ChartSheet, ends: tuple[str, str], y: float) -> None:
-    sheet.text(MARGIN, y, ends[0], size=7.5, color=QUIET)
+def _legend(surface: DrawingSurface, ends: tuple[str, str], y: float) -> None:
+    surface.add_text(MARGIN, y, ends[0], size=7.5, color=QUIET)
     x = MARGIN + len(ends[0]) * CHARACTER * 0.85 + 6
     for shade in SHADES:
-        sheet.box(x, y - 5, 14, 10, fill=shade, edge=FAINT, thick=0.6)
+        surface.add_box(x, y - 5, 14, 10, fill=shade, edge=FAINT, thick=0.6)
         x += 14
-    sheet.text(x + 6, y, ends[1], size=7.5, color=QUIET)
-    sheet.box(x + len(ends[1]) * CHARACTER * 0.85 + 24, y - 5, 14, 10, fill=GROUND, edge=FAINT, thick=0.6)
-    sheet.text(x + len(ends[1]) * CHARACTER * 0.85 + 44, y, "nothing there", size=7.5, color=QUIET)
+    surface.add_text(x + 6, y, ends[1], size=7.5, color=QUIET)
+    surface.add_box(x + len(ends[1]) * CHARACTER * 0.85 + 24, y - 5, 14, 10, fill=GROUND, edge=FAINT, thick=0.6)
+    surface.add_text(x + len(ends[1]) * CHARACTER * 0.85 + 44, y, "nothing there", size=7.5, color=QUIET)

@@ -9,7 +9,7 @@ from math import floor, log10
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 WIDTH, HEIGHT, LEFT, GAP = 300.0, 190.0, 44.0, 64.0
 LOOKS = (
@@ -65,7 +65,9 @@ def _declare_panel(panel: LinePanel) -> CurvePanel:
 
 
 @declares_chart(_declare_panels)
-def draw_panels(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str) -> bytes:
+def plot_line_panels(
+    title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str
+) -> bytes:
     """The panels as SVG, two a row; a legend names the curves."""
     names = list(dict.fromkeys(curve.name for one in drawn for curve in one.curves))
     rows = -(-len(drawn) // 2) if names else 0
@@ -75,48 +77,51 @@ def draw_panels(title: str, below: str, drawn: Sequence[LinePanel], notes: Seque
     lines = wrap_sentences(notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 16 + len(lines) * LINE + MARGIN)
-        sheet.heading(title, below)
+        surface = DrawingSurface(width, bottom + 16 + len(lines) * LINE + MARGIN)
+        surface.add_heading(title, below)
         for i, name in enumerate(names[: len(LOOKS)]):
-            _key(sheet, i, name)
+            _key(surface, i, name)
         for i, panel in enumerate(drawn if names else ()):
             left = MARGIN + LEFT + (i % 2) * (WIDTH + LEFT + GAP)
-            _panel(sheet, panel, names, (left, top + 24 + (i // 2) * (HEIGHT + 66)))
+            _panel(surface, panel, names, (left, top + 24 + (i // 2) * (HEIGHT + 66)))
         if not names:
-            sheet.text(MARGIN, HEAD + 8, nothing, color=QUIET)
-        sheet.caption(lines, bottom + 10)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(MARGIN, HEAD + 8, nothing, color=QUIET)
+        surface.add_caption(lines, bottom + 10)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _key(sheet: ChartSheet, i: int, name: str) -> None:
+def _key(surface: DrawingSurface, i: int, name: str) -> None:
     color, marker, hollow, dashed = LOOKS[i]
     y = HEAD + 8 + 14 * i
-    sheet.line((MARGIN, MARGIN + 24), (y, y), color=color, thick=1.4, dashed=dashed)
-    sheet.line((MARGIN + 12,), (y,), color=color, marker=marker, hollow=hollow)
-    sheet.text(MARGIN + 32, y, canvas.shorten_in_middle(name, LONGEST_NAME), size=8)
+    surface.add_line((MARGIN, MARGIN + 24), (y, y), color=color, thick=1.4, dashed=dashed)
+    surface.add_line((MARGIN + 12,), (y,), color=color, marker=marker, hollow=hollow)
+    surface.add_text(MARGIN + 32, y, canvas.shorten_in_middle(name, LONGEST_NAME), size=8)
 
 
-def _panel(sheet: ChartSheet, panel: LinePanel, names: Sequence[str], at: tuple[float, float]) -> None:
+def _panel(surface: DrawingSurface, panel: LinePanel, names: Sequence[str], at: tuple[float, float]) -> None:
     left, top = at
     bottom, high = top + HEIGHT, _axis_maximum(panel)
-    sheet.text(left, top - 14, panel.title, size=8.5, bold=True)
+    surface.add_text(left, top - 14, panel.title, size=8.5, bold=True)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT
-        sheet.line((left, left + WIDTH), (y, y), color=INK if share == 0 else FAINT, thick=0.8)
-        sheet.text(left - 6, y, f"{share * high:.4g}", ha="right", size=7.5, color=QUIET)
+        surface.add_line((left, left + WIDTH), (y, y), color=INK if share == 0 else FAINT, thick=0.8)
+        surface.add_text(left - 6, y, f"{share * high:.4g}", ha="right", size=7.5, color=QUIET)
     step = WIDTH / max(len(panel.places), 1)
     every = max(1, -(-max((len(place) for place in panel.places), default=1) * CHARACTER * 0.8 // step))
     for i, place in enumerate(panel.places):
         if i % int(every) == 0:
-            sheet.text(left + (i + 0.5) * step, bottom + 12, place, ha="center", size=7.5, color=QUIET)
+            surface.add_text(left + (i + 0.5) * step, bottom + 12, place, ha="center", size=7.5, color=QUIET)
     for curve in panel.curves:
         look = names.index(curve.name)
         if look < len(LOOKS):
-            _curve(sheet, curve, LOOKS[look], (left, bottom, step, HEIGHT / high))
+            _curve(surface, curve, LOOKS[look], (left, bottom, step, HEIGHT / high))
 
 
 def _curve(
-    sheet: ChartSheet, curve: PanelSeries, look: tuple[str, str, bool, bool], at: tuple[float, float, float, float]
+    surface: DrawingSurface,
+    curve: PanelSeries,
+    look: tuple[str, str, bool, bool],
+    at: tuple[float, float, float, float],
 ) -> None:
     left, bottom, step, scale = at
     color, marker, hollow, dashed = look
@@ -124,9 +129,9 @@ def _curve(
     if not points:
         return
     xs, ys = zip(*points, strict=True)
-    sheet.line(xs, ys, color=color, thick=1.4, dashed=dashed)
+    surface.add_line(xs, ys, color=color, thick=1.4, dashed=dashed)
     for x, y in points:
-        sheet.line((x,), (y,), color=color, marker=marker, hollow=hollow)
+        surface.add_line((x,), (y,), color=color, marker=marker, hollow=hollow)
 
 
 def _axis_maximum(panel: LinePanel) -> float:

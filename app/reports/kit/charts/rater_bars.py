@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, PLOT, ROOM = 16.0, 280.0, 120.0
 LONGEST_NAME = 26
 
 
 def _declare_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
-    marks = [RowMark(name, value, text=text, bar=True, to={"rater": name}) for name, value, text in bars]
+    marks = [RowChartMark(name, value, text=text, bar=True, to={"rater": name}) for name, value, text in bars]
     return RowChart(title, below, marks)
 
 
 @declares_chart(_declare_bars)
-def draw_rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
+def plot_rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
     """As SVG: of each bar the rater, its length, and what is written beside it. below: what the bars are."""
     names = [canvas.shorten_in_middle(name, LONGEST_NAME) for name, _, _ in bars]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 12, HEAD + 10
@@ -29,14 +29,14 @@ def draw_rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str
     most = max((value for _, value, _ in bars), default=0.0) or 1.0
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 20 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(title, below)
-        sheet.line((left, left), (top, bottom), color=FAINT, thick=0.8)
+        surface = DrawingSurface(width, bottom + 20 + len(caption_lines) * LINE + MARGIN)
+        surface.add_heading(title, below)
+        surface.add_line((left, left), (top, bottom), color=FAINT, thick=0.8)
         for i, (name, (_, value, text)) in enumerate(zip(names, bars, strict=True)):
             y = top + (i + 0.5) * ROW
             long = value / most * PLOT
-            sheet.text(left - 8, y, name, ha="right", color=INK)
-            sheet.box(left, y - 4.5, long, 9, fill=BLUE)
-            sheet.text(left + long + 6, y, text, size=8, color=QUIET)
-        sheet.caption(caption_lines, bottom + 20)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(left - 8, y, name, ha="right", color=INK)
+            surface.add_box(left, y - 4.5, long, 9, fill=BLUE)
+            surface.add_text(left + long + 6, y, text, size=8, color=QUIET)
+        surface.add_caption(caption_lines, bottom + 20)
+        return canvas.figure_to_svg(surface.figure, title=title)

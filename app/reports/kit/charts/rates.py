@@ -8,8 +8,8 @@ from typing import Protocol
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
 
@@ -36,7 +36,7 @@ class ChartedRate(Protocol):
 def _declare_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     rates = [(heading, rate) for heading, rows in groups.items() for rate in rows]
     marks = [
-        RowMark(
+        RowChartMark(
             f"{head}: {rate.meaning}",
             rate.rate,
             None if rate.low is None or rate.high is None else (rate.low, rate.high),
@@ -44,12 +44,12 @@ def _declare_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], note
         )
         for head, rate in rates
     ]
-    marks += [RowMark(f"{head}: {rate.meaning}", rate.expected, series="nominal value") for head, rate in rates]
+    marks += [RowChartMark(f"{head}: {rate.meaning}", rate.expected, series="nominal value") for head, rate in rates]
     return RowChart(title, "share", marks)
 
 
 @declares_chart(_declare_rates)
-def draw_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> bytes:
+def plot_promised_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> bytes:
     """A row a rate on a scale from 0 to 1, under headings; broken promises in another colour and said so; as SVG."""
     rates = [rate for rows in groups.values() for rate in rows]
     left = MARGIN + max((len(rate.meaning) for rate in rates), default=8) * CHARACTER + 12
@@ -58,32 +58,34 @@ def draw_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: S
     bottom = HEAD + 6 + len(rates) * ROW + len(groups) * 28
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, "Simulated shares with one-sided bounds at 99 %; the vertical line is the nominal value")
+        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        surface.add_heading(
+            title, "Simulated shares with one-sided bounds at 99 %; the vertical line is the nominal value"
+        )
         y = HEAD + 6
         for heading, rows in groups.items():
-            sheet.text(MARGIN, y + 16, heading, bold=True)
+            surface.add_text(MARGIN, y + 16, heading, bold=True)
             y += 28
             for rate in rows:
-                _row(sheet, rate, left, y)
+                _row(surface, rate, left, y)
                 y += ROW
-        sheet.caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+        surface.add_caption(sentences, bottom + 18)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _row(sheet: ChartSheet, rate: ChartedRate, left: float, y: float) -> None:
+def _row(surface: DrawingSurface, rate: ChartedRate, left: float, y: float) -> None:
     middle = y + ROW / 2
-    sheet.text(left - 8, middle, rate.meaning, ha="right")
-    sheet.box(left, y + 4, SCALE, ROW - 8, fill=BAND)
+    surface.add_text(left - 8, middle, rate.meaning, ha="right")
+    surface.add_box(left, y + 4, SCALE, ROW - 8, fill=BAND)
     if rate.rate is None or rate.low is None or rate.high is None:
-        sheet.text(left + SCALE + 8, middle, "no rates to draw", size=8, color=QUIET)
+        surface.add_text(left + SCALE + 8, middle, "no rates to draw", size=8, color=QUIET)
         return
     colour = ORANGE if rate.kept is False else BLUE
-    sheet.box(left + rate.low * SCALE, middle - 1, (rate.high - rate.low) * SCALE, 2, fill=colour)
-    sheet.box(left + rate.rate * SCALE - 3, middle - 3, 6, 6, fill=colour)
+    surface.add_box(left + rate.low * SCALE, middle - 1, (rate.high - rate.low) * SCALE, 2, fill=colour)
+    surface.add_box(left + rate.rate * SCALE - 3, middle - 3, 6, 6, fill=colour)
     if rate.expected is not None:
-        sheet.box(left + rate.expected * SCALE - 0.6, y + 2, 1.2, ROW - 4, fill=INK)
+        surface.add_box(left + rate.expected * SCALE - 0.6, y + 2, 1.2, ROW - 4, fill=INK)
     promised = "" if rate.expected is None else f" · {rate.bound} {rate.expected:g}"
     broken = " · not met" if rate.kept is False else ""
     figures = f"{captions.format_number(rate.rate, 3)}{promised}{broken}"
-    sheet.text(left + SCALE + 8, middle, figures, size=8, color=INK if broken else QUIET)
+    surface.add_text(left + SCALE + 8, middle, figures, size=8, color=INK if broken else QUIET)

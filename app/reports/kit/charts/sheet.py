@@ -1,4 +1,4 @@
-"""A sheet to draw on in points from the top left: texts, boxes, lines, and a caption below. Used under the lock."""
+"""A surface to draw on in points from the top left: texts, boxes, lines, and a caption below. Used under the lock."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Across = Literal["left", "center", "right"]
 
 
 @dataclass(slots=True)
-class ChartSheet:
-    """An empty sheet; sizes in points."""
+class DrawingSurface:
+    """An empty surface; sizes in points."""
 
     width: float
     height: float
@@ -39,7 +39,7 @@ class ChartSheet:
         self.axes.set_ylim(self.height, 0)
         self.axes.axis("off")
 
-    def text(
+    def add_text(
         self,
         x: float,
         y: float,
@@ -65,7 +65,7 @@ class ChartSheet:
             rotation_mode="default",
         )
 
-    def box(
+    def add_box(
         self,
         x: float,
         y: float,
@@ -94,7 +94,7 @@ class ChartSheet:
             )
         )
 
-    def line(
+    def add_line(
         self,
         xs: Sequence[float],
         ys: Sequence[float],
@@ -119,20 +119,20 @@ class ChartSheet:
             markeredgecolor=color,
         )
 
-    def heading(self, title: str, below: str) -> None:
+    def add_heading(self, title: str, below: str) -> None:
         """The title and a line below it."""
         most = int((self.width - 2 * MARGIN) / 6.6)
-        self.text(MARGIN, 18, canvas.shorten_in_middle(title, most), size=11.5, bold=True)
-        self.text(MARGIN, 33, below, size=8.5, color=QUIET)
+        self.add_text(MARGIN, 18, canvas.shorten_in_middle(title, most), size=11.5, bold=True)
+        self.add_text(MARGIN, 33, below, size=8.5, color=QUIET)
 
-    def caption(self, lines: Sequence[str], y: float) -> None:
+    def add_caption(self, lines: Sequence[str], y: float) -> None:
         """Lines below the drawing, the first at y."""
         for i, line in enumerate(lines):
-            self.text(MARGIN, y + i * LINE, line, size=7.5, color=QUIET)
+            self.add_text(MARGIN, y + i * LINE, line, size=7.5, color=QUIET)
 
 
 def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
-    """Sentences as lines that fit a sheet of this width."""
+    """Sentences as lines that fit a surface of this width."""
     columns = int((width - 2 * MARGIN) / CAPTION_CHARACTER)
     return tuple(
         line for text in sentences for line in textwrap.wrap(canvas.clean_chart_text(text), columns, max_lines=5)
@@ -140,5 +140,5 @@ def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
 
 
 def wrap_caption_lines(notes: Iterable[str], width: float) -> tuple[str, ...]:
-    """Statements, such as warnings, as the lines of sentences that fit a sheet of this width."""
+    """Statements, such as warnings, as the lines of sentences that fit a surface of this width."""
     return wrap_sentences([captions.make_sentence(text.rstrip(".")) for text in notes], width)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
 NARROWEST, LONGEST, MOST_ROWS, MOST_COLUMNS = 560.0, 28, 80, 40
@@ -39,42 +39,42 @@ class RaterInterval:
 
 
 def _declare_variance(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
-    marks = [RowMark(bar.name, bar.variance, bar.interval, text=f"{bar.share:.1%}", bar=True) for bar in bars]
+    marks = [RowChartMark(bar.name, bar.variance, bar.interval, text=f"{bar.share:.1%}", bar=True) for bar in bars]
     return RowChart(title, "variance, in squares of the unit", marks)
 
 
 @declares_chart(_declare_variance)
-def draw_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
+def plot_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
     """One bar a component, with its interval as a line; as SVG."""
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     most = max([bar.variance for bar in bars] + [bar.interval[1] for bar in bars if bar.interval], default=0.0) or 1.0
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet, bottom, sentences = _sheet(width, len(bars), notes)
-        sheet.heading(title, "Variance by source, in squares of the unit; lines are 95 % intervals")
+        surface, bottom, sentences = _make_surface(width, len(bars), notes)
+        surface.add_heading(title, "Variance by source, in squares of the unit; lines are 95 % intervals")
         for i, bar in enumerate(bars):
             y = HEAD + 12 + i * ROW
-            sheet.text(left - 8, y + ROW / 2, bar.name, ha="right")
-            sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
-            sheet.box(left, y + 3, BARS * bar.variance / most, ROW - 6, fill=BLUE)
+            surface.add_text(left - 8, y + ROW / 2, bar.name, ha="right")
+            surface.add_box(left, y + 3, BARS, ROW - 6, fill=BAND)
+            surface.add_box(left, y + 3, BARS * bar.variance / most, ROW - 6, fill=BLUE)
             if bar.interval is not None:
                 low, high = (left + BARS * value / most for value in bar.interval)
-                sheet.box(low, y + ROW / 2 - 2, high - low, 4, fill=ORANGE, edge=canvas.GROUND, thick=0.8)
+                surface.add_box(low, y + ROW / 2 - 2, high - low, 4, fill=ORANGE, edge=canvas.GROUND, thick=0.8)
             places = captions.choose_decimals([most / 10])
             label = f"{captions.format_number(bar.variance, places)} · {bar.share:.1%}"
-            sheet.text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
-        sheet.caption(sentences, bottom)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
+        surface.add_caption(sentences, bottom)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
 def _declare_intervals(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
-    rows = [RowMark(mark.name, mark.value, mark.interval, to={"rater": mark.name}) for mark in marks]
+    rows = [RowChartMark(mark.name, mark.value, mark.interval, to={"rater": mark.name}) for mark in marks]
     return RowChart(title, below, rows, lines=[0.0])
 
 
 @declares_chart(_declare_intervals)
-def draw_caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
+def plot_caterpillar(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
     """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
     shown, more = _choose_extreme_raters(marks)
     left = MARGIN + max((len(_name(mark.name)) for mark in shown), default=8) * CHARACTER + 12
@@ -83,22 +83,24 @@ def draw_caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval]
     middle = left + BARS / 2
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet, bottom, sentences = _sheet(width, len(shown), [*more, *notes])
-        sheet.heading(title, f"{below}; 95 % intervals")
-        sheet.line((middle, middle), (HEAD + 10, HEAD + 14 + len(shown) * ROW), color=FAINT)
+        surface, bottom, sentences = _make_surface(width, len(shown), [*more, *notes])
+        surface.add_heading(title, f"{below}; 95 % intervals")
+        surface.add_line((middle, middle), (HEAD + 10, HEAD + 14 + len(shown) * ROW), color=FAINT)
         for i, mark in enumerate(shown):
             y = HEAD + 12 + (i + 0.5) * ROW
             excludes_zero = mark.interval[0] > 0 or mark.interval[1] < 0
             colour = INK if not excludes_zero else ORANGE if mark.value > 0 else BLUE
-            sheet.text(left - 8, y, _name(mark.name), ha="right")
-            sheet.line([middle + BARS / 2 * end / reach for end in mark.interval], (y, y), color=colour, thick=1.4)
-            sheet.line(
+            surface.add_text(left - 8, y, _name(mark.name), ha="right")
+            surface.add_line(
+                [middle + BARS / 2 * end / reach for end in mark.interval], (y, y), color=colour, thick=1.4
+            )
+            surface.add_line(
                 [middle + BARS / 2 * mark.value / reach], [y], color=colour, marker="o", hollow=not excludes_zero
             )
             label = captions.format_number(mark.value, captions.choose_decimals([reach]))
-            sheet.text(left + BARS + 8, y, label, size=8, color=QUIET)
-        sheet.caption(sentences, bottom)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(left + BARS + 8, y, label, size=8, color=QUIET)
+        surface.add_caption(sentences, bottom)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
 def _declare_rater_by_system(
@@ -121,7 +123,7 @@ def _declare_rater_by_system(
 
 
 @declares_chart(_declare_rater_by_system)
-def draw_rater_system_heat_map(
+def plot_rater_system_heat_map(
     title: str,
     below: str,
     rows: Sequence[str],
@@ -140,36 +142,36 @@ def draw_rater_system_heat_map(
     note = [f"The first {MOST_ROWS} raters and {MOST_COLUMNS} systems are drawn."] if cut else []
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet, bottom, sentences = _sheet(width, len(some), [*note, *notes], above)
-        sheet.heading(title, f"{below}, beyond severity")
+        surface, bottom, sentences = _make_surface(width, len(some), [*note, *notes], above)
+        surface.add_heading(title, f"{below}, beyond severity")
         for j, column in enumerate(others):
-            sheet.text(left + (j + 0.6) * CELL, HEAD + above, _name(column), ha="center", size=8, upright=True)
+            surface.add_text(left + (j + 0.6) * CELL, HEAD + above, _name(column), ha="center", size=8, upright=True)
         for i, row in enumerate(some):
             y = HEAD + above + 12 + i * ROW
-            sheet.text(left - 8, y + ROW / 2, _name(row), ha="right")
+            surface.add_text(left - 8, y + ROW / 2, _name(row), ha="right")
             for j, column in enumerate(others):
                 value = cells.get((row, column))
                 if value is not None:
-                    _cell(sheet, left + j * CELL, y, value / most, captions.format_number(value, places))
-        sheet.caption(sentences, bottom)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+                    _cell(surface, left + j * CELL, y, value / most, captions.format_number(value, places))
+        surface.add_caption(sentences, bottom)
+        return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _cell(sheet: ChartSheet, x: float, y: float, part: float, text: str) -> None:
+def _cell(surface: DrawingSurface, x: float, y: float, part: float, text: str) -> None:
     shades = UPPER if part > 0 else LOWER
     shade = min(len(shades) - 1, round(abs(part) * (len(shades) - 1)))
-    sheet.box(x, y, CELL, ROW, fill=shades[shade], edge=FAINT, thick=0.5)
+    surface.add_box(x, y, CELL, ROW, fill=shades[shade], edge=FAINT, thick=0.5)
     ink = canvas.GROUND if shade == len(shades) - 1 else INK
-    sheet.text(x + CELL / 2, y + ROW / 2, text, ha="center", size=7.5, color=ink)
+    surface.add_text(x + CELL / 2, y + ROW / 2, text, ha="center", size=7.5, color=ink)
 
 
-def _sheet(
+def _make_surface(
     width: float, rows: int, notes: Sequence[str], above: float = 0.0
-) -> tuple[ChartSheet, float, tuple[str, ...]]:
-    """An empty sheet for so many rows, where its caption begins, and the caption."""
+) -> tuple[DrawingSurface, float, tuple[str, ...]]:
+    """An empty surface for so many rows, where its caption begins, and the caption."""
     sentences = wrap_caption_lines(notes, width)
     bottom = HEAD + 12 + above + max(1, rows) * ROW + 18
-    return ChartSheet(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
+    return DrawingSurface(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 
 
 def _choose_extreme_raters(marks: Sequence[RaterInterval]) -> tuple[list[RaterInterval], list[str]]:
@@ -189,13 +191,13 @@ def _declare_replication(
     rows: Sequence[tuple[str, float, float]],
     notes: Sequence[str],  # noqa: ARG001
 ) -> RowChart:
-    marks = [RowMark(name, same, series="same direction") for name, same, _ in rows]
-    marks += [RowMark(name, again, series="significant") for name, _, again in rows]
+    marks = [RowChartMark(name, same, series="same direction") for name, same, _ in rows]
+    marks += [RowChartMark(name, again, series="significant") for name, _, again in rows]
     return RowChart(title, below, marks)
 
 
 @declares_chart(_declare_replication)
-def draw_replication_bars(
+def plot_replication_bars(
     title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]
 ) -> bytes:
     """Two bars a row, from 0 to 1: the same direction again (pale), significant again (dark); as SVG."""
@@ -205,15 +207,15 @@ def draw_replication_bars(
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
-        sheet, bottom, sentences = _sheet(width, len(shown), [*more, *notes])
-        sheet.heading(title, f"{below}: significant (dark), same direction (pale)")
+        surface, bottom, sentences = _make_surface(width, len(shown), [*more, *notes])
+        surface.add_heading(title, f"{below}: significant (dark), same direction (pale)")
         for i, (name, same, again) in enumerate(shown):
             y = HEAD + 12 + i * ROW
-            sheet.text(left - 8, y + ROW / 2, canvas.shorten_in_middle(name, 44), ha="right")
-            sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
-            sheet.box(left, y + 3, BARS * same, ROW - 6, fill=LOWER[2])
-            sheet.box(left, y + 6, BARS * again, ROW - 12, fill=BLUE)
+            surface.add_text(left - 8, y + ROW / 2, canvas.shorten_in_middle(name, 44), ha="right")
+            surface.add_box(left, y + 3, BARS, ROW - 6, fill=BAND)
+            surface.add_box(left, y + 3, BARS * same, ROW - 6, fill=LOWER[2])
+            surface.add_box(left, y + 6, BARS * again, ROW - 12, fill=BLUE)
             label = f"{captions.format_number(again, 2)} · {captions.format_number(same, 2)}"
-            sheet.text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
-        sheet.caption(sentences, bottom)
-        return canvas.figure_to_svg(sheet.figure, title=title)
+            surface.add_text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
+        surface.add_caption(sentences, bottom)
+        return canvas.figure_to_svg(surface.figure, title=title)

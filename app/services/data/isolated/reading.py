@@ -32,9 +32,9 @@ from app.services.data.parallel.dispatch import (
     LARGE,
     PATIENCE,
     ReaderLost,
-    add_read_logs,
     has_at_least_bytes,
     make_reader_environment,
+    merge_read_logs,
 )
 from app.services.data.parallel.messages import ReaderDone
 from app.storage.processes import ProcessIdleWatch
@@ -108,7 +108,7 @@ def _items(
                 case ReaderFault():
                     raise _make_app_error(message, log)
         log.lines += message.log.lines
-        add_read_logs(log, [message.log])
+        merge_read_logs(log, [message.log])
 
 
 class _Streams:

@@ -235,7 +235,7 @@ class RemoteRecords:
                 message = reader.next_chunk()
                 if isinstance(message, ReaderDone):
                     left.remove(reader)
-                    add_read_logs(self._log, [message.log])
+                    merge_read_logs(self._log, [message.log])
                     continue
                 self.n_judgments += message.n_judgments
                 yield message
@@ -307,7 +307,7 @@ def _share_out_lines(
     facts = [reader.receive_facts() for reader in readers]
     log.lines += own.lines
     logs = [own, *(one.log for one in facts)]
-    add_read_logs(log, logs)
+    merge_read_logs(log, logs)
     log.bad[:] = merge_bad_lines(logs, order)
     if log.n_bad > MOST_ERRORS and not log.skip_bad_lines:
         raise TooManyErrors(f"{MOST_ERRORS} bad lines and more; nothing was stored", places=tuple(log.bad))
@@ -347,7 +347,7 @@ def _share(name: str) -> int:
     return crc32(name.encode()) % READERS
 
 
-def add_read_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:
+def merge_read_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:
     """Add what others saw, but for the number of lines."""
     for other in others:
         for noun, names in other.mapped.items():

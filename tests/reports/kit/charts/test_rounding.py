@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, draw_panels
+from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
 
 EDGE = 2.5 + 4e-16
 
@@ -14,14 +14,14 @@ EDGE = 2.5 + 4e-16
 def test_places_that_differ_by_rounding_are_drawn_as_one(after: float) -> None:
     before = 2.5 if after > 1 else 0.0
     rows = [BeforeAfterRow("A", before, after, (before, after), "1."), BeforeAfterRow("B", after, before, None, "1.")]
-    drawn = draw_before_after("Moved", "below", rows, ["told"])
+    drawn = plot_before_after("Moved", "below", rows, ["told"])
     assert drawn.count(b"<svg") == 1
     assert b">A<" in drawn
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-15, 3e-13, 0.3])
 def test_an_axis_ends_above_its_values_however_small_they_are(value: float) -> None:
-    drawn = draw_panels(
+    drawn = plot_line_panels(
         "Small", "below", [LinePanel("one", ("1", "2"), (PanelSeries("A", (value, None)),))], [], nothing="nothing"
     )
     assert b">A<" in drawn
