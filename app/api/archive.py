@@ -152,7 +152,7 @@ DOCUMENT = ArchivedDocumentOut.model_validate(
         409: {"description": "The campaign is not closed."},
     },
 )
-def put_archive(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> Response:
+def put_archive_link(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> Response:
     """Of a closed campaign. The archive shows texts, systems, scores and marked errors, and no names of raters."""
     return json_response(_link(request, archive.publish_archive(session, campaign, actor=caller.actor)))
 
@@ -168,7 +168,7 @@ def get_archive_link(caller: Manager, request: Request, campaign: CampaignKey, s
 
 
 @router.delete("/campaigns/{campaign}/archive", status_code=204, summary="Disable the public link")
-def delete_archive(caller: Manager, campaign: CampaignKey, session: SessionDep) -> None:
+def delete_archive_link(caller: Manager, campaign: CampaignKey, session: SessionDep) -> None:
     """The address never opens again; a new one can be made."""
     archive.unpublish_archive(session, campaign, actor=caller.actor)
 

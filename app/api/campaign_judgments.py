@@ -116,7 +116,7 @@ class VoidJudgmentsIn(BodyModel):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
-class VoidedJudgmentsOut(AnswerModel):
+class VoidJudgmentsOut(AnswerModel):
     """What was set aside, under which data version."""
 
     judgments: int
@@ -194,7 +194,7 @@ def list_judgments(
 @router.post(
     "/void",
     summary="Set judgments aside",
-    responses=example_response(200, VoidedJudgmentsOut(judgments=12, data_version=9)),
+    responses=example_response(200, VoidJudgmentsOut(judgments=12, data_version=9)),
 )
 def void_judgments(
     caller: Manager,
@@ -212,6 +212,6 @@ def void_judgments(
         done = campaign_judgments.void_judgments(
             session, campaign, JudgmentFilter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor
         )
-        return IdempotentAnswer(200, VoidedJudgmentsOut.model_validate(done).model_dump_json().encode())
+        return IdempotentAnswer(200, VoidJudgmentsOut.model_validate(done).model_dump_json().encode())
 
     return once(session, caller, make)

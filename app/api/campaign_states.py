@@ -47,7 +47,7 @@ class JudgmentCarryOverIn(BodyModel):
     source: Other = Field(alias="from", description="Key of the campaign that has them.")
 
 
-class CarriedOverJudgmentsOut(AnswerModel):
+class JudgmentCarryOverOut(AnswerModel):
     """What was carried over."""
 
     judgments: int
@@ -56,7 +56,7 @@ class CarriedOverJudgmentsOut(AnswerModel):
     data_version: int
 
 
-CARRIED = CarriedOverJudgmentsOut(judgments=418, raters=4, left={"output changed or not there": 111}, data_version=4)
+CARRIED = JudgmentCarryOverOut(judgments=418, raters=4, left={"output changed or not there": 111}, data_version=4)
 
 
 @router.post("/open", summary="Open a campaign", responses=STEPPED)
@@ -105,12 +105,12 @@ def carry_over_judgments(
     campaign: CampaignKey,
     body: Annotated[JudgmentCarryOverIn, json_body(JudgmentCarryOverIn, last_year={"from": "ted-ende-2025"})],
     session: SessionDep,
-) -> CarriedOverJudgmentsOut:
+) -> JudgmentCarryOverOut:
     """Those that another campaign has of outputs that did not change, on sources that did not change.
 
     They count like judgments that were imported. Asking again carries over only what is new.
     """
-    return CarriedOverJudgmentsOut.model_validate(
+    return JudgmentCarryOverOut.model_validate(
         cloning.carry_over_judgments(session, campaign, body.source, actor=caller.actor)
     )
 

@@ -11,10 +11,10 @@ from app.api.models.hours import (
     HOURS,
     After,
     Answered,
+    CampaignHoursOut,
     DisputeRefusalIn,
     HoursAdjustmentIn,
     HoursAdjustmentOut,
-    HoursOut,
     Offset,
     SearchWords,
     Team,
@@ -50,8 +50,8 @@ def _make_hours_examples() -> dict[int | str, dict[str, Any]]:
     return {200: {**in_json[200], "content": {**in_json[200]["content"], **TABLE[200]["content"]}}}
 
 
-@router.get("", summary="Payable hours", response_model=HoursOut, responses=_make_hours_examples())
-def get_hours(
+@router.get("", summary="Payable hours", response_model=CampaignHoursOut, responses=_make_hours_examples())
+def get_rater_hours(
     caller: Coordinator,
     request: Request,
     campaign: CampaignKey,
@@ -63,12 +63,12 @@ def get_hours(
     payable = hours.make_hours_report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
     if choose_media_type(request, ("application/json", CSV)) == CSV:
         return Response(hours.encode_hours_csv(payable), media_type=CSV, headers={"Vary": "Accept"})
-    body = HoursOut.model_validate(payable).model_dump_json()
+    body = CampaignHoursOut.model_validate(payable).model_dump_json()
     return Response(body, media_type="application/json", headers={"Vary": "Accept"})
 
 
 @router.get(".{kind}", summary="Payable hours, as a table", response_class=Response, responses=TABLE)
-def get_hours_in_format(
+def get_rater_hours_in_format(
     caller: Coordinator,
     campaign: CampaignKey,
     kind: Literal["csv"],  # noqa: ARG001  (the only one there is)

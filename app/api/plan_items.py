@@ -39,7 +39,7 @@ Version = Annotated[
 ]
 
 
-class PlannedGroupOut(AnswerModel):
+class PlannedRatingOut(AnswerModel):
     """The rating that an item is part of."""
 
     group: int = Field(description="The same for all items of the rating.")
@@ -76,7 +76,7 @@ class PlannedItemOut(AnswerModel):
     last: int | None
     role: str = Field(description="rating, repeat, reference, degraded or calibration.")
     systems: list[str] = Field(description="Systems that are credited with the judgment.")
-    group: PlannedGroupOut | None
+    group: PlannedRatingOut | None
     of: OriginalItemOut | None
     variant: str | None = Field(description="Name of the degraded texts that it shows.")
     reference: str | None = Field(description="Name of the reference that it shows.")

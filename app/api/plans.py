@@ -283,7 +283,7 @@ def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep
 
 
 @router.get("/plans/{plan}", summary="Look at a plan", responses=example_response(200, EXAMPLE))
-def get_plan_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
+def get_plan_by_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """By its version, with its report."""
     return make_plan_out(plans.get_plan(session, campaign, plan))
 

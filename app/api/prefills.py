@@ -23,7 +23,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PrefilledErrorsIn(BodyModel):
+class ErrorPrefillIn(BodyModel):
     """Whose errors are to be shown."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -32,7 +32,7 @@ class PrefilledErrorsIn(BodyModel):
     rater: Key | None = Field(None, description="One of them; null: output by output the first who judged it.")
 
 
-class PrefilledErrorsOut(AnswerModel):
+class ErrorPrefillOut(AnswerModel):
     """What was taken over."""
 
     outputs: int
@@ -42,7 +42,7 @@ class PrefilledErrorsOut(AnswerModel):
     data_version: int
 
 
-EXAMPLE = PrefilledErrorsOut(outputs=529, errors=611, raters=4, left={"output changed or not there": 3}, data_version=5)
+EXAMPLE = ErrorPrefillOut(outputs=529, errors=611, raters=4, left={"output changed or not there": 3}, data_version=5)
 
 
 @router.post(
@@ -51,9 +51,9 @@ EXAMPLE = PrefilledErrorsOut(outputs=529, errors=611, raters=4, left={"output ch
 def prefill_errors_from_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[PrefilledErrorsIn, json_body(PrefilledErrorsIn, first_round={"from": "ted-ende"})],
+    body: Annotated[ErrorPrefillIn, json_body(ErrorPrefillIn, first_round={"from": "ted-ende"})],
     session: SessionDep,
-) -> PrefilledErrorsOut:
+) -> ErrorPrefillOut:
     """With the outputs that both have, to the letter. Raters see neither whose they are nor what was noted.
 
     A plan shows them by itself, unless the campaign's setting `prefill` is null or its design has arms, which say so.
@@ -61,4 +61,4 @@ def prefill_errors_from_campaign(
     outcome = reannotation.prefill_errors_from_campaign(
         session, campaign, body.source, rater=body.rater, actor=caller.actor
     )
-    return PrefilledErrorsOut.model_validate(outcome)
+    return ErrorPrefillOut.model_validate(outcome)

@@ -31,7 +31,7 @@ RecipeName = Annotated[
 Revision = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 
 
-class NamedRecipeOut(BaseModel):
+class CampaignRecipeOut(BaseModel):
     """A recipe that a campaign named for itself."""
 
     name: str
@@ -41,18 +41,18 @@ class NamedRecipeOut(BaseModel):
     at: Time
 
 
-def _make_recipe_out(named: NamedRecipe, caller: Caller) -> NamedRecipeOut:
+def _make_recipe_out(named: NamedRecipe, caller: Caller) -> CampaignRecipeOut:
     """As the caller may see it: who only views learns nothing of the raters."""
     recipe = named.recipe
     plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
     choices = {**recipe.as_json(), "hash": recipe.hash}
-    return NamedRecipeOut.model_validate(
+    return CampaignRecipeOut.model_validate(
         {**plain, "recipe": choices if caller.has_rights_of("manager") else hide_rater_and_task_keys(choices)}
     )
 
 
 GOOGLE = NAMED["google-mqm"]
-EXAMPLE = NamedRecipeOut.model_validate(
+EXAMPLE = CampaignRecipeOut.model_validate(
     {
         "name": "by-segment",
         "revision": 1,
@@ -71,40 +71,40 @@ RESERVED: dict[int | str, dict[str, Any]] = {409: {"description": "The name is b
     summary="Store a recipe by name",
     responses={**example_response(200, EXAMPLE, "As it is now."), **RESERVED},
 )
-def put_recipe(
+def put_campaign_recipe(
     caller: Manager,
     campaign: CampaignKey,
     name: RecipeName,
     body: Annotated[RecipeIn, json_body(RecipeIn, from_a_named_one={"name": "google-mqm", "alpha": 0.01})],
     session: SessionDep,
-) -> NamedRecipeOut:
+) -> CampaignRecipeOut:
     """What is left out is as in the recipe that `name` names, else in `recommended`.
 
     Other choices than before are a new revision; the same choices again change nothing.
     """
     return _make_recipe_out(
-        recipes.put_recipe(session, campaign, name, body.get_given_choices(), actor=caller.actor), caller
+        recipes.put_campaign_recipe(session, campaign, name, body.get_given_choices(), actor=caller.actor), caller
     )
 
 
 @router.get(
     "/{recipe}", summary="Look at a recipe of the campaign", responses=example_response(200, EXAMPLE, "As it is now.")
 )
-def get_recipe(
+def get_campaign_recipe(
     caller: Viewer,
     campaign: CampaignKey,
     name: RecipeName,
     session: SessionDep,
     revision: Revision = None,
-) -> NamedRecipeOut:
+) -> CampaignRecipeOut:
     """Its latest revision, or an earlier one."""
-    return _make_recipe_out(recipes.get_recipe(session, campaign, name, revision=revision), caller)
+    return _make_recipe_out(recipes.get_campaign_recipe(session, campaign, name, revision=revision), caller)
 
 
 @router.get(
     "",
     summary="List the campaign's recipes",
-    responses=example_response(200, Page[NamedRecipeOut](items=[EXAMPLE], next=None)),
+    responses=example_response(200, Page[CampaignRecipeOut](items=[EXAMPLE], next=None)),
 )
 def list_campaign_recipes(
     caller: Viewer,
@@ -112,7 +112,7 @@ def list_campaign_recipes(
     session: SessionDep,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[NamedRecipeOut]:
+) -> Page[CampaignRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
     named = recipes.list_recipes(session, campaign, after=cursor, limit=limit + 1)
     return make_page([_make_recipe_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from app.api.models.payloads import (
-    AddressedComparisonIn,
-    AddressedJudgmentIn,
     JudgmentPayload,
     Seen,
+    TaskComparisonIn,
+    TaskJudgmentIn,
     TaskJudgmentsIn,
-    declare_payload_body,
+    declare_judgment_payload_body,
     list_payload_examples,
 )
 from app.api.models.tasks import (
@@ -68,7 +68,7 @@ async def put_comparison(
     seen: Seen,
     body: Annotated[
         PreferencePayload,
-        declare_payload_body(
+        declare_judgment_payload_body(
             PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}, aside=True
         ),
     ],
@@ -89,7 +89,9 @@ async def put_judgment(
     item: ItemNumber,
     segment: SegmentNumber,
     seen: Seen,
-    body: Annotated[JudgmentPayload, declare_payload_body(JudgmentPayload, list_payload_examples(), aside=True)],
+    body: Annotated[
+        JudgmentPayload, declare_judgment_payload_body(JudgmentPayload, list_payload_examples(), aside=True)
+    ],
     service: JudgingServiceDep,
 ) -> Response:
     """The same answer again changes nothing; another one is a new revision.
@@ -109,7 +111,9 @@ async def put_document_judgment(
     task: TaskId,
     item: ItemNumber,
     seen: Seen,
-    body: Annotated[JudgmentPayload, declare_payload_body(JudgmentPayload, list_payload_examples(), aside=True)],
+    body: Annotated[
+        JudgmentPayload, declare_judgment_payload_body(JudgmentPayload, list_payload_examples(), aside=True)
+    ],
     service: JudgingServiceDep,
 ) -> Response:
     """Where the campaign asks for it; by the rules of the judgment of a segment."""
@@ -124,7 +128,7 @@ async def put_document_judgment(
 async def post_judgments(
     rater: CachedRater,
     task: TaskId,
-    body: Annotated[TaskJudgmentsIn, declare_payload_body(TaskJudgmentsIn, {"da": MANY})],
+    body: Annotated[TaskJudgmentsIn, declare_judgment_payload_body(TaskJudgmentsIn, {"da": MANY})],
     service: JudgingServiceDep,
 ) -> JudgmentsStoredOut:
     """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
@@ -136,10 +140,10 @@ async def post_judgments(
     return JudgmentsStoredOut(judgments=[make_judgment_receipt_out(one) for one in receipts])
 
 
-def _address(judgment: AddressedJudgmentIn | AddressedComparisonIn) -> AnswerAddress | ScreenAddress:
+def _address(judgment: TaskJudgmentIn | TaskComparisonIn) -> AnswerAddress | ScreenAddress:
     return (
         ScreenAddress(judgment.screen)
-        if isinstance(judgment, AddressedComparisonIn)
+        if isinstance(judgment, TaskComparisonIn)
         else AnswerAddress(judgment.item, judgment.segment)
     )
 

@@ -59,7 +59,7 @@ def main() -> None:
     try:
         _built()()
     except AppError as error:
-        print(explain_error(error), file=sys.stderr)  # noqa: T201  (this is the command line)
+        print(format_error(error), file=sys.stderr)  # noqa: T201  (this is the command line)
         sys.exit(FAILED)
     except BrokenPipeError:
         # Whoever read has gone: what is still held back goes nowhere, not into a complaint at the end.
@@ -72,10 +72,10 @@ def main() -> None:
         sys.exit(FAILED)
 
 
-def explain_error(error: AppError) -> str:
+def format_error(error: AppError) -> str:
     """An error in one line; the places that are wrong stand on lines of their own below it.
 
-    >>> explain_error(AppError("no"))
+    >>> format_error(AppError("no"))
     'plumbline: something went wrong: no'
     """
     title = error.title()

@@ -51,7 +51,9 @@ def manage_attention_checks(
         if document is not None:
             given = _read(file)
             segments = tuple(SegmentInput(source=one.source, meta=one.meta) for one in given.segments)
-            put_document(session, campaign, document, DocumentInput(segments, kind=KIND), actor=context.find_actor())
+            put_document(
+                session, campaign, document, DocumentInput(segments, kind=KIND), actor=context.get_actor_name()
+            )
             return
         rows = list_attention_check_results(session, campaign, after=None, limit=MOST)
     write_to_stdout([json.dumps(asdict(row), ensure_ascii=False, default=str).encode() + b"\n" for row in rows])

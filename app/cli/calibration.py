@@ -41,7 +41,7 @@ def build_calibration_set(
         )
         if put is not None and proposal.pairs:
             stored = calibration_sets.put_calibration_set(
-                session, put, proposal.protocol, proposal.pairs, actor=context.find_actor()
+                session, put, proposal.protocol, proposal.pairs, actor=context.get_actor_name()
             )
     if as_json:
         body = {"protocol": proposal.protocol, "pairs": [asdict(pair) for pair in proposal.pairs]}

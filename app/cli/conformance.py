@@ -14,7 +14,7 @@ from rich.text import Text
 
 from app.client.remote import RemoteServer
 from app.config import Settings
-from app.conformance.conformance import CheckResult, list_failures, run_checks
+from app.conformance.conformance import CheckResult, list_failed_checks, run_checks
 
 BROKEN = 1
 
@@ -37,7 +37,7 @@ def check_server_conformance(
     """
     token = Settings.load().token
     checks = run_checks(RemoteServer(url, token.get_secret_value() if token else None), only=protocol)
-    wrong = list_failures(checks)
+    wrong = list_failed_checks(checks)
     if as_json:
         told = [asdict(check) for check in checks]
         typer.echo(json.dumps({"server": url, "ok": not wrong, "checks": told}, ensure_ascii=False))
@@ -53,4 +53,4 @@ def _show(console: Console, checks: Sequence[CheckResult]) -> None:
         mark = Text("ok", style="green") if check.ok else Text("no", style="bold red")
         table.add_row(mark, Text(check.name), Text("" if check.ok else check.detail))
     console.print(table)
-    console.print(f"{len(checks) - len(list_failures(checks))} of {len(checks)} checks hold")
+    console.print(f"{len(checks) - len(list_failed_checks(checks))} of {len(checks)} checks hold")

@@ -27,11 +27,11 @@ from app.cli.serving.service import (
     run_service,
     stop_on_sigterm,
 )
-from app.cli.simulate import format_rehearsal_summary, rehearse
+from app.cli.simulate import format_rehearsal_summary, run_rehearsal
 from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer
 from app.config import Settings
-from app.conformance.conformance import list_failures, run_checks
+from app.conformance.conformance import list_failed_checks, run_checks
 from app.demo import (
     DEMO_SEED,
     DESIGN,
@@ -118,11 +118,11 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
         for rater in RATERS:
             if rater not in there:
                 managed.enrol_rater(rater, {})
-        managed.freeze_plan(DESIGN)
+        managed.compile_plan(DESIGN)
     if managed.load_campaign()["state"] == "planned":
         managed.change_state("open")
     if managed.load_campaign()["state"] == "open":
-        tally = rehearse(managed, make_demo_rater_model(managed.campaign, DEMO_SEED), RaterPace())
+        tally = run_rehearsal(managed, make_demo_rater_model(managed.campaign, DEMO_SEED), RaterPace())
         if tally.judgments:
             console.print(
                 f"Judged over HTTP: {'; '.join(format_rehearsal_summary(tally))}", highlight=False, markup=False
@@ -134,7 +134,7 @@ def _collect_pictures(remote: RemoteServer) -> CampaignClient:
     pictures = make_picture_campaign(remote)
     about = pictures.load_campaign()
     if (about["state"], about["protocol"]) == ("open", "custom"):
-        rehearse(pictures, make_picture_rater_model(pictures), RaterPace())
+        run_rehearsal(pictures, make_picture_rater_model(pictures), RaterPace())
     return pictures
 
 
@@ -148,7 +148,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
     finally:
         with database.transaction() as session:
             tokens.revoke_token(session, issued.token.prefix, by=None)
-    wrong = list_failures(checks)
+    wrong = list_failed_checks(checks)
     console.print(f"Conformance: {len(checks) - len(wrong)} of {len(checks)} checks hold", highlight=False)
     for check in wrong:
         console.print(f"  {check.name}: {check.detail}", highlight=False, markup=False)

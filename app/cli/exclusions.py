@@ -79,7 +79,7 @@ def lift_exclusion(
         body = remote.send_change("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
         with context.open_upgraded_database() as database, database.transaction() as session:
-            view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.find_actor())
+            view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.get_actor_name())
             body = ExclusionOut.from_view(view).model_dump_json().encode()
     _show(campaign, body, as_json=as_json)
 
@@ -100,7 +100,7 @@ def _load_exclusions(campaign: str) -> list[dict[str, object]]:
 
 def _exclude(campaign: str, wanted: NamedExclusion, reason: str) -> bytes:
     with context.open_upgraded_database() as database, database.transaction() as session:
-        view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.find_actor())
+        view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.get_actor_name())
         return ExclusionOut.from_view(view).model_dump_json().encode()
 
 

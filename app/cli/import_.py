@@ -53,7 +53,7 @@ def import_files(
             options=_options(option or []),
             dry_run=dry_run,
             skip_bad_lines=skip_bad_lines,
-            actor=context.find_actor(),
+            actor=context.get_actor_name(),
             progress=lambda n: progress.update(bar, completed=n),
         )
         progress.update(bar, total=progress.tasks[bar].completed, description="stored" if not dry_run else "checked")

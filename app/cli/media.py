@@ -57,7 +57,7 @@ def add_media(
         policy = make_media_policy(Settings.load())
         with context.open_upgraded_database() as database:
             views = [
-                library.store_media(database, policy, campaign, name, file, actor=context.find_actor())
+                library.store_media(database, policy, campaign, name, file, actor=context.get_actor_name())
                 for name, file in files
             ]
         added = [MediaOut.model_validate(view).model_dump() for view in views]
@@ -127,7 +127,7 @@ def set_media_captions(
         media = json.loads(remote.send_change("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
     else:
         with context.open_upgraded_database() as database, database.transaction() as session:
-            view = library.change_media(session, campaign, name, changes, actor=context.find_actor())
+            view = library.change_media(session, campaign, name, changes, actor=context.get_actor_name())
         media = MediaOut.model_validate(view).model_dump()
     _show([media], as_json=False)
 
@@ -138,7 +138,7 @@ def delete_media(campaign: Campaign, name: Name, server: _remote.Server = None) 
         remote.send_request("DELETE", f"{_path(campaign)}/{quote(name, safe='')}")
         return
     with context.open_upgraded_database() as database, database.transaction() as session:
-        library.delete_media(session, campaign, name, actor=context.find_actor())
+        library.delete_media(session, campaign, name, actor=context.get_actor_name())
 
 
 def _text(path: Path) -> str:

@@ -48,7 +48,7 @@ def import_metric_scores(
         body = remote.send_change("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
         with context.open_upgraded_database() as database, database.transaction() as session:
-            outcome = service.put_metric_scores(session, campaign, metric, given, actor=context.find_actor())
+            outcome = service.put_metric_scores(session, campaign, metric, given, actor=context.get_actor_name())
         body = MetricOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write_to_stdout([body])

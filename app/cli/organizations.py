@@ -33,7 +33,7 @@ def register_commands(app: typer.Typer) -> None:
     group = typer.Typer(help="Organizations that share this installation.", no_args_is_help=True)
     group.command("add")(add_organization)
     group.command("list")(list_organizations)
-    group.command("distribute")(distribute_organization)
+    group.command("distribute")(move_organization_to_node)
     group.command("remove")(remove_organization)
     app.add_typer(group, name="organizations")
 
@@ -75,7 +75,7 @@ def list_organizations(as_json: Json = False) -> None:
     Console().print(format_plain_table(shown, f"{len(records)} organizations"))
 
 
-def distribute_organization(organization: Organization) -> None:
+def move_organization_to_node(organization: Organization) -> None:
     """Move an organization that is older than Citus to one of its nodes. Nobody can write to it meanwhile."""
     with context.open_owner_database_url() as url:
         with MigrationConnection(url) as connection:

@@ -32,7 +32,7 @@ def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Load campaigns of Pearmut, or move a running Pearmut.", no_args_is_help=True)
     group.command("add")(add_campaigns_from_files)
-    group.command("move")(move_running_pearmut)
+    group.command("move")(take_over_running_pearmut)
     app.add_typer(group, name="pearmut")
 
 
@@ -43,7 +43,7 @@ def add_campaigns_from_files(
 ) -> None:
     """Load campaigns and open them, all or none; print the link of the dashboard and of each user, once."""
     given = [(path.name, campaign) for path in files for campaign in _campaigns(path)]
-    actor = context.find_actor()
+    actor = context.get_actor_name()
     with context.open_upgraded_database() as database, database.transaction() as session:
         added = [
             add_pearmut_campaign(session, _read(name, value), by=THE_OPERATOR, actor=actor, old_ids=old_ids)
@@ -52,7 +52,7 @@ def add_campaigns_from_files(
     _show([(one, None) for one in added], as_json=as_json)
 
 
-def move_running_pearmut(
+def take_over_running_pearmut(
     folder: Annotated[Path, typer.Argument(help="The folder that Pearmut ran in; stop Pearmut first.")],
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.")] = None,
     old_ids: Annotated[bool, OLD_IDS] = False,
@@ -60,7 +60,7 @@ def move_running_pearmut(
 ) -> None:
     """Take over a running Pearmut: users, codes and all answers. Print how much each user has done there and here."""
     running = read_running_campaigns(folder, campaign)
-    actor = context.find_actor()
+    actor = context.get_actor_name()
     with context.open_upgraded_database() as database, database.transaction() as session:
         moved = [move_campaign(session, one, by=THE_OPERATOR, actor=actor, old_ids=old_ids) for one in running]
     _show([(one.added, one) for one in moved], as_json=as_json)

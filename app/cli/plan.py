@@ -77,7 +77,7 @@ def _compile_plan(
     remote = _remote.find_configured_remote(server)
     if remote is not None:
         return _compile_on_server(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
-    actor = context.find_actor()
+    actor = context.get_actor_name()
     with context.open_upgraded_database() as database, database.transaction() as session:
         if replan is not None:
             view = replanning.replan_campaign(
@@ -100,7 +100,7 @@ def _compile_on_server(
     else:
         with show_progress_bar("compiling the plan") as on_progress:
             sent, where = (given, path) if replan is None else (replan.asked(), f"{path}/replan")
-            body = long_reports.post_and_wait(remote, where, query, sent, on_progress=on_progress)
+            body = long_reports.post_and_wait_for_job(remote, where, query, sent, on_progress=on_progress)
     answer: dict[str, Any] = json.loads(body)
     return answer
 

@@ -37,7 +37,9 @@ def print_or_replace_protocol(
     with context.open_upgraded_database() as database, database.transaction() as session:
         if file is not None:
             written = _read(file)
-            protocols.put_campaign_protocol(session, campaign, written, seen=lambda _: True, actor=context.find_actor())
+            protocols.put_campaign_protocol(
+                session, campaign, written, seen=lambda _: True, actor=context.get_actor_name()
+            )
         shown = protocols.get_campaign_protocol(session, campaign).campaign
     _print(ProtocolNameAndOptions(shown.protocol, shown.options))
 

@@ -48,7 +48,9 @@ def print_or_replace_questionnaires(
             write_to_stdout([json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines])
             return
         if file is not None:
-            service.put_questionnaires(session, campaign, _read(file), seen=lambda _: True, actor=context.find_actor())
+            service.put_questionnaires(
+                session, campaign, _read(file), seen=lambda _: True, actor=context.get_actor_name()
+            )
         asked = service.get_questionnaires(session, campaign)[1]
     _print(asked)
 

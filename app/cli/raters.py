@@ -40,7 +40,7 @@ def register_commands(app: typer.Typer) -> None:
     group.command("change")(change_rater)
     group.command("link")(renew_rater_link)
     group.command("erase")(erase_rater)
-    group.command("purge")(purge_rater)
+    group.command("purge")(delete_erased_rater_judgments)
     app.add_typer(group, name="raters")
 
 
@@ -172,7 +172,7 @@ def erase_rater(
         typer.echo(f"{where}: {rater} erased")
 
 
-def purge_rater(campaign: Campaign, key: Key, yes: Yes = False) -> None:
+def delete_erased_rater_judgments(campaign: Campaign, key: Key, yes: Yes = False) -> None:
     """Delete the judgments of an erased rater, as the schema's owner. The audit log keeps the hash of each row."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
@@ -180,7 +180,7 @@ def purge_rater(campaign: Campaign, key: Key, yes: Yes = False) -> None:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:
-                rows = erasure.purge_rater_judgments(session, campaign, key, actor=context.find_actor())
+                rows = erasure.purge_rater_judgments(session, campaign, key, actor=context.get_actor_name())
         finally:
             database.close()
     typer.echo(f"{campaign}: {rows} answers of {key} deleted")

@@ -29,7 +29,7 @@ def rescore_campaign(
         outcome = (
             rescoring.check_stored_scores(session, campaign)
             if check
-            else rescoring.rescore_campaign(session, campaign, actor=context.find_actor())
+            else rescoring.rescore_campaign(session, campaign, actor=context.get_actor_name())
         )
     if as_json:
         typer.echo(json.dumps({**asdict(outcome), "holds": outcome.is_correct}, ensure_ascii=False, indent=2))

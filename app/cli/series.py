@@ -101,7 +101,7 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
     with context.open_upgraded_database() as database:
         yield DatabaseSeriesBackend(
             database,
-            actor=context.find_actor(),
+            actor=context.get_actor_name(),
             by=THE_OPERATOR,
             address=lambda secret: f"{origin}/#{urlencode({'token': secret})}",
         )

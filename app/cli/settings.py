@@ -64,7 +64,7 @@ def print_or_change_settings(
                     campaign,
                     _validate_fields(_merge_nested_fields(shown, given)),
                     seen=lambda _: True,
-                    actor=context.find_actor(),
+                    actor=context.get_actor_name(),
                 )
                 shown = CampaignOut.model_validate(about).model_dump(mode="json")
     _print({name: shown[name] for name in CampaignPatch.model_fields})
@@ -94,10 +94,10 @@ def print_or_store_recipe(
         if name is None:
             _print([one.name for one in recipes.list_recipes(session, campaign, after=None, limit=MOST)])
         elif given is not None:
-            stored = recipes.put_recipe(session, campaign, name, given, actor=context.find_actor())
+            stored = recipes.put_campaign_recipe(session, campaign, name, given, actor=context.get_actor_name())
             _print({**stored.recipe.as_json(), "hash": stored.recipe.hash})
         else:
-            stored = recipes.get_recipe(session, campaign, name)
+            stored = recipes.get_campaign_recipe(session, campaign, name)
             _print({**stored.recipe.as_json(), "hash": stored.recipe.hash})
 
 

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from app.cli.kit import context
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters, unwrap_error_group
-from app.cli.serving.own_server import run_own_server
+from app.cli.serving.own_server import run_temporary_server
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
 from app.client import remote as _remote
@@ -65,7 +65,7 @@ def simulate_raters(
     model = None if raters is None else _model(raters, campaign, seed)
     with stop_on_sigterm(), open_managed_campaign(campaign, server) as managed:
         if model is not None:
-            _print_tally(rehearse(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
+            _print_tally(run_rehearsal(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
         about, outputs = managed.load_protocol_and_basis(), managed.load_outputs()
         _write(
@@ -86,7 +86,7 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     return model if seed is None else model.model_copy(update={"seed": seed})
 
 
-def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> RehearsalTally:
+def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> RehearsalTally:
     """Let the raters of a model judge on a server, with a bar on standard error. Raises NoModelRaterEnrolled."""
     there = sorted(model.raters.keys() & set(managed.list_active_raters()))
     if not there:
@@ -119,7 +119,7 @@ def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[
             closing(Database(url, size=2, role=role)) as database,
             context.use_configured_organization(database),
             create_temporary_token(database, campaign) as secret,
-            run_own_server(url, role) as origin,
+            run_temporary_server(url, role) as origin,
         ):
             yield CampaignClient(_remote.RemoteServer(origin, secret.get_secret_value()), campaign or "")
 

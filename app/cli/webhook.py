@@ -48,7 +48,7 @@ def add_webhook(
             url=url,
             kinds=cast("list[EventKind]", event or list(EVENT_KINDS)),
             outward=outward,
-            actor=context.find_actor(),
+            actor=context.get_actor_name(),
         )
     typer.echo(f"{made.webhook.public_id}\n{made.secret}")
 
@@ -75,10 +75,10 @@ def replay_events(
 ) -> None:
     """Send events again, in order. A stopped webhook starts again."""
     with context.open_upgraded_database() as database, database.transaction() as session:
-        webhooks.replay_events(session, campaign, webhook, event=event, actor=context.find_actor())
+        webhooks.replay_events(session, campaign, webhook, event=event, actor=context.get_actor_name())
 
 
 def remove_webhook(campaign: Campaign, webhook: WebhookId) -> None:
     """Delete a webhook; nothing more is sent to it."""
     with context.open_upgraded_database() as database, database.transaction() as session:
-        webhooks.delete_webhook(session, campaign, webhook, actor=context.find_actor())
+        webhooks.delete_webhook(session, campaign, webhook, actor=context.get_actor_name())

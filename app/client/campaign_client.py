@@ -82,7 +82,7 @@ class CampaignClient:
         """Enrol a rater. Raises ServerRefusal, ServerUnreachable."""
         self.remote.send_change("PUT", f"{self.path}/raters/{quote(rater, safe='')}", {}, enrolment)
 
-    def freeze_plan(self, design: Mapping[str, object]) -> None:
+    def compile_plan(self, design: Mapping[str, object]) -> None:
         """Compile a design and freeze it. Raises ServerRefusal, ServerUnreachable."""
         self.remote.send_change("POST", f"{self.path}/plan", {}, design)
 

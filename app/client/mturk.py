@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
 from app.client.mturk_question import CODE_FIELD, make_hit_question_xml
-from app.client.settlement import INVITATION, PlatformRefusal, PlatformWording, StudyLinkIds, Submission
+from app.client.settlement import INVITATION, PlatformRefusal, PlatformWording, StudyLinkIds, StudySubmission
 from app.domain.errors import Invalid, Place, Unavailable
 
 REGION = "us-east-1"  # the only one
@@ -130,7 +130,7 @@ class MTurkClient:
         invitation = annotation.removeprefix(ANNOTATION)
         return StudyLinkIds(invitation if re.fullmatch(INVITATION, invitation) else None, study)
 
-    def list_submissions(self, study: str) -> Iterator[Submission]:
+    def list_submissions(self, study: str) -> Iterator[StudySubmission]:
         """All assignments of a HIT that were submitted, page after page. Raises as `create_study`."""
         with _own_errors():
             for page in self._client.get_paginator("list_assignments_for_hit").paginate(HITId=study):
@@ -213,10 +213,10 @@ def _submit_url(url: str) -> str:
     return f"https://{site}.mturk.com/mturk/externalSubmit"
 
 
-def _submission(row: Mapping[str, Any]) -> Submission:
+def _submission(row: Mapping[str, Any]) -> StudySubmission:
     status = row["AssignmentStatus"]
     code = _read_code(str(row.get("Answer") or ""))
-    return Submission(row["AssignmentId"], row["WorkerId"], code, awaits=status == AWAITS, paid=status == APPROVED)
+    return StudySubmission(row["AssignmentId"], row["WorkerId"], code, awaits=status == AWAITS, paid=status == APPROVED)
 
 
 def _read_code(answer: str) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.client.settlement import PlatformRefusal, PlatformWording, StudyLinkIds, Submission, add_study_to_link
+from app.client.settlement import PlatformRefusal, PlatformWording, StudyLinkIds, StudySubmission, add_study_to_link
 from app.domain.errors import Unavailable
 
 TIMEOUT = 30.0  # seconds
@@ -90,7 +90,7 @@ class ProlificClient:
         """What a study's address names. Raises as `create_study`, ProlificRefusal also where there is no such study."""
         return StudyLinkIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 
-    def list_submissions(self, study: str) -> Iterator[Submission]:
+    def list_submissions(self, study: str) -> Iterator[StudySubmission]:
         """All submissions of a study, page after page. Raises ProlificRefusal, ProlificUnreachable."""
         address: str | None = f"{_study(study)}submissions/"
         while address:
@@ -171,10 +171,10 @@ def _why(answer: httpx.Response) -> str:
         return answer.reason_phrase
 
 
-def _submission(row: Mapping[str, Any]) -> Submission:
+def _submission(row: Mapping[str, Any]) -> StudySubmission:
     participant = row.get("participant_id") or row.get("participant")
     status = str(row["status"]).upper()
     if status == AWAITS and row.get("return_requested"):
         status = "RETURN REQUESTED"
     code = row.get("study_code") or None
-    return Submission(str(row["id"]), str(participant), code, awaits=status == AWAITS, paid=status in APPROVED)
+    return StudySubmission(str(row["id"]), str(participant), code, awaits=status == AWAITS, paid=status in APPROVED)

@@ -25,7 +25,7 @@ class PlatformRefusal(AppError):
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class StudySubmission:
     """What a platform holds of somebody who took part. awaits: nobody has decided on it yet.
 
     code: that they entered; None where the platform lets them enter none, empty where they left it out.
@@ -99,7 +99,7 @@ class CrowdPlatform(Protocol):
     def fetch_study_link(self, study: str) -> StudyLinkIds:
         """What the link of a study names."""
 
-    def list_submissions(self, study: str) -> Iterator[Submission]:
+    def list_submissions(self, study: str) -> Iterator[StudySubmission]:
         """All submissions of a study."""
 
     def approve_submission(self, submission: str) -> bool:
@@ -139,7 +139,7 @@ class CompletionCodeTemplates:
 class SubmissionDecision:
     """What is to be done with a submission, and why."""
 
-    submission: Submission
+    submission: StudySubmission
     action: Action
     reason: str
 
@@ -159,7 +159,7 @@ class CollectedCompletionCodes:
 
 
 def decide_submissions(
-    submissions: Iterable[Submission],
+    submissions: Iterable[StudySubmission],
     handed_in: CollectedCompletionCodes,
     verdicts: CompletionCodeTemplates,
     *,
@@ -185,7 +185,7 @@ def decide_submissions(
 
 
 def _decide(
-    submission: Submission, handed_in: CollectedCompletionCodes, verdicts: CompletionCodeTemplates, tasks: int
+    submission: StudySubmission, handed_in: CollectedCompletionCodes, verdicts: CompletionCodeTemplates, tasks: int
 ) -> tuple[Action, str]:
     codes = handed_in.codes.get(submission.participant, ())
     n = len(codes) - handed_in.checks.get(submission.participant, 0)

@@ -20,7 +20,7 @@ class CheckResult:
     detail: str = ""
 
 
-def list_failures(checks: Iterable[CheckResult]) -> list[CheckResult]:
+def list_failed_checks(checks: Iterable[CheckResult]) -> list[CheckResult]:
     """Those that do not hold."""
     return [check for check in checks if not check.ok]
 

@@ -16,9 +16,9 @@ import httpx
 from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer, ServerRefusal
 from app.conformance import session
-from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd, list_failures
+from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd, list_failed_checks
 
-__all__ = ["CheckResult", "list_failures", "run_checks"]
+__all__ = ["CheckResult", "list_failed_checks", "run_checks"]
 
 TOLERANCE = 1e-9
 SYSTEM, DOCUMENT = PLANTED
@@ -78,7 +78,7 @@ class ConformanceRun:
             self.remote.send_change("PUT", f"{managed.path}/systems/{SYSTEM}/outputs/{document}", {}, outputs)
         for rater in setup.raters:
             managed.enrol_rater(rater, {})
-        managed.freeze_plan(DESIGN)
+        managed.compile_plan(DESIGN)
         managed.change_state("open")
         links = managed.renew_rater_links(setup.raters)
         return managed, [RaterFrontEnd(self.client, managed.path, links[rater]) for rater in setup.raters]

@@ -213,5 +213,5 @@ def _make(managed: CampaignClient) -> None:
             )
     for rater in (*RATERS_OF_PICTURES, GUEST_OF_PICTURES):
         managed.enrol_rater(rater, {})
-    managed.freeze_plan(DESIGN)
+    managed.compile_plan(DESIGN)
     managed.change_state("open")

@@ -77,7 +77,7 @@ def check_pool_sizes(layout: AllocationInput, names: tuple[str, ...] | None = No
         raise Invalid(why, places=(Place(("ratings_per_item",), why),))
 
 
-def assign_simulated_studies(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
+def assign_groups_in_simulations(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
     """Deal every cell on its own, as even as possible, in many independent studies.
 
     All groups get the same number of raters (that of the first). Cells of equal shape are dealt in one go.
@@ -116,7 +116,7 @@ def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, ra
     """Deal the groups that have no raters yet, in place: cell by cell, those who have fewest in the bucket first.
 
     raters: shape (G, K), −1 where nobody is assigned; groups with raters count as dealt.
-    With one cell a bucket this is `assign_simulated_studies` of one study. With several (system-balanced) the
+    With one cell a bucket this is `assign_groups_in_simulations` of one study. With several (system-balanced) the
     remainders of the systems go to different raters, so that the sum stays even, too.
     """
     check_pool_sizes(layout)

@@ -46,7 +46,7 @@ class DesignDeviation:
 
 
 @dataclass(frozen=True, slots=True)
-class ControlDensity:
+class ControlItemDensity:
     """Shares of control items. asked: all rates together. least, mean: over tasks, those of a chain taken as one.
     overall: of all items that are not calibration items."""
 
@@ -83,7 +83,7 @@ class PlanCheckReport:
     together: float
     positions: int
     connected: tuple[tuple[str, ...], ...]
-    control_density: ControlDensity | None
+    control_density: ControlItemDensity | None
     places: tuple[ControlPositions, ...]
     pair_judgments: int
     rated_twice: int
@@ -112,7 +112,7 @@ def check_plan(plan: Plan) -> PlanCheckReport:
         ),
         positions=_positions(plan),
         connected=group_connected_raters(rated, plan.raters),
-        control_density=compute_control_density(plan),
+        control_density=compute_control_item_density(plan),
         places=count_control_positions(plan),
         pair_judgments=_pair_judgments(plan, rated),
         rated_twice=len({(g.unit, g.bucket) for g in plan.groups if g.nth > 1}),
@@ -226,9 +226,9 @@ def group_connected_raters(rated: Rated, raters: tuple[str, ...]) -> tuple[tuple
     return tuple(tuple(members) for members in sets.values())
 
 
-def compute_control_density(plan: Plan) -> ControlDensity | None:
+def compute_control_item_density(plan: Plan) -> ControlItemDensity | None:
     """How dense control items are in the tasks of a plan; None where its design asks for none."""
-    if not plan.design.controls.is_any_asked:
+    if not plan.design.controls.has_any_control:
         return None
     roles: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for task in plan.tasks:  # those of a chain share theirs
@@ -239,7 +239,7 @@ def compute_control_density(plan: Plan) -> ControlDensity | None:
         return None
     shares = [n / (n + ratings) for n, ratings in held]
     everything = sum(n for n, _ in held) / sum(n + ratings for n, ratings in held)
-    return ControlDensity(plan.design.controls.total_rate, min(shares), sum(shares) / len(shares), everything)
+    return ControlItemDensity(plan.design.controls.total_rate, min(shares), sum(shares) / len(shares), everything)
 
 
 def _pair_judgments(plan: Plan, rated: Rated) -> int:

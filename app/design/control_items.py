@@ -54,7 +54,7 @@ def add_control_items(
     screens, blocks = list(draft.screens), list(draft.blocks)
     ratings = [piece for piece in draft.all_items() if piece.role == "rating"]
     short: list[ControlShortfall] = []
-    if ratings and room.controls.is_any_asked:
+    if ratings and room.controls.has_any_control:
         needed = draft.quota.kinds if draft.quota else count_control_items(room.controls, len(ratings))
         chosen = _choose(rng, ratings, room, draft.all_items(), needed, references, top_up=top_up)
         for kind, count in needed.items():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.control_items import DRAWS, ControlShortfall, make_control_item
-from app.design.grouping import count_minimum_control_items, count_screens_needed
+from app.design.grouping import count_control_screens, count_minimum_control_items
 from app.design.order import Screen
 from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, measure_distance_shortfalls
 from app.design.task_packing import ControlQuota, PartialTask, TaskCapacity, sort_rating_screens_by_size, sum_work
@@ -43,7 +43,7 @@ def add_control_screens(
     """
     screens = list(draft.screens)
     short: list[ControlShortfall] = []
-    if room.controls.is_any_asked and sort_rating_screens_by_size(screens):
+    if room.controls.has_any_control and sort_rating_screens_by_size(screens):
         chosen = _screens_to_repeat(rng, screens, room, references, draft.quota)
         needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, room)
         assigned = _assign_kinds(rng, chosen, needed, references)
@@ -82,7 +82,7 @@ def _screens_to_repeat(
     for draw in range(DRAWS + 1):
         drawn = [(able or own)[n] for n in rng.permutation(len(able or own))] if draw < DRAWS else own
         widths = [len(screen) for screen in drawn]
-        count = quota.screens if quota else count_screens_needed(room.controls, _n_rated(screens), widths)
+        count = quota.screens if quota else count_control_screens(room.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
         if room.is_within_limits(size + sum_work([piece for screen in chosen for piece in screen])):
             break

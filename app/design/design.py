@@ -92,7 +92,7 @@ class ControlRules:
     reference: float = 0.0
 
     @property
-    def is_any_asked(self) -> bool:
+    def has_any_control(self) -> bool:
         """Whether there are any."""
         return self.total_rate > 0
 

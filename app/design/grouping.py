@@ -101,7 +101,7 @@ def count_minimum_control_items(controls: ControlRules, total: int) -> dict[str,
     return {kind: ceil(round(rate * total, 9)) for kind, rate in rates.items()}
 
 
-def count_screens_needed(controls: ControlRules, regular: int, widths: Sequence[int]) -> int:
+def count_control_screens(controls: ControlRules, regular: int, widths: Sequence[int]) -> int:
     """How many of these screens, in order and then from the first again, hold the control items of a task.
 
     Every column of such a screen is a control item: what the rates do not ask for is a repeat, and a screen holds one
@@ -113,9 +113,9 @@ def count_screens_needed(controls: ControlRules, regular: int, widths: Sequence[
 
     Examples
     --------
-    >>> count_screens_needed(ControlRules(bad_reference=0.1, repeat=0.1), 12, [3, 3, 3, 3])
+    >>> count_control_screens(ControlRules(bad_reference=0.1, repeat=0.1), 12, [3, 3, 3, 3])
     2
-    >>> count_screens_needed(ControlRules(reference=0.1), 12, [3, 3, 3, 3])
+    >>> count_control_screens(ControlRules(reference=0.1), 12, [3, 3, 3, 3])
     2
     """
     count, total = 0, regular

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.design import ControlRules, Design, TaskRules
-from app.design.grouping import count_control_items, count_minimum_control_items, count_screens_needed
+from app.design.grouping import count_control_items, count_control_screens, count_minimum_control_items
 from app.design.order import Screen, ScreenBlock, UnplacedItem, arrange_screens
 from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
@@ -75,7 +75,7 @@ class TaskCapacity:
         if not self.is_within_limits(regular, self.regular_share):
             return False
         own = sorted((piece for screen in shown for piece in screen if piece.role == "rating"), key=_length)
-        if not self.controls.is_any_asked or not own:
+        if not self.controls.has_any_control or not own:
             return True
         shortest = self._shortest_controls(shown, own, quota)
         mean, number = regular + WorkSize(items=len(shortest)), len(shortest)
@@ -91,7 +91,7 @@ class TaskCapacity:
         if self.task.columns > 1:
             repeatable = sort_rating_screens_by_size(shown)
             widths = [len(screen) for screen in repeatable]
-            count = quota.screens if quota else count_screens_needed(self.controls, len(own), widths)
+            count = quota.screens if quota else count_control_screens(self.controls, len(own), widths)
             return [piece for n in range(count) for piece in repeatable[n % len(repeatable)]]
         needed = quota.kinds if quota else count_control_items(self.controls, len(own))
         return [piece for kind, n in needed.items() for piece in self.shortest_control_originals(kind, n, own)]
@@ -174,11 +174,11 @@ def distribute_control_items(
     shown = [screen for part in parts for screen in part]
     pieces = [piece for screen in shown for piece in screen]
     alike = len({piece.group for piece in pieces}) == len({len(screen) for screen in shown}) == 1
-    if not room.controls.is_any_asked or pieces[0].group is None or not alike:
+    if not room.controls.has_any_control or pieces[0].group is None or not alike:
         return [None] * len(parts)
     if room.task.columns > 1:
         width = len(shown[0])
-        number = count_screens_needed(room.controls, len(pieces), [width])
+        number = count_control_screens(room.controls, len(pieces), [width])
         least = count_minimum_control_items(room.controls, len(pieces) + number * width)
     else:
         least = count_control_items(room.controls, len(pieces))

@@ -50,7 +50,7 @@ SCHEMAS = {
     "Progress": "Progress",
     "TaskContent": "TaskOut",
     "ShownSegment": "ShownSegmentOut",
-    "ShownItem": "ItemOut",
+    "ShownItem": "ShownItemOut",
     "JobFault": "JobError",
     "Gate": "GateView",
     "Replication": "ReplicationView",

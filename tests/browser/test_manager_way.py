@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.cli.kit.raters_at_work import RaterPace
-from app.cli.simulate import rehearse
+from app.cli.simulate import run_rehearsal
 from app.simulation.template import make_rater_model_template
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_accessible import check
@@ -139,7 +139,7 @@ def judge(served) -> None:
 
     def work() -> None:
         try:
-            rehearse(managed, model, RaterPace(workers=3))
+            run_rehearsal(managed, model, RaterPace(workers=3))
         except BaseException as error:
             failed.append(error)
             raise

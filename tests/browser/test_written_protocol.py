@@ -10,7 +10,7 @@ from playwright.sync_api import Route, expect
 
 from app.cli.kit.long_reports import wait_for_report
 from app.cli.kit.raters_at_work import RaterPace
-from app.cli.simulate import rehearse
+from app.cli.simulate import run_rehearsal
 from app.services.campaigns.campaigns import get_campaign
 from app.simulation.template import make_rater_model_template
 from tests.browser.desk import sign_in
@@ -91,7 +91,7 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
     about = managed.load_campaign()
     assert about["protocol"] == "custom"
     assert [part["kind"] for part in about["options"]["parts"]] == ["spans", "slider", "slider", "yes_no"]
-    managed.freeze_plan(DESIGN)
+    managed.compile_plan(DESIGN)
     managed.change_state("open")
     judge(managed)
     managed.change_state("close")
@@ -137,7 +137,7 @@ def judge(managed) -> None:
 
     def work() -> None:
         try:
-            rehearse(managed, model, RaterPace(workers=2))
+            run_rehearsal(managed, model, RaterPace(workers=2))
         except BaseException as error:
             failed.append(error)
             raise

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from app.cli.kit.raters_at_work import RaterPace
-from app.cli.simulate import rehearse
+from app.cli.simulate import run_rehearsal
 from app.client import remote
 from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer
@@ -104,8 +104,8 @@ def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manag
     assert all(category["subcategories"] for category in parts[0]["categories"])
     assert about["options"]["preference"] == "best"
 
-    assert rehearse(managed, make_picture_rater_model(managed), RaterPace()).judgments > 20
-    assert rehearse(managed, make_picture_rater_model(managed), RaterPace()).judgments == 0
+    assert run_rehearsal(managed, make_picture_rater_model(managed), RaterPace()).judgments > 20
+    assert run_rehearsal(managed, make_picture_rater_model(managed), RaterPace()).judgments == 0
     ranking = json.loads(managed.remote.fetch_body(f"{managed.path}/ranking", accept="application/json"))
     assert [row["system"] for row in ranking["systems"]] == list(SYSTEMS)
     assert len({tuple(label.partition("/")[::2]) for label in categories(managed)}) > 3

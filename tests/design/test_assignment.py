@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.design.assignment import (
     assign_campaign_groups,
+    assign_groups_in_simulations,
     assign_groups_to_pool,
-    assign_simulated_studies,
     compute_rater_loads,
     draw_documents_from_buckets,
 )
@@ -62,7 +62,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
     bucket = np.repeat([0, 1, 2], [7, 5, 9])
     pools = [np.array([0, 1, 2]), np.array([2, 3]), np.array([1, 3, 4])]
     items = make_output_allocation_input(grouping, bucket, 4, pools, 5)
-    raters = items.raters_of_outputs(assign_simulated_studies(np.random.default_rng(3), items.layout, 20))
+    raters = items.raters_of_outputs(assign_groups_in_simulations(np.random.default_rng(3), items.layout, 20))
     assert raters.shape == (20, 21, 4, 1)
     for document, of in enumerate(bucket):
         assert set(raters[:, document].ravel().tolist()) <= set(pools[of].tolist())
@@ -78,7 +78,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
 def test_outputs_that_there_are_not_get_no_rater() -> None:
     present = np.array([[True, False], [True, True]])
     items = make_output_allocation_input("none", np.array([0, 0]), 2, [np.array([0, 1])], 2, present=present)
-    raters = items.raters_of_outputs(assign_simulated_studies(np.random.default_rng(0), items.layout, 5))
+    raters = items.raters_of_outputs(assign_groups_in_simulations(np.random.default_rng(0), items.layout, 5))
     assert (raters[:, 0, 1] == -1).all()
     assert (raters[:, present] >= 0).all()
 
@@ -103,7 +103,9 @@ def test_a_campaign_deals_by_the_code_that_deals_studies() -> None:
     assign_campaign_groups(np.random.default_rng(5), items.layout, dealt)
     assert np.ptp(compute_rater_loads(items.layout, dealt[None])) == 0
     assert (
-        np.ptp(compute_rater_loads(items.layout, assign_simulated_studies(np.random.default_rng(5), items.layout, 1)))
+        np.ptp(
+            compute_rater_loads(items.layout, assign_groups_in_simulations(np.random.default_rng(5), items.layout, 1))
+        )
         == 0
     )
 
@@ -208,7 +210,7 @@ def test_evening_out_reaches_what_brute_force_finds(seed: int) -> None:
     pools = [np.sort(rng.permutation(n_raters)[: int(rng.integers(2, 4))]) for _ in range(n_buckets)]
     bucket = np.repeat(np.arange(n_buckets), rng.integers(2, 6, size=n_buckets))
     layout = make_output_allocation_input("psxs", bucket, 3, pools, n_raters, ratings=int(rng.integers(1, 3))).layout
-    dealt = assign_simulated_studies(rng, layout, 1)[0]
+    dealt = assign_groups_in_simulations(rng, layout, 1)[0]
     evened = even_out_loads(rng, layout, dealt)
     held = Counter(dealt.ravel().tolist())
     used = np.unique(np.concatenate(pools)).tolist()

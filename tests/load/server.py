@@ -120,7 +120,7 @@ def set_up(
     assert read.status_code == httpx.codes.OK, read.text
     for rater in made.raters:
         managed.enrol_rater(rater, {})
-    managed.freeze_plan(design)
+    managed.compile_plan(design)
     managed.change_state("open")
     return managed
 

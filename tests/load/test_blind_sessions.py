@@ -152,7 +152,7 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
         managed.enrol_rater(rater, {"attributes": {f"{MARK}attribute": f"{MARK}a"}} if rater == "r2" else {})
     columns = 2 if protocol.contrastive else 1
     design = {"grouping": "psxs", "ratings_per_item": 2, "controls": CONTROLS, "task": {"columns": columns}, "seed": 3}
-    managed.freeze_plan(design)
+    managed.compile_plan(design)
     managed.change_state("open")
     return managed
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters
-from app.cli.serving.own_server import run_own_server
+from app.cli.serving.own_server import run_temporary_server
 from app.client.campaign_client import CampaignClient
 from app.services.access import tokens
 from app.simulation import RaterModel, make_rater_model_template
@@ -130,7 +130,7 @@ def test_a_rehearsal_of_the_size_of_the_study_runs_over_http_to_closed(database_
     with database.transaction() as session:
         secret = tokens.issue_token(session, role="admin", name="test").secret
     database.close()
-    with run_own_server(database_url, "plumbline_app") as origin:
+    with run_temporary_server(database_url, "plumbline_app") as origin:
         managed = set_up(Served(origin, secret), "full", FULL, DESIGN)
         planted, tally = judged(managed, FULL, RaterPace(workers=7, patience=LONG))
         order, tau = closed_and_ranked(managed, planted)

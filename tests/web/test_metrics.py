@@ -49,7 +49,7 @@ def test_each_process_tells_the_sums_of_all(tmp_path: Path, monkeypatch: pytest.
     assert 'plumbline_job_seconds_sum{report="stability"} 14.0\n' in text
     assert "plumbline_requests_in_flight 2.0\n" in text
     monkeypatch.setenv(METRICS_FOLDER, str(tmp_path))
-    metrics_folder.forget_process_metrics(pid)
+    metrics_folder.forget_prometheus_process(pid)
     text, _ = count_in_a_process(tmp_path)
     assert "plumbline_requests_in_flight 2.0\n" in text  # the first, and this one
     assert 'plumbline_answers_written_total{kind="judgments"} 9.0\n' in text
@@ -62,7 +62,7 @@ def test_the_folder_is_there_for_the_service_alone(tmp_path: Path, monkeypatch: 
     other = tmp_path / f"{metrics_folder.MARK}{os.getpid()}-x"
     for folder in (left, other):
         folder.mkdir()
-    with metrics_folder.use_metrics_folder():
+    with metrics_folder.use_prometheus_folder():
         assert Path(os.environ[METRICS_FOLDER]).parent == tmp_path
         assert not left.exists()
     assert METRICS_FOLDER not in os.environ
@@ -75,7 +75,7 @@ def test_where_memory_is_short_each_process_tells_its_own(tmp_path: Path, monkey
     for free, named in ((metrics_folder.ENOUGH - 1, False), (metrics_folder.ENOUGH, True)):
         usage = shutil._ntuple_diskusage(10**12, 0, free)  # type: ignore[attr-defined]
         monkeypatch.setattr(shutil, "disk_usage", lambda _, usage=usage: usage)
-        with metrics_folder.use_metrics_folder():
+        with metrics_folder.use_prometheus_folder():
             assert (METRICS_FOLDER in os.environ) is named
 
 

@@ -74,7 +74,7 @@ class JobOut(BaseModel):
             seconds=round(view.seconds, 1),
             created_at=view.created_at,
             waiting=view.waiting,
-            report=f"{make_job_address(view)}/report" if view.state == "done" else None,
+            report=f"{make_job_path(view)}/report" if view.state == "done" else None,
             error=told,
             workers=dict(view.workers),
         )
@@ -107,7 +107,7 @@ LATER: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_job_address(view: JobView) -> str:
+def make_job_path(view: JobView) -> str:
     """Where a job is."""
     return f"/v1/jobs/{view.job}"
 
@@ -116,9 +116,9 @@ def job_response(view: JobView, status: int = 202, *, at: str | None = None) -> 
     """The job as an answer; it says when to look again, or where the report is. at: where to, if not at the job."""
     headers = {"Cache-Control": "no-store"}
     if status == 202:
-        headers["Location"] = at or make_job_address(view)
+        headers["Location"] = at or make_job_path(view)
     elif view.state == "done":
-        headers["Location"] = f"{make_job_address(view)}/report"
+        headers["Location"] = f"{make_job_path(view)}/report"
     if not view.has_ended:
         headers["Retry-After"] = str(RETRY_AFTER)
     return Response(JobOut.from_view(view).model_dump_json(), status, headers=headers, media_type="application/json")

@@ -78,19 +78,19 @@ class DocumentSample(_OpenModel):
     by: Literal["domain"] | None = Field(None, description="In proportion to the documents of each domain.")
 
 
-class ControlShare(_OpenModel):
+class ControlItemShare(_OpenModel):
     """A share of the items of every task."""
 
     rate: float = Field(0.1, ge=0, le=0.5)
 
 
-class DegradedControlShare(ControlShare):
+class DegradedControlShare(ControlItemShare):
     """Outputs that are degraded."""
 
     method: Degradation = "span_replacement"
 
 
-class DesignRepeats(ControlShare):
+class DesignRepeats(ControlItemShare):
     """Outputs that come a second time."""
 
     min_distance: int = Field(20, ge=0, description="Segments judged between an original and its repeat.")
@@ -104,7 +104,7 @@ class DesignControlItems(_OpenModel):
     )
     bad_reference: DegradedControlShare | None = None
     repeat: DesignRepeats | None = None
-    reference: ControlShare | None = None
+    reference: ControlItemShare | None = None
 
 
 class DesignSchema(_OpenModel):
@@ -188,7 +188,7 @@ class MostCommonSystemSuccession(_OpenModel):
     pairs: int | None = None
 
 
-class PlanForecast(_OpenModel):
+class PlanPowerForecast(_OpenModel):
     """What the campaign can show, by the components that are known; all null, with a reason, where none are."""
 
     detectable: float | None = Field(None, description="Smallest difference that is found with power .8.")
@@ -240,7 +240,7 @@ class PlanReport(_OpenModel):
     connected: list[list[str]] | None = Field(None, description="Sets of raters that share systems or documents.")
     controls: TaskControlShares | None = None
     pairs: WithinRaterComparisons | None = None
-    forecast: PlanForecast | None = None
+    forecast: PlanPowerForecast | None = None
     srp: SrpForecast | None = None
     pilot: dict[str, JsonValue] | None = None
     sequence: MostCommonSystemSuccession | None = None

@@ -83,7 +83,7 @@ class TeamHoursOut(AnswerModel):
     payable_seconds: float
 
 
-class HoursOut(AnswerModel):
+class CampaignHoursOut(AnswerModel):
     """A campaign's hours. A gap between actions counts up to `pause_seconds` and so much for each word on screen."""
 
     campaign: str
@@ -153,7 +153,7 @@ RATER = RaterHoursOut(
     open_disputes=0,
     days=[DAY],
 )
-HOURS = HoursOut(
+HOURS = CampaignHoursOut(
     campaign="ted-ende",
     utc_offset=0,
     pause_seconds=30.0,

@@ -27,7 +27,7 @@ class JudgmentPayload(RootModel[AnyPayload]):
     """A rater's answer, as the protocol that it names has it."""
 
 
-class AddressedJudgmentIn(BodyModel):
+class TaskJudgmentIn(BodyModel):
     """One of many answers. segment: null for the item as a whole."""
 
     item: Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -38,7 +38,7 @@ class AddressedJudgmentIn(BodyModel):
     )
 
 
-class AddressedComparisonIn(BodyModel):
+class TaskComparisonIn(BodyModel):
     """One of many answers: about the columns of a screen together."""
 
     screen: Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -55,13 +55,13 @@ def _kind_of(widget: object) -> str:
     """Which of the two an answer is: it names a screen, or an item."""
     return (
         ON_SCREEN
-        if isinstance(widget, AddressedComparisonIn) or (isinstance(widget, dict) and "screen" in widget)
+        if isinstance(widget, TaskComparisonIn) or (isinstance(widget, dict) and "screen" in widget)
         else ON_ITEM
     )
 
 
 OneOfMany = Annotated[
-    Annotated[AddressedJudgmentIn, Tag(ON_ITEM)] | Annotated[AddressedComparisonIn, Tag(ON_SCREEN)],
+    Annotated[TaskJudgmentIn, Tag(ON_ITEM)] | Annotated[TaskComparisonIn, Tag(ON_SCREEN)],
     Discriminator(_kind_of),
 ]
 
@@ -70,7 +70,7 @@ class TaskJudgmentsIn(RootModel[Annotated[list[OneOfMany], Field(min_length=1, m
     """Answers, all or none."""
 
 
-class PayloadBody(JsonBody[Any]):
+class JudgmentPayloadBody(JsonBody[Any]):
     """A body with payloads in it, whose errors are named without the protocol that the union took them for."""
 
     async def __call__(self, request: Request) -> Any:
@@ -81,9 +81,11 @@ class PayloadBody(JsonBody[Any]):
             raise RequestValidationError([_locate_fault(fault) for fault in error.errors()]) from None
 
 
-def declare_payload_body(model: type[BaseModel], examples: Mapping[str, Any], *, aside: bool = False) -> Any:
+def declare_judgment_payload_body(model: type[BaseModel], examples: Mapping[str, Any], *, aside: bool = False) -> Any:
     """Declare a body of payloads, with worked examples by name. aside: see `JsonBody`."""
-    return Depends(PayloadBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
+    return Depends(
+        JudgmentPayloadBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside)
+    )
 
 
 def list_payload_examples() -> dict[str, Any]:

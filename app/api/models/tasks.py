@@ -149,7 +149,7 @@ class ShownSegmentOut(BaseModel):
         )
 
 
-class ItemOut(BaseModel):
+class ShownItemOut(BaseModel):
     """An item. judgment: of the document as a whole."""
 
     item: int
@@ -157,7 +157,7 @@ class ItemOut(BaseModel):
     judgment: LatestAnswerOut | None
 
     @classmethod
-    def from_view(cls, view: ItemView) -> ItemOut:
+    def from_view(cls, view: ItemView) -> ShownItemOut:
         """From what the service shows."""
         segments = [ShownSegmentOut.from_view(one) for one in view.segments]
         return cls(item=view.item, segments=segments, judgment=_make_given_out(view.judgment))
@@ -237,7 +237,7 @@ class TaskOut(BaseModel):
     words: int | None
     asked: list[str] = Field(description="What judgments are given of: segment, document, screen.")
     screens: list[ScreenOut]
-    items: list[ItemOut]
+    items: list[ShownItemOut]
     missing: list[MissingJudgmentOut]
     slider_colors: bool = Field(
         default=False,
@@ -263,7 +263,7 @@ class TaskOut(BaseModel):
             words=view.words,
             asked=list(view.asked),
             screens=[ScreenOut.from_view(one) for one in view.screens],
-            items=[ItemOut.from_view(one) for one in view.items],
+            items=[ShownItemOut.from_view(one) for one in view.items],
             missing=[
                 MissingJudgmentOut(item=one.item, segment=one.segment, screen=one.screen, why=one.why)
                 for one in view.missing
@@ -350,7 +350,7 @@ EXAMPLE = TaskOut(
     asked=["segment"],
     screens=[ScreenOut(screen=1, items=[1], context=SourceContextOut(before=[], after=[]), judgment=None)],
     items=[
-        ItemOut(
+        ShownItemOut(
             item=1,
             segments=[
                 ShownSegmentOut(

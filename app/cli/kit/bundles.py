@@ -17,7 +17,7 @@ from app.storage.embedded.roles import prepare_serving_role
 
 
 @contextmanager
-def open_bundle(given: Path) -> Iterator[Path]:
+def open_verified_bundle(given: Path) -> Iterator[Path]:
     """The folder of an archive, or of a folder, whose files are as they were released.
 
     Raises Invalid where there is none, BundleAltered naming the file that was changed.
@@ -34,8 +34,8 @@ def open_bundle(given: Path) -> Iterator[Path]:
 
 
 def verify_bundle(given: Path) -> BundleVerification:
-    """Check an archive or a folder, then import and rank it in an empty database. Raises as `open_bundle`."""
-    with open_bundle(given) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
+    """Check an archive or a folder, then import and rank it in an empty database. Raises as `open_verified_bundle`."""
+    with open_verified_bundle(given) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         Path(name).chmod(0o755)  # under root another user runs the server
         with _empty(Path(name) / "data") as database:
             return bundle_check.reproduce_bundle(folder, database)

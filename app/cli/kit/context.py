@@ -72,6 +72,6 @@ def use_configured_organization(handle: Database) -> Iterator[None]:
         yield
 
 
-def find_actor() -> str:
+def get_actor_name() -> str:
     """Who acts, for the record of versions."""
     return f"cli:{getpass.getuser()}"

@@ -46,7 +46,7 @@ def wait_for_report(
     return remote.ask_without_waiting("GET", f"{answer.headers['Location']}/report", accept=accept).content
 
 
-def post_and_wait(
+def post_and_wait_for_job(
     remote: RemoteServer, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress
 ) -> bytes:
     """What a POST makes, asked again once the job is done that it waits for.

@@ -18,7 +18,7 @@ ENOUGH = 64 << 20
 
 
 @contextmanager
-def use_metrics_folder() -> Iterator[None]:
+def use_prometheus_folder() -> Iterator[None]:
     """Name such a folder to the processes started in the block; where memory is short, each tells only its own."""
     _remove_left_behind()
     if os.environ.get(METRICS_FOLDER) or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ENOUGH:
@@ -33,7 +33,7 @@ def use_metrics_folder() -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def forget_process_metrics(pid: int) -> None:
+def forget_prometheus_process(pid: int) -> None:
     """Let the numbers of a process that ended count no more where only those that live do."""
     folder = os.environ.get(METRICS_FOLDER)
     for file in Path(folder).glob(f"gauge_live*_{pid}.db") if folder else ():

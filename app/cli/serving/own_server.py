@@ -46,7 +46,7 @@ def serve_in_background(url: str, role: str | None, listener: socket.socket) -> 
 
 
 @contextmanager
-def run_own_server(url: str, role: str | None) -> Iterator[str]:
+def run_temporary_server(url: str, role: str | None) -> Iterator[str]:
     """The origin of a server that is started on a free loopback port. Raises ServerNotStarted."""
     with service.open_listening_socket("127.0.0.1", 0) as listener, serve_in_background(url, role, listener):
         yield service.format_socket_origin(listener)

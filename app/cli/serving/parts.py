@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.cli.serving.metrics_folder import forget_process_metrics
+from app.cli.serving.metrics_folder import forget_prometheus_process
 from app.cli.serving.supervisor_connection import ConnectionToProcess
 from app.storage.embedded import ServerSupervisor, ServiceCondition
 from app.storage.embedded.supervision import LOOK_EVERY
@@ -163,7 +163,7 @@ class SupervisedProcess:
         if self._kept is not None:
             self._kept.close()
         if self._process is not None:
-            forget_process_metrics(self._process.pid)
+            forget_prometheus_process(self._process.pid)
         self._process = self._kept = None
         self._pause, self._waited = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE), 0.0
         self.condition = ServiceCondition("restarting", reason)

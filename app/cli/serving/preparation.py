@@ -40,11 +40,11 @@ def prepare_and_print_address(url: str, origin: str, data_dir: Path, *, upgrade:
     """Have a database that can be served, and say where it will be; the role to serve under. Raises as both."""
     with translate_database_errors():
         role = prepare_database(url, upgrade=upgrade)
-        print_address(url, role, origin, data_dir)
+        print_address_and_admin_link(url, role, origin, data_dir)
         return role
 
 
-def print_address(url: str, role: str | None, origin: str, data_dir: Path) -> None:
+def print_address_and_admin_link(url: str, role: str | None, origin: str, data_dir: Path) -> None:
     """Say where we are and, where there is no admin yet, how to become one.
 
     The link is a secret: it goes to a terminal, else into a file that only we can read, and never into a log.

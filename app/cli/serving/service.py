@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.cli.serving import supervisor
-from app.cli.serving.metrics_folder import use_metrics_folder
+from app.cli.serving.metrics_folder import use_prometheus_folder
 from app.cli.serving.parts import PostgresWatcher, ProcessTimeouts, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.config import Settings
@@ -53,8 +53,8 @@ def run_service(
         part.name = name
         part.complete_environment({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
     parts += web
-    with use_metrics_folder():
-        run_parts([*parts, *([_worker(url)] if with_worker else [])], server)
+    with use_prometheus_folder():
+        run_parts_until_stopped([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
 def _worker(url: str) -> SupervisedProcess:
@@ -83,7 +83,7 @@ def make_web_process(server: socket.socket, application: str = FACTORY) -> Super
 @contextmanager
 def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
     """A process that answers requests, started before there is a database; it ends if it is never told one."""
-    with use_metrics_folder():  # a process reads where it keeps its counts when it imports the application
+    with use_prometheus_folder():  # a process reads where it keeps its counts when it imports the application
         web = make_web_process(server)
         web.start_early()
         try:
@@ -154,7 +154,7 @@ def format_socket_origin(server: socket.socket) -> str:
     return f"http://{shown}:{port}"
 
 
-def run_parts(parts: Sequence[SupervisedPart], server: socket.socket) -> None:
+def run_parts_until_stopped(parts: Sequence[SupervisedPart], server: socket.socket) -> None:
     """Keep the parts running until told to stop; then nobody is let in any more, and what is under way is finished."""
     logging.config.dictConfig(LOGGING)
     try:

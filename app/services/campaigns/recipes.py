@@ -25,7 +25,9 @@ class RecipeNameReserved(Conflict):
     published = "NameReserved"
 
 
-def put_recipe(session: Session, campaign: str, name: str, given: Mapping[str, object], *, actor: str) -> NamedRecipe:
+def put_campaign_recipe(
+    session: Session, campaign: str, name: str, given: Mapping[str, object], *, actor: str
+) -> NamedRecipe:
     """Store a recipe under a name: other choices than the latest revision's are a new one, the same change nothing.
 
     given: plain JSON values; what is left out is as in the recipe that its `name` names, else in `recommended`.
@@ -46,10 +48,10 @@ def put_recipe(session: Session, campaign: str, name: str, given: Mapping[str, o
         recipes.insert_recipe(session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor)
         done = {"recipe": name, "revision": revision, "hash": recipe.hash}
         audit.record_action(session, row.id, actor=actor, action="recipe stored", what=done)
-    return get_recipe(session, campaign, name)
+    return get_campaign_recipe(session, campaign, name)
 
 
-def get_recipe(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
+def get_campaign_recipe(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
     """A campaign's own recipe, the latest revision or the one asked for. Raises NotFound."""
     row = recipes.find_recipe(session, campaigns.load_campaign(session, campaign).id, name, revision=revision)
     if row is None:
