@@ -37,7 +37,7 @@ def judgments(seed: int) -> Iterator[JudgmentRow]:
     """All systems of a document by the same rater, in the order of their keys."""
     found, model = make_demo_translations(seed), make_demo_rater_model("demo", seed)
     forms = CampaignForms.from_model(model)
-    minds = {rater: SimulatedRater.start(model, rater) for rater in TEMPERS}
+    minds = {rater: SimulatedRater.from_model(model, rater) for rater in TEMPERS}
     at = START
     for i, document in enumerate(found.documents):
         raters = [list(TEMPERS)[i % len(TEMPERS)]]

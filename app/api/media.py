@@ -133,7 +133,7 @@ def patch_media(
 ) -> MediaOut:
     """What the body does not name stays."""
     changes = body.model_dump(exclude_unset=True)
-    return MediaOut.model_validate(library.change_media(session, campaign, name, changes, actor=caller.actor))
+    return MediaOut.model_validate(library.change_media_metadata(session, campaign, name, changes, actor=caller.actor))
 
 
 @router.delete(

@@ -169,7 +169,7 @@ def put_outputs(
     session: SessionDep,
 ) -> TestSetChangeOut:
     """On one document as a whole: as many entries as the document has segments."""
-    given = test_sets.DocumentOutputs(body.segments, body.prefill, body.alignment)
+    given = test_sets.DocumentOutputsInput(body.segments, body.prefill, body.alignment)
     put = test_sets.put_outputs(session, campaign, system, document, given, actor=caller.actor)
     return TestSetChangeOut.model_validate(put)
 

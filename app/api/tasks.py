@@ -99,7 +99,7 @@ def get_task_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> Tas
 )
 def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> HandedInTaskOut:
     """Once everything that is asked is judged; `errors` names all that is missing, such as `["items", 3]`."""
-    receipt = quality_policy.hand_in_and_check(database, task, rater=rater)
+    receipt = quality_policy.hand_in_task_and_check_rater(database, task, rater=rater)
     warning = None if receipt.warning is None else AttentionCheckWarningOut.model_validate(receipt.warning)
     return HandedInTaskOut(completion_code=receipt.code, warning=warning)
 

@@ -191,7 +191,7 @@ def delete_webhook(caller: Manager, campaign: CampaignKey, webhook: WebhookId, s
 )
 def send_test_event(caller: Manager, campaign: CampaignKey, webhook: WebhookId, session: SessionDep) -> TestEventOut:  # noqa: ARG001  (says who may call)
     """An event `webhook.test` for this webhook alone."""
-    return TestEventOut(event=webhooks.send_test_event(session, campaign, webhook))
+    return TestEventOut(event=webhooks.queue_test_event(session, campaign, webhook))
 
 
 @router.post("/{webhook}/replay", summary="Send events again", responses=example_response(200, EXAMPLE, "From there."))

@@ -127,7 +127,7 @@ def set_media_captions(
         media = json.loads(remote.send_change("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
     else:
         with context.open_upgraded_database() as database, database.transaction() as session:
-            view = library.change_media(session, campaign, name, changes, actor=context.get_actor_name())
+            view = library.change_media_metadata(session, campaign, name, changes, actor=context.get_actor_name())
         media = MediaOut.model_validate(view).model_dump()
     _show([media], as_json=False)
 

@@ -57,10 +57,10 @@ class PearmutDocumentsTaken(Unavailable):
 async def get_next_item(request: Request) -> Response:
     """The next document, form or check of an annotator, or the end with the code of the verdict."""
     body, state = await _read_body_of_user(request, NextItemIn)
-    step = await state.judging.run_in_thread(partial(_next_without_lease, request, state, body))
+    step = await state.judging.run_transaction_in_thread(partial(_next_without_lease, request, state, body))
     if isinstance(step, PearmutUser):
         leased = await leases.lease_task(state.judging, rater=step.rater)
-        step = await state.judging.run_in_thread(partial(_next_leased, state, step, leased))
+        step = await state.judging.run_transaction_in_thread(partial(_next_leased, state, step, leased))
     return json_response(step)
 
 
@@ -79,7 +79,7 @@ def _next_without_lease(
 def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, session: Session) -> pages.Response:
     progress = pages.load_user_progress(session, user)
     if leased.task is not None:
-        place = pages.find_leased_place(user, progress, leased.task.task)
+        place = pages.find_place_of_task(user, progress, leased.task.task)
         response = pages.make_item_response(session, user, progress, place, state.files.instructions)
         return sign_asset_addresses(session, user, response)
     if leased.why == "wait":
@@ -106,9 +106,11 @@ async def get_own_item(request: Request) -> Response:
 
     def work(session: Session) -> pages.Response:
         user = _user(request, state, body, session)
-        return sign_asset_addresses(session, user, pages.get_item(session, user, body.item_i, state.files.instructions))
+        return sign_asset_addresses(
+            session, user, pages.load_item_response(session, user, body.item_i, state.files.instructions)
+        )
 
-    return json_response(await state.judging.run_in_thread(work))
+    return json_response(await state.judging.run_transaction_in_thread(work))
 
 
 @router.post("/log-response")
@@ -121,7 +123,7 @@ async def store_user_answers(request: Request) -> Response:
         record_sent_annotation(session, _user(request, state, body, session), sent)
 
     async with state.save_lock(body.campaign_id):
-        await state.judging.run_in_thread(work)
+        await state.judging.run_transaction_in_thread(work)
     return json_response("ok")
 
 

@@ -39,7 +39,7 @@ async def _run_as_manager(request: Request, body: ManagedCampaignIn, work: Work)
         loaded = state.campaigns.load(session, body.campaign_id)
         return work(session, loaded, authenticate_dashboard(session, loaded, body.token or ""))
 
-    return json_response(await state.judging.run_in_thread(run))
+    return json_response(await state.judging.run_transaction_in_thread(run))
 
 
 @router.post("/dashboard-data")
@@ -120,7 +120,7 @@ async def add_campaign(request: Request) -> Response:
         ]
 
     try:
-        return json_response({"status": "ok", "campaigns": await state.judging.run_in_thread(work)})
+        return json_response({"status": "ok", "campaigns": await state.judging.run_transaction_in_thread(work)})
     except Invalid as error:
         return json_response({"error": describe_error(error)}, 400)
 
@@ -184,7 +184,7 @@ async def _download(
             pairs.append((name, make(session, loaded)))
         return put(pairs)
 
-    value = await state.judging.run_in_thread(work)
+    value = await state.judging.run_transaction_in_thread(work)
     return json_response(value, headers={"Content-Disposition": f'attachment; filename="{file}"'})
 
 

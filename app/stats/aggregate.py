@@ -110,7 +110,7 @@ class ScoreMatrix:
         """Weight of each document for each system, shape (S, D): its number of segments, unless domains count alike."""
         return np.add.reduceat(self.segment_weights(self.present), self.starts, axis=1)
 
-    def document_counts(self) -> Indices:
+    def n_segments_by_document(self) -> Indices:
         """Number of segments of each system in each document, shape (S, D)."""
         return np.add.reduceat(self.present.astype(np.intp), self.starts, axis=1)
 

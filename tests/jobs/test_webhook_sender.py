@@ -220,7 +220,7 @@ def test_a_webhook_is_told_its_kinds_only_and_tests_of_its_own(database: Databas
         hook, second = make(database, receiver, "job.failed"), make(database, other, "job.done")
         happen(database, "job.done", "job.failed", "job.done")
         with database.transaction() as session:
-            assert webhooks.send_test_event(session, "c", hook) == 4
+            assert webhooks.queue_test_event(session, "c", hook) == 4
         until(lambda: len(receiver.seen) == 2 and len(other.seen) == 2, "each has its own")
         until(lambda: view(database, second).next_event == 4, "and no more")
     assert [(one["type"], one["data"]["n"]) for one in receiver.seen] == [("job.failed", 2), ("webhook.test", 4)]

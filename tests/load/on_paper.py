@@ -20,7 +20,7 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     options = resolve_scoring_options(forms.protocol, model.options)
     columns: dict[str, list[object]] = {name: [] for name in ("system", "document", "position", "rater", "score")}
     for rater in plan.raters:
-        mind = SimulatedRater.start(model, rater)
+        mind = SimulatedRater.from_model(model, rater)
         for task in sorted(plan.tasks_of_rater(rater), key=lambda task: task.queue):
             for item in task.items:
                 if item.role != "rating" or item.system is None:

@@ -198,7 +198,7 @@ def session(place: Place, name: str) -> Eye:
     forms = CampaignForms.from_model(planted)
     for rater in ("r2", "r1"):
         eye = place.eye(managed, rater)
-        assert sit(eye, forms, SimulatedRater.start(planted, rater), managed.path) > 0
+        assert sit(eye, forms, SimulatedRater.from_model(planted, rater), managed.path) > 0
     for path in ("/v1/me", "/v1/me/export", "/v1/me/completions", "/v1/me/consent", f"{managed.path}/guidelines"):
         eye.send("GET", path)
     return eye

@@ -10,7 +10,7 @@ from app.reports import ingest
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import test_sets
-from app.services.data.test_sets import DocumentInput, DocumentOutputs, SegmentInput, SystemInput
+from app.services.data.test_sets import DocumentInput, DocumentOutputsInput, SegmentInput, SystemInput
 from tests.spine import Spine, opened
 
 SOURCES = ("The <b>dog</b> barked.", "Silence.", "Привет, мир.")
@@ -36,7 +36,7 @@ def filled(database_url: str) -> Iterator[Spine]:
 def _put(spine: Spine, system: str, *texts: str | None) -> None:
     with spine.database.transaction() as session:
         test_sets.put_system(session, "c", system, SystemInput(), actor="test")
-        test_sets.put_outputs(session, "c", system, "d", DocumentOutputs(texts), actor="test")
+        test_sets.put_outputs(session, "c", system, "d", DocumentOutputsInput(texts), actor="test")
 
 
 def _report(spine: Spine) -> ingest.IngestReport:

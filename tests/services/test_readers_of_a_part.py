@@ -69,7 +69,7 @@ def judged(structure: str, seed: int, documents: int) -> RaterQualityReport:
     made = made.model_copy(update={"raters": {**made.raters, **changed}})
     forms, protocol = CampaignForms.from_model(made), get_protocol("da")
     for rater in (*HONEST, *READERS):
-        mind, clock = SimulatedRater.start(made, rater), 0
+        mind, clock = SimulatedRater.from_model(made, rater), 0
         for task in plan.tasks_of_rater(rater):
             rows = [
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)

@@ -112,7 +112,7 @@ def campaign(*, bad: bool, seed: int) -> RaterQualityReport:
         pairs = [(a, b) for a in raters_of(group) for b in raters_of(group) if a < b]
         who = {f"g{group}d{d:02}": pairs[d % len(pairs)] for d in range(DOCUMENTS)}
         for rater in raters_of(group):
-            mind, clock = SimulatedRater.start(made, rater), 0
+            mind, clock = SimulatedRater.from_model(made, rater), 0
             for n, task in enumerate(tasks(rater, [d for d, both in who.items() if rater in both], rng)):
                 first: dict[int, tuple[float, int, int]] = {}
                 for act in generate_session_actions(mind, shown(task, rng), forms, page=f"{rater}{n}"):

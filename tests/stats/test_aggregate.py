@@ -108,7 +108,7 @@ def test_document_sums_agree_with_their_slow_twin(rows: list[Row]) -> None:
         for document in range(laid.n_documents):
             here = [j for j in range(laid.segments.size) if laid.document[j] == document and laid.present[i, j]]
             assert laid.document_sums()[i, document] == pytest.approx(sum(laid.score[i, j] for j in here))
-            assert laid.document_counts()[i, document] == len(here)
+            assert laid.n_segments_by_document()[i, document] == len(here)
         assert laid.system_means()[i] == pytest.approx(laid.score[i][laid.present[i]].mean())
 
 

@@ -111,7 +111,7 @@ async def run_simulated_raters(
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
             simulated = _Rater(
-                SimulatedRater.start(model, rater),
+                SimulatedRater.from_model(model, rater),
                 forms,
                 client,
                 secrets_of[rater],

@@ -154,7 +154,7 @@ def _mean_by_address(ratings: RawRatings, options: CampaignAgreementOptions, *, 
     units = make_segment_units(ratings.rows, repeated=options.repeats)
     labels = ratings.rows.labels
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(
-        units.values_per_unit(), 1
+        units.n_values_by_unit(), 1
     )
     mean = np.round(-mean if turn else mean, 10) + 0.0
     addresses = zip(

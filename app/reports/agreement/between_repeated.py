@@ -44,7 +44,7 @@ def compute_score_variation_over_campaigns(
 def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> ScoreVariationLine | None:
     mine = units.where((units.system == code)[units.unit])
     campaigns = np.unique(mine.rater)
-    shared = mine.where((mine.values_per_unit() == campaigns.size)[mine.unit])
+    shared = mine.where((mine.n_values_by_unit() == campaigns.size)[mine.unit])
     if campaigns.size < 2 or not shared.n_units:
         return None
     means = shared.value.reshape(shared.n_units, campaigns.size).mean(axis=0)

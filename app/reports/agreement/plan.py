@@ -193,7 +193,7 @@ def _nominal(
 
 
 def _mean_distance(units: ValuesByUnit) -> OfDocuments:
-    size = units.values_per_unit()
+    size = units.n_values_by_unit()
     sums = units.sum_by_document(np.column_stack((sum_pair_distances(units), size * (size - 1) / 2)))
 
     def value(weights: Floats) -> Floats:
@@ -245,6 +245,6 @@ def _coefficients_of_categories(
 
 def make_rater_pair_counter(units: ValuesByUnit) -> Callable[[Floats], float]:
     """Pairs of raters on the documents that count."""
-    size = units.values_per_unit()
+    size = units.n_values_by_unit()
     sums = units.sum_by_document(size * (size - 1) / 2)
     return lambda weights: float((weights @ sums)[0])

@@ -65,7 +65,7 @@ class BootstrapDraws:
         """Draws of one chunk, all statistics side by side."""
         n = min(DRAWS_A_CHUNK, self.draws - part * DRAWS_A_CHUNK)
         draws = [
-            bootstrap.bootstrap_statistics(
+            bootstrap.evaluate_statistics_in_draws(
                 ones, bootstrap.bootstrap_document_counts(units, n, seed=self.seed, part=part)
             )
             for units, ones in self.owners
@@ -112,7 +112,7 @@ def make_level_view(
     level: float | None,
 ) -> LevelAgreementView:
     """One level as it is shown."""
-    units, size = plan.units, plan.units.values_per_unit()
+    units, size = plan.units, plan.units.n_values_by_unit()
     block, model = plan.block, plan.components
     return LevelAgreementView(
         level=plan.level,

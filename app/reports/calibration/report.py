@@ -150,7 +150,7 @@ def _systems(
 
 
 def _unit_means(units: ValuesByUnit) -> dict[int, float]:
-    size = np.maximum(units.values_per_unit(), 1)
+    size = np.maximum(units.n_values_by_unit(), 1)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / size
     return {code: float(mean[units.system == code].mean()) for code in np.unique(units.system).tolist()}
 

@@ -64,7 +64,7 @@ def _restrict_to_common_units(units: ValuesByUnit, named: tuple[str, ...]) -> Va
         raise Invalid("the query is not valid", places=(Place(("query", "between"), what),))
     codes = [units.raters.index(key) for key in dict.fromkeys(named)]
     some = units.where(np.isin(units.rater, codes))
-    return some.where((some.values_per_unit() == len(codes))[some.unit])
+    return some.where((some.n_values_by_unit() == len(codes))[some.unit])
 
 
 def _words(session: Session, ratings: RawRatings, options: DistributionsOptions) -> Floats | None:

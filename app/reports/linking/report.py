@@ -160,7 +160,7 @@ def _load_campaign_means(parts: CampaignCalibrationSplit, options: LinkingOption
 
 def _mean(units: ValuesByUnit) -> Floats:
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
-    return np.asarray(total / np.maximum(units.values_per_unit(), 1), dtype=np.float64)
+    return np.asarray(total / np.maximum(units.n_values_by_unit(), 1), dtype=np.float64)
 
 
 def _means_by_address(

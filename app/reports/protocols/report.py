@@ -96,7 +96,7 @@ def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOp
     parts = load_campaign_calibration_split(session, snapshot, options)
     units = find_sampling_units(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
-    mean = np.asarray(total / np.maximum(units.values_per_unit(), 1), dtype=np.float64)
+    mean = np.asarray(total / np.maximum(units.n_values_by_unit(), 1), dtype=np.float64)
     labels = parts.ratings.rows.labels
     addresses = []
     for place, system in zip(units.place.tolist(), units.system.tolist(), strict=True):

@@ -123,7 +123,7 @@ def _candidates(
 ) -> Iterator[CalibrationCandidate]:
     """The chosen units whose texts are stored."""
     middle, spread = unit_median_and_deviation(units)
-    labels, counts = given.ratings.rows.labels, units.values_per_unit()
+    labels, counts = given.ratings.rows.labels, units.n_values_by_unit()
     for u in chosen.unit.tolist():
         place = int(units.place[u])
         document = labels.documents[labels.segment_document[place]]

@@ -88,7 +88,7 @@ class SystemInput:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentOutputs:
+class DocumentOutputsInput:
     """A system's outputs on a document as they are put, one entry a segment, None where there is none.
 
     prefill: spans that raters are shown with each output; those without an id get one. alignment: of each with its
@@ -175,7 +175,7 @@ def put_outputs(
     campaign: str,
     system: str,
     document: str,
-    given: DocumentOutputs,
+    given: DocumentOutputsInput,
     *,
     actor: str,
 ) -> TestSetPutResult:

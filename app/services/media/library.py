@@ -188,7 +188,7 @@ def open_all_media(session: Session, policy: MediaPolicy, campaign: str) -> dict
     return {row.name: MediaContent(policy, row.sha256, row.size, row.media_type) for row in files}
 
 
-def change_media(
+def change_media_metadata(
     session: Session, campaign: str, name: str, changes: Mapping[str, str | None], *, actor: str
 ) -> MediaView:
     """Set captions (name of a WebVTT file of the campaign) or transcript, or take them away (None).

@@ -53,7 +53,7 @@ class MediaAddressSigner:
         expires = int(until.timestamp())
         return SignedMediaQuery(expires, self._signature(public_id, expires))
 
-    def check(self, public_id: str, signed: SignedMediaQuery) -> None:
+    def verify(self, public_id: str, signed: SignedMediaQuery) -> None:
         """Raise MediaAddressEnded unless we signed this and its time is not over."""
         right = hmac.compare_digest(self._signature(public_id, signed.expires), signed.signature)
         if not right or signed.expires <= datetime.now(UTC).timestamp():
@@ -69,7 +69,7 @@ def open_signed_media(
     session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
 ) -> MediaContent:
     """The bytes behind a signed address. Raises MediaAddressEnded, MediaNotFound."""
-    MediaAddressSigner.load(session, task, rater).check(public_id, signed)
+    MediaAddressSigner.load(session, task, rater).verify(public_id, signed)
     row = rows.find_media_by_public_id(session, public_id)
     if row is None or row.campaign_id != rater.campaign_id:
         raise rows.MediaNotFound

@@ -19,7 +19,7 @@ from app.services.campaigns import audit
 from app.services.pearmut import pages
 from app.services.pearmut.campaign_file import CampaignFileUser
 from app.services.pearmut.documents import LoadedCampaign
-from app.services.pearmut.loading import PearmutLink, add_user
+from app.services.pearmut.loading import PearmutUserLink, add_user
 from app.services.pearmut.users import PearmutUser
 from app.services.tasks import board, campaign_judgments
 from app.services.tasks.campaign_judgments import JudgmentFilter
@@ -178,7 +178,7 @@ def set_user_note(session: Session, loaded: LoadedCampaign, user: str, note: str
     pearmut.update_user_note(session, row.rater_id, note or None)
 
 
-def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -> list[PearmutLink]:
+def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -> list[PearmutUserLink]:
     """Enrol more users, each with a link. Raises UsersHaveTasks, Invalid."""
     if not loaded.is_single_stream:
         raise UsersHaveTasks

@@ -44,7 +44,7 @@ class UserNamesAmbiguous(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class PearmutLink:
+class PearmutUserLink:
     """How a user comes to the pages. credential: stands for the user in addresses; it is shown once."""
 
     user: str
@@ -53,7 +53,7 @@ class PearmutLink:
 
     def __repr__(self) -> str:
         """Without the credential, so that no log or trace can hold it."""
-        return f"PearmutLink({self.rater!r})"
+        return f"PearmutUserLink({self.rater!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class AddedCampaign:
     name: str
     campaign_id: int
     token: str
-    links: tuple[PearmutLink, ...]
+    links: tuple[PearmutUserLink, ...]
     documents: int
     unused: Mapping[str, int]
     report: Mapping[str, object]
@@ -140,7 +140,7 @@ def add_user(
     *,
     by: Caller,
     old_id: bool = False,
-) -> PearmutLink:
+) -> PearmutUserLink:
     """Enrol a user with a credential and both codes. old_id: the name is a credential, too."""
     enrolment = Enrolment(capacity=_capacity(loaded), attributes={})
     raters.put_rater(session, loaded.key, rater, enrolment, given=frozenset(), seen=None, by=by)
@@ -159,7 +159,7 @@ def add_user(
     pearmut.insert_pearmut_user(session, loaded.campaign_id, rater_id, values)
     if stored_plans.find_plan_in_force(session, loaded.campaign_id) is not None:
         stored_plans.join_task_pool(session, loaded.campaign_id, rater_id)
-    return PearmutLink(name, rater, name if old_id else issued.secret)
+    return PearmutUserLink(name, rater, name if old_id else issued.secret)
 
 
 def _capacity(loaded: LoadedCampaign) -> int | None:

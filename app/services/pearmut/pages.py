@@ -126,7 +126,7 @@ def find_place_after_judging(user: PearmutUser, progress: UserProgress) -> int |
     return next((f"goodbye_{n}" for n, state in enumerate(progress.goodbye) if state is None), None)
 
 
-def find_leased_place(user: PearmutUser, progress: UserProgress, task: str) -> int:
+def find_place_of_task(user: PearmutUser, progress: UserProgress, task: str) -> int:
     """The index of the document of a task."""
     number = next(number for number, row in progress.tasks.items() if row.public_id == task)
     return next(one.index for one in user.loaded.planned.values() if one.number == number)
@@ -151,7 +151,9 @@ def _draw_check(user: PearmutUser, progress: UserProgress) -> str | None:
     return f"random_{left[int.from_bytes(drawn[4:8]) % len(left)]}"
 
 
-def get_item(session: Session, user: PearmutUser, place: int | str, instructions: Mapping[str, str]) -> Response:
+def load_item_response(
+    session: Session, user: PearmutUser, place: int | str, instructions: Mapping[str, str]
+) -> Response:
     """One item of a user, with what they answered. instructions: of protocols, where the campaign has none.
 
     Raises PearmutPlaceUnknown, PearmutWelcomeFirst, PearmutItemNotYours.

@@ -94,7 +94,7 @@ class NewInvitation:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskCompletion:
+class TaskCompletionCode:
     """A task that was handed in, with the code that the rater was given.
 
     attention_check: it was one, so it is none of the work that the campaign has to do.
@@ -275,7 +275,7 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
 
 def list_completion_codes(
     session: Session, campaign: str, *, after: int, limit: int, q: str = ""
-) -> tuple[list[TaskCompletion], int | None]:
+) -> tuple[list[TaskCompletionCode], int | None]:
     """Codes of completion in the order of their tasks, after the one of id `after`: for paying.
 
     And the id of the last that was looked at, if there may be more. q: words, each a part of rater, external id, code
@@ -283,7 +283,7 @@ def list_completion_codes(
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows, reached = invitations.load_completions_page(session, campaign_id, after=after, limit=limit, words=q.split())
-    return [TaskCompletion(**row._mapping) for row in rows], reached
+    return [TaskCompletionCode(**row._mapping) for row in rows], reached
 
 
 def list_own_completion_codes(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:

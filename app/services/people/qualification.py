@@ -79,7 +79,7 @@ class MarkedQualificationAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class QualificationResult:
+class RaterQualificationResult:
     """How a rater did, for the manager."""
 
     rater: str
@@ -200,7 +200,7 @@ def list_qualification_results(
     passed: bool | None = None,
     sort: QualificationSort = "rater",
     q: str = "",
-) -> list[QualificationResult]:
+) -> list[RaterQualificationResult]:
     """How every enrolled rater did, after a place in an order.
 
     passed: only those who passed or were spared the test, or only the others. q: words, each a part of the rater's or
@@ -210,10 +210,10 @@ def list_qualification_results(
     rows = qualification.load_qualification_results(
         session, campaign_id, after=after, limit=limit, passed=passed, sort=sort, words=q.split()
     )
-    return [QualificationResult(**row._asdict()) for row in rows]
+    return [RaterQualificationResult(**row._asdict()) for row in rows]
 
 
-def make_qualification_result_cursor(result: QualificationResult, sort: QualificationSort) -> SortCursor:
+def make_qualification_result_cursor(result: RaterQualificationResult, sort: QualificationSort) -> SortCursor:
     """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return write_sort_value(value, qualification.RESULT_ORDERS[sort]), result.rater

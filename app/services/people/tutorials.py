@@ -118,7 +118,7 @@ class MarkedTutorialAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class TutorialResult:
+class RaterTutorialResult:
     """How a rater did, for the manager. marked: answers that could be right or wrong."""
 
     rater: str
@@ -188,7 +188,7 @@ def list_tutorial_results(
     answered: bool | None = None,
     sort: TutorialSort = "rater",
     q: str = "",
-) -> list[TutorialResult]:
+) -> list[RaterTutorialResult]:
     """How every enrolled rater did, after a place in an order. Raises NotFound.
 
     answered: only those who answered something, or only the others. q: words, each a part of the rater's or the
@@ -198,10 +198,10 @@ def list_tutorial_results(
     rows = tutorials.load_tutorial_results(
         session, campaign_id, after=after, limit=limit, answered=answered, sort=sort, words=q.split()
     )
-    return [TutorialResult(**row._asdict()) for row in rows]
+    return [RaterTutorialResult(**row._asdict()) for row in rows]
 
 
-def make_tutorial_result_cursor(result: TutorialResult, sort: TutorialSort) -> SortCursor:
+def make_tutorial_result_cursor(result: RaterTutorialResult, sort: TutorialSort) -> SortCursor:
     """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return write_sort_value(value, tutorials.RESULT_ORDERS[sort]), result.rater

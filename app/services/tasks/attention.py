@@ -74,7 +74,7 @@ class AttentionWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionResult:
+class RaterAttentionResults:
     """How a rater did in checks, for the manager. checks, passed, failed: of first tries. tries: all hand-ins.
 
     verdict: by the share of checks that the campaign wants passed; None where it wants none, or nothing is known.
@@ -149,7 +149,7 @@ def list_attention_check_results(
     state: AttentionState | None = None,
     sort: AttentionSort = "rater",
     q: str = "",
-) -> list[AttentionResult]:
+) -> list[RaterAttentionResults]:
     """How every enrolled rater did, after a place in an order. Raises NotFound.
 
     state: only those who met no check, failed none or failed some. q: words, each a part of the rater's or the team's
@@ -160,7 +160,9 @@ def list_attention_check_results(
     rows = attention.load_attention_check_results(
         session, row.id, after=after, limit=limit, state=state, sort=sort, words=q.split()
     )
-    return [AttentionResult(**row._asdict(), verdict=_decide_verdict(row.passed, row.failed, least)) for row in rows]
+    return [
+        RaterAttentionResults(**row._asdict(), verdict=_decide_verdict(row.passed, row.failed, least)) for row in rows
+    ]
 
 
 def _decide_verdict(passed: int, failed: int, least: float | None) -> Literal["pass", "fail"] | None:
@@ -169,7 +171,7 @@ def _decide_verdict(passed: int, failed: int, least: float | None) -> Literal["p
     return "pass" if passed / (passed + failed) >= least else "fail"
 
 
-def make_attention_result_cursor(result: AttentionResult, sort: AttentionSort) -> SortCursor:
+def make_attention_result_cursor(result: RaterAttentionResults, sort: AttentionSort) -> SortCursor:
     """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return write_sort_value(value, attention.RESULT_ORDERS[sort]), result.rater

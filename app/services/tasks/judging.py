@@ -135,7 +135,7 @@ class JudgingService:
             self.tasks.forget_rules(task.rules)
         raise CampaignSettingsChanging(retry_after=1)
 
-    async def run_in_thread(self, work: Callable[[Session], T]) -> T:
+    async def run_transaction_in_thread(self, work: Callable[[Session], T]) -> T:
         """Do some work in a thread and a transaction of its own."""
 
         def run() -> T:
@@ -152,7 +152,7 @@ class JudgingService:
         """
 
         async def kept() -> T:
-            return keep(await self.run_in_thread(work))
+            return keep(await self.run_transaction_in_thread(work))
 
         load = self.pending_loads.get(key)
         if load is None:
@@ -186,7 +186,7 @@ async def record_answers(
     if any(one.verdict == "lapsed" for one in outcomes):
         outcomes = await _record_late_answers(service, task, answers, rater)
     if rater.answers_since is not None and any(one.verdict == "stale" for one in outcomes):
-        outcomes = await service.run_in_thread(
+        outcomes = await service.run_transaction_in_thread(
             partial(_redact_outcomes, task_id=task.addresses.task_id, answers=answers, outcomes=outcomes, rater=rater)
         )
     _raise_first_refusal(given, outcomes, whole=whole)

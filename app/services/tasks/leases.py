@@ -56,7 +56,7 @@ class LeaseExtension:
 
 async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseResult:
     """The task that the rater holds, or the next one. Raises NotFound, BadCredential, Unavailable."""
-    asking, why = await service.run_in_thread(partial(_ask, rater=rater))
+    asking, why = await service.run_transaction_in_thread(partial(_ask, rater=rater))
     if why is not None:
         return LeaseResult(None, why)
     leased = await service.recorder.run_transaction(partial(leases.lease_next_task, asking=asking))
@@ -65,7 +65,7 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
     if isinstance(leased, leases.NoTaskNow):
         return LeaseResult(None, leased.why, leased.retry_after)
     return LeaseResult(
-        await service.run_in_thread(partial(tasks.load_task_view, public_id=leased.public_id, rater=rater))
+        await service.run_transaction_in_thread(partial(tasks.load_task_view, public_id=leased.public_id, rater=rater))
     )
 
 

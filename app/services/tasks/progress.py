@@ -67,7 +67,7 @@ def make_campaign_progress(
         total=counted.sum_work_amounts(tasks),
         share=counted.compute_share_handed_in(tasks),
         states=counted.sum_amounts_by_state(tasks),
-        pace=counted.measure_pace(tasks, seen.at),
+        pace=counted.measure_campaign_pace(tasks, seen.at),
         forecast=forecast,
         deadline=_deadline(parse_deadline(get_campaign(session, seen.key).settings), seen, tasks, forecast),
         balance=balance,

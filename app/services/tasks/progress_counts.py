@@ -76,7 +76,7 @@ def compute_share_handed_in(tasks: Sequence[TaskWithCounts]) -> float | None:
     return done / sum(sizes)
 
 
-def measure_pace(tasks: Sequence[TaskWithCounts], at: datetime) -> CampaignPace:
+def measure_campaign_pace(tasks: Sequence[TaskWithCounts], at: datetime) -> CampaignPace:
     """How fast it went in the last day, and since the first judgment."""
     began = min((one.first for one in tasks if one.first is not None), default=None)
     handed_in = [one.row.handed_in_at for one in tasks if one.row.handed_in_at is not None]

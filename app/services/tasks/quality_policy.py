@@ -37,7 +37,7 @@ class HandInReceipt:
     warning: AttentionWarning | None
 
 
-def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater) -> HandInReceipt:
+def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: ActingRater) -> HandInReceipt:
     """Hand a task in, look at the rater's work, and do what the campaign's settings ask.
 
     The task is handed in before anybody looks, so that nothing that fails afterwards can undo it; asking again finishes

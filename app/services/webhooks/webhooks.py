@@ -116,7 +116,7 @@ def delete_webhook(session: Session, campaign: str, public_id: str, *, actor: st
     audit.record_action(session, campaign_id, actor=actor, action="webhook deleted", what={"webhook": public_id})
 
 
-def send_test_event(session: Session, campaign: str, public_id: str) -> int:
+def queue_test_event(session: Session, campaign: str, public_id: str) -> int:
     """Put an event into the outbox that only this webhook is told; its number. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = webhooks.load_webhook(session, campaign_id, public_id)

@@ -51,7 +51,7 @@ def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
 
 def _observed_disagreement(units: ValuesByUnit, value: Floats) -> Floats:
     """Σ over ordered pairs of (c − k)²/(m − 1) of each unit, shape (U,)."""
-    size = units.values_per_unit()
+    size = units.n_values_by_unit()
     mean = np.bincount(units.unit, weights=value, minlength=size.size) / size
     off = value - mean[units.unit]
     return np.asarray(2 * size * np.bincount(units.unit, weights=off * off, minlength=size.size) / (size - 1))
@@ -63,7 +63,7 @@ def _interval(units: ValuesByUnit) -> OfDocuments:
         np.column_stack(
             (
                 _observed_disagreement(units, centre),
-                units.values_per_unit(),
+                units.n_values_by_unit(),
                 np.bincount(units.unit, weights=centre, minlength=units.n_units),
                 np.bincount(units.unit, weights=centre**2, minlength=units.n_units),
             )
@@ -80,7 +80,7 @@ def _interval(units: ValuesByUnit) -> OfDocuments:
 
 
 def _nominal(units: ValuesByUnit, pool: PooledValues, tolerance: float) -> OfDocuments:
-    size = units.values_per_unit()
+    size = units.n_values_by_unit()
     differ = (size * (size - 1) / 2 - count_agreeing_pairs(units, pool, tolerance)) * 2 / (size - 1)
     sums = units.sum_by_document(differ)
 
@@ -114,7 +114,7 @@ def _relative(first: Floats, second: Floats) -> Floats:
 
 def _ratio_inside(units: ValuesByUnit) -> Floats:
     """Σ over ordered pairs of the relative distance/(m − 1), taking each value with the one `lag` places further."""
-    size = units.values_per_unit()
+    size = units.n_values_by_unit()
     out = np.zeros(units.n_units)
     for lag in range(1, int(size.max(initial=0))):
         first = np.flatnonzero(units.unit[:-lag] == units.unit[lag:])
@@ -151,7 +151,7 @@ def _by_unit(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Float
 
 def _by_coincidence(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
     """The same by how often two values meet in each document: a draw costs the square of the number of values."""
-    k, size = max(pool.values.size, 1), units.values_per_unit()
+    k, size = max(pool.values.size, 1), units.n_values_by_unit()
     parts = []
     for lag in range(1, int(size.max(initial=0))):
         first = np.flatnonzero(units.unit[:-lag] == units.unit[lag:])

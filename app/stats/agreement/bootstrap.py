@@ -64,7 +64,7 @@ def _count_drawn(held: npt.NDArray[np.integer], n_documents: int, draws: int, rn
     return out
 
 
-def bootstrap_statistics(statistics: Sequence[OfDocuments], counts: Floats) -> Floats:
+def evaluate_statistics_in_draws(statistics: Sequence[OfDocuments], counts: Floats) -> Floats:
     """Every statistic in every draw, shape (B, number of statistics); NaN where a draw leaves it undefined."""
     if not statistics:
         return np.empty((len(counts), 0))

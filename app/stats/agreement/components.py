@@ -28,14 +28,14 @@ class UnitRaterVariances:
     residual: float
 
     @property
-    def total(self) -> float:
+    def total_variance(self) -> float:
         """Variance of one rating."""
         return self.unit + self.rater + self.residual
 
     @property
     def icc_agreement(self) -> float:
         """ICC(A,1): correlation of two raters on a unit, raters being a sample."""
-        return self.unit / self.total
+        return self.unit / self.total_variance
 
     @property
     def icc_consistency(self) -> float:
@@ -48,7 +48,7 @@ class UnitRaterVariances:
 
     def chance_share_within(self, tolerance: float, step: float = 0.0) -> float:
         """The same of two ratings of different units by different raters."""
-        return _probability_within(self.total, tolerance + step / 2)
+        return _probability_within(self.total_variance, tolerance + step / 2)
 
 
 def _probability_within(variance: float, reach: float) -> float:
@@ -74,7 +74,7 @@ class _Sufficient:
 
     def __init__(self, units: ValuesByUnit, rater: np.ndarray, n_raters: int) -> None:
         centre = units.value - units.value.mean()
-        size = units.values_per_unit()
+        size = units.n_values_by_unit()
         total: Floats = np.bincount(units.unit, weights=centre, minlength=size.size).astype(np.float64)
         self.n = units.value.size
         self.squares = float(centre @ centre)

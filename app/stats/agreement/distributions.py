@@ -112,7 +112,7 @@ def _round_width(width: float) -> float:
 def unit_medians(units: ValuesByUnit) -> Floats:
     """Median over raters of each unit (of an even number the midpoint), shape (U,)."""
     order = np.lexsort((units.value, units.unit))
-    size, starts = units.values_per_unit(), units.unit_starts()
+    size, starts = units.n_values_by_unit(), units.unit_starts()
     value = units.value[order]
     return np.asarray((value[starts + (size - 1) // 2] + value[starts + size // 2]) / 2, dtype=np.float64)
 
@@ -128,7 +128,7 @@ def compute_rater_score_distributions(
 ) -> tuple[RaterScoreDistribution, ...]:
     """Every rater on the units that somebody else rated too, by name."""
     units = units.with_two_or_more_values()
-    middle, size = unit_medians(units), units.values_per_unit()
+    middle, size = unit_medians(units), units.n_values_by_unit()
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     rest = (total[units.unit] - units.value) / np.maximum(size[units.unit] - 1, 1)
     spreads = []
@@ -168,7 +168,7 @@ def compute_system_score_distributions(
     words: Floats | None = None,
 ) -> tuple[SystemScoreDistribution, ...]:
     """Every system that has a unit, by name. words: of the source of each unit, NaN where unknown; None: not asked."""
-    size, middle = units.values_per_unit(), unit_medians(units)
+    size, middle = units.n_values_by_unit(), unit_medians(units)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(size, 1)
     spreads = []
     for code in np.unique(units.system).tolist():

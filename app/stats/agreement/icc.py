@@ -26,7 +26,7 @@ def icc_one_way(units: ValuesByUnit, *, mean_of_raters: bool = False) -> OfDocum
     k0 = (N − Σk_i²/N)/(n − 1), (MSB − MSW)/(MSB + (k0 − 1)MSW); of means (MSB − MSW)/MSB.
     """
     units = units.with_two_or_more_values()
-    size = units.values_per_unit().astype(np.float64)
+    size = units.n_values_by_unit().astype(np.float64)
     centre = units.value - (units.value.mean() if units.value.size else 0.0)
     total = np.bincount(units.unit, weights=centre, minlength=units.n_units)
     squares = np.bincount(units.unit, weights=centre**2, minlength=units.n_units)

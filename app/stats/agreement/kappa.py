@@ -43,7 +43,7 @@ def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledVa
     """
     units = units.with_two_or_more_values()
     pool = pool_values(units) if pool is None else pool
-    size = units.values_per_unit()
+    size = units.n_values_by_unit()
     sums = units.sum_by_document(
         np.stack((count_agreeing_pairs(units, pool, tolerance), size * (size - 1) / 2), axis=1)
     )

@@ -33,7 +33,7 @@ class ValuePairs:
 
 def count_value_pairs(units: ValuesByUnit) -> int:
     """How many pairs of values there are."""
-    size = units.values_per_unit()
+    size = units.n_values_by_unit()
     return int((size * (size - 1) // 2).sum())
 
 
@@ -43,7 +43,7 @@ def list_value_pairs(units: ValuesByUnit) -> ValuePairs:
         raise ValueError("too many pairs of ratings to hold at once")
     firsts: list[Indices] = []
     lags: list[Indices] = []
-    for lag in range(1, int(units.values_per_unit().max(initial=0))):
+    for lag in range(1, int(units.n_values_by_unit().max(initial=0))):
         at = np.flatnonzero(units.unit[:-lag] == units.unit[lag:])
         firsts.append(at)
         lags.append(at + lag)

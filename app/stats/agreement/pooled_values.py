@@ -62,7 +62,7 @@ def count_agreeing_pairs(units: ValuesByUnit, pool: PooledValues, tolerance: flo
 def sum_pair_distances(units: ValuesByUnit) -> Floats:
     """Sum of |a − b| over the unordered pairs of each unit, shape (U,)."""
     order = np.lexsort((units.value, units.unit))
-    size = units.values_per_unit()[units.unit]
+    size = units.n_values_by_unit()[units.unit]
     nth = np.arange(units.unit.size) - units.unit_starts()[units.unit]
     signed = units.value[order] * (2 * nth + 1 - size)
     return np.bincount(units.unit, weights=signed, minlength=units.n_units).astype(np.float64)

@@ -48,13 +48,13 @@ class ValuesByUnit:
         """Units that have a value."""
         return int(self.document.size)
 
-    def values_per_unit(self) -> Indices:
+    def n_values_by_unit(self) -> Indices:
         """Values of each unit, shape (U,)."""
         return np.bincount(self.unit, minlength=self.n_units)
 
     def unit_starts(self) -> Indices:
         """Where the values of each unit begin, shape (U,)."""
-        return np.cumsum(self.values_per_unit()) - self.values_per_unit()
+        return np.cumsum(self.n_values_by_unit()) - self.n_values_by_unit()
 
     def where(self, keep: Bools) -> Self:
         """The values where `keep` is true; units that are left without a value go."""
@@ -72,7 +72,7 @@ class ValuesByUnit:
 
     def with_two_or_more_values(self) -> Self:
         """Only units with at least two values: from the others nothing can be learnt about agreement."""
-        return self.where(self.values_per_unit()[self.unit] > 1)
+        return self.where(self.n_values_by_unit()[self.unit] > 1)
 
     def with_replaced_values(self, value: Floats) -> Self:
         """The same with other values."""

@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from app.stats.aggregate import Indices
-from app.stats.arms.times import encode_combinations
+from app.stats.arms.times import encode_column_combinations
 from app.stats.components.crossed import MixedModelFit, TooManyLevels, find_independent_columns, fit_crossed_model
 from app.stats.plain_values import Interval, interval_or_none
 from app.stats.ratings import Bools, Codes, Floats
@@ -158,7 +158,7 @@ def _practice(rater: Codes, at: Micros) -> Floats:
 def _terms(work: JudgmentTimes) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
     """Random terms that the data can tell apart: with two levels, some level twice, and other cells than the others."""
     rater, document = (np.unique(codes, return_inverse=True)[1] for codes in (work.rater, work.document))
-    cell = encode_combinations(work.rater, work.condition).astype(np.intp)
+    cell = encode_column_combinations(work.rater, work.condition).astype(np.intp)
     n = work.seconds.size
     terms: dict[str, Indices] = {}
     left_out = []

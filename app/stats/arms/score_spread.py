@@ -11,7 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.arms.times import LENGTHS, LONG, SHORT, encode_combinations, format_length_range, mask_lengths_within
+from app.stats.arms.times import (
+    LENGTHS,
+    LONG,
+    SHORT,
+    encode_column_combinations,
+    format_length_range,
+    mask_lengths_within,
+)
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
@@ -52,7 +59,7 @@ def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
     keep: Bools = first_rows_of_judgments(ratings) & (ratings.role == RatingRole.RATING)
     if controls or not len(ratings):
         return keep
-    screen = encode_combinations(ratings.rater, ratings.task, ratings.document)
+    screen = encode_column_combinations(ratings.rater, ratings.task, ratings.document)
     with_controls = np.unique(screen[np.isin(ratings.role, CONTROLS)])
     return np.asarray(keep & ~np.isin(screen, with_controls), dtype=np.bool_)
 
@@ -65,7 +72,7 @@ def compute_score_spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
     rows = ratings.segment_ratings()
     if not len(rows):
         return
-    unit = encode_combinations(rows.rater, rows.task, rows.document, rows.system)
+    unit = encode_column_combinations(rows.rater, rows.task, rows.document, rows.system)
     length = np.bincount(unit).astype(np.int64)
     for name, low, high in SETS:
         keep = mask_lengths_within(length, low, high)[unit]

@@ -80,7 +80,7 @@ class ShownDocuments:
 def group_judgments_by_document(work: TimedJudgments) -> ShownDocuments:
     """Put the judgments of a document together."""
     rows = work.rows
-    code = encode_combinations(rows.rater, rows.task, rows.document, rows.system)
+    code = encode_column_combinations(rows.rater, rows.task, rows.document, rows.system)
     n = int(code.max(initial=-1)) + 1
     length = np.bincount(code[rows.kind == RatingLevel.SEGMENT], minlength=n).astype(np.int64)
     rater = np.zeros(n, dtype=np.int32)
@@ -92,7 +92,7 @@ def _sums(code: Codes, seconds: Floats, n: int) -> Floats:
     return np.asarray(np.bincount(code, weights=seconds, minlength=n), dtype=np.float64)
 
 
-def encode_combinations(*columns: Codes) -> Codes:
+def encode_column_combinations(*columns: Codes) -> Codes:
     """One code a distinct combination."""
     code = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
@@ -175,7 +175,7 @@ def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
 
 def _between_starts(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
     """Where pages are opened whole, a judgment's own beginning and end tell little: the next one's beginning does."""
-    task = encode_combinations(work.rows.rater, work.rows.task)
+    task = encode_column_combinations(work.rows.rater, work.rows.task)
     order = np.lexsort((work.started, task))
     order = order[work.started[order] >= 0]
     seconds = np.diff(work.started[order]) / 1e6
@@ -185,7 +185,7 @@ def _between_starts(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
 
 
 def _tasks(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
-    code = encode_combinations(work.rows.rater, work.rows.task)
+    code = encode_column_combinations(work.rows.rater, work.rows.task)
     n = int(code.max(initial=-1)) + 1
     rater, done = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.bool_)
     rater[code], done[code] = work.rows.rater, work.whole_task

@@ -52,7 +52,7 @@ def unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
     middle = unit_medians(units)
     off = units.value - middle[units.unit]
     square = np.bincount(units.unit, weights=off * off, minlength=units.n_units) / np.maximum(
-        units.values_per_unit(), 1
+        units.n_values_by_unit(), 1
     )
     return middle, np.sqrt(square)
 
@@ -68,7 +68,7 @@ def choose_calibration_items(
         square); None takes the best there are.
     """
     middle, spread = unit_median_and_deviation(units)
-    n = units.values_per_unit()
+    n = units.n_values_by_unit()
     usable = n >= fewest
     if apart is not None:
         usable &= spread <= apart + SLACK

@@ -82,7 +82,7 @@ def _offset(rater: str, own: Floats, agreed: Floats, others: Floats, level: floa
 
 def _mean_of_others(units: ValuesByUnit) -> Floats:
     """Mean of the other raters of the same unit, NaN where there are none; shape (n,)."""
-    n = units.values_per_unit()[units.unit]
+    n = units.n_values_by_unit()[units.unit]
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)[units.unit]
     mean = np.divide(total - units.value, n - 1, out=np.full(units.value.size, np.nan), where=n > 1)
     return np.asarray(mean, dtype=np.float64)

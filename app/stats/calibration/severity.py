@@ -43,7 +43,7 @@ def estimate_rater_severity_spread(
     Items that a rater lacks are left out for all, so that nobody's mean is of easier items.
     """
     present = np.unique(units.rater)
-    shared = units.where((units.values_per_unit() == present.size)[units.unit])
+    shared = units.where((units.n_values_by_unit() == present.size)[units.unit])
     if not shared.n_units:
         return RaterSeveritySpread(present.size, 0, 0, None, None, None, None)
     means = _weighted_row_means(shared.value.reshape(shared.n_units, present.size), np.ones(shared.n_units))

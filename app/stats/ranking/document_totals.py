@@ -70,7 +70,7 @@ class DocumentTotals(ScoreMatrix):
         """Number of segments of each system in each document, shape (S, D)."""
         return self.held
 
-    def document_counts(self) -> Indices:
+    def n_segments_by_document(self) -> Indices:
         """Number of segments of each system in each document, shape (S, D)."""
         return self.held.astype(np.intp)
 

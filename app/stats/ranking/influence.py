@@ -207,7 +207,7 @@ def _by_unit(contrast: _Contrast, unit: Indices, n_units: int) -> tuple[Floats, 
     if not contrast.paired:
         sums = contrast.sign * np.add.reduceat(panel.score * panel.present, panel.starts, axis=1)
         return _sum_by_unit(sums.T, unit, n_units), _sum_by_unit(
-            panel.document_counts().T.astype(np.float64), unit, n_units
+            panel.n_segments_by_document().T.astype(np.float64), unit, n_units
         )
     first, second = all_system_pairs(len(panel.systems))
     sums, counts = np.zeros((panel.n_documents, first.size)), np.zeros((panel.n_documents, first.size))

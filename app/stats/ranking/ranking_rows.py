@@ -37,7 +37,7 @@ def make_system_rows(
     cluster = assign_clusters(wins, recipe.clusters, apart=verdict.different) if tested else None
     ranges = compute_rank_ranges(wins, recipe.clusters)
     ranks = _mean_ranks(round_scores(scores))
-    documents = (panel.document_counts() > 0).sum(axis=1)
+    documents = (panel.n_segments_by_document() > 0).sum(axis=1)
     effective = effective_document_count(panel.document_weights())
     known = ratings.documents_known
     own = _marginal(panel, recipe, known=known)

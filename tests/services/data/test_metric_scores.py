@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.data import metrics, test_sets
-from app.services.data.test_sets import DocumentOutputs, TestSetPartInUse
+from app.services.data.test_sets import DocumentOutputsInput, TestSetPartInUse
 from app.storage.imports.merge import ImportContradiction
 from tests.services.data.test_exports import place, there_and_back
 from tests.services.data.test_imports import judgment, lines
@@ -109,7 +109,9 @@ def test_a_draft_keeps_what_its_scores_are_about(spine: Spine) -> None:
     with spine.database.transaction() as session:
         for go in (
             lambda: test_sets.delete_outputs(session, "c", "B", "d1", actor="test"),
-            lambda: test_sets.put_outputs(session, "c", "B", "d1", DocumentOutputs(["other", "B 2"]), actor="test"),
+            lambda: test_sets.put_outputs(
+                session, "c", "B", "d1", DocumentOutputsInput(["other", "B 2"]), actor="test"
+            ),
             lambda: test_sets.delete_system(session, "c", "C", actor="test"),
         ):
             with pytest.raises(TestSetPartInUse, match="automatic metrics"):

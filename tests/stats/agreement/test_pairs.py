@@ -71,8 +71,11 @@ def test_one_document_alone_has_the_mean_of_its_pairs() -> None:
 
 
 def test_no_statistic_has_no_column_of_draws() -> None:
-    assert bootstrap.bootstrap_statistics((), np.ones((5, 2))).shape == (5, 0)
-    assert bootstrap.bootstrap_statistics((lambda counts: counts.sum(axis=1),), np.ones((5, 2))).tolist() == [[2.0]] * 5
+    assert bootstrap.evaluate_statistics_in_draws((), np.ones((5, 2))).shape == (5, 0)
+    assert (
+        bootstrap.evaluate_statistics_in_draws((lambda counts: counts.sum(axis=1),), np.ones((5, 2))).tolist()
+        == [[2.0]] * 5
+    )
 
 
 def test_a_constant_rater_has_no_correlation_and_two_units_have_one() -> None:
