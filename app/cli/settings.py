@@ -17,7 +17,7 @@ from app.cli.kit.outputs import write_to_stdout
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
-from app.domain.strict_json import NotStrictError, parse_strict_json
+from app.domain.strict_json import StrictJsonError, parse_strict_json
 from app.services.campaigns import campaigns, recipes
 from app.services.campaigns import settings as service
 
@@ -116,7 +116,7 @@ def _value(text: str) -> object:
     """JSON where it is some, else the text itself."""
     try:
         return parse_strict_json(text)
-    except (NotStrictError, ValueError):
+    except (StrictJsonError, ValueError):
         return text
 
 

@@ -128,14 +128,14 @@ def find_page_number_in_name(name: str) -> int | None:
     return None if named is None else int(named[1])
 
 
-def make_media_element(name: str, kind: str | None = None) -> str:
+def format_media_element(name: str, kind: str | None = None) -> str:
     """The text that refers to a file. kind: what it is; told by the ending of the name where None.
 
-    >>> make_media_element("talks:1.wav"), make_media_element("page.pdf")
+    >>> format_media_element("talks:1.wav"), format_media_element("page.pdf")
     ('<audio src="assets/talks/1.wav" controls></audio>', '<img src="assets/page.pdf">')
-    >>> make_media_element("report.pdf~page3")
+    >>> format_media_element("report.pdf~page3")
     '<img src="assets/report.pdf#page=3">'
-    >>> make_media_element(make_page_name("a report.pdf", 3))
+    >>> format_media_element(make_page_name("a report.pdf", 3))
     '<img src="assets/a_report.pdf~bca0ae13~page3">'
     """
     page = find_page_number_in_name(name)

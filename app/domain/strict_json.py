@@ -14,11 +14,11 @@ LARGEST_INT = 2**63
 _TEXT_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
-class NotStrictError(ValueError):
+class StrictJsonError(ValueError):
     """Why a text cannot be used as JSON; quotes nothing longer than a name."""
 
 
-class RepeatedKeyError(NotStrictError):
+class RepeatedKeyError(StrictJsonError):
     """An object has a key twice."""
 
     def __init__(self, key: str) -> None:
@@ -31,7 +31,7 @@ def parse_strict_json(text: str, *, most_objects: int | None = None, most_names:
 
     most_objects, most_names: how many objects there may be, and names in each; None for any number.
 
-    Raises JSONDecodeError where it is none, NotStrictError for duplicate keys, numbers that are not finite or do not
+    Raises JSONDecodeError where it is none, StrictJsonError for duplicate keys, numbers that are not finite or do not
     fit 64 bits, NUL and lone surrogates in texts, nesting deeper than DEEPEST, and too many objects or names.
     """
     _refuse_costly(text, most_objects)
@@ -49,7 +49,7 @@ def _decoder(most_names: int | None) -> json.JSONDecoder:
 
 
 def _refuse_costly(text: str, most_objects: int | None) -> None:
-    """Raise NotStrictError for too deep nesting and too many objects, before anything is built.
+    """Raise StrictJsonError for too deep nesting and too many objects, before anything is built.
 
     A text that is not closed goes on to the end. Looked for again from each of its quotes, 60 kB of escaped ones took
     109 s; what was taken stays taken, so that they take .2 ms, and 1 MiB takes 3 ms of one core.
@@ -61,14 +61,14 @@ def _refuse_costly(text: str, most_objects: int | None) -> None:
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
         objects += match[0] == "{"
         if depth > DEEPEST:
-            raise NotStrictError(f"nested deeper than {DEEPEST}")
+            raise StrictJsonError(f"nested deeper than {DEEPEST}")
         if most_objects is not None and objects > most_objects:
-            raise NotStrictError(f"more than {most_objects} objects")
+            raise StrictJsonError(f"more than {most_objects} objects")
 
 
 def _object(most_names: int | None, pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     if most_names is not None and len(pairs) > most_names:
-        raise NotStrictError(f"an object has more than {most_names} names")
+        raise StrictJsonError(f"an object has more than {most_names} names")
     members: dict[str, object] = {}
     for key, value in pairs:
         if key in members:
@@ -79,28 +79,28 @@ def _object(most_names: int | None, pairs: Sequence[tuple[str, object]]) -> dict
 
 def _int(digits: str) -> int:
     if len(digits) > LONGEST_NUMBER or not -LARGEST_INT <= (value := int(digits)) < LARGEST_INT:
-        raise NotStrictError("an integer does not fit 64 bits")
+        raise StrictJsonError("an integer does not fit 64 bits")
     return value
 
 
 def _float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise NotStrictError("a number is too large")
+        raise StrictJsonError("a number is too large")
     return value
 
 
 def _constant(name: str) -> object:
-    raise NotStrictError(f"{name} is not a number that can be used")
+    raise StrictJsonError(f"{name} is not a number that can be used")
 
 
 def _refuse_bad_text(value: object) -> None:
     """Escapes can smuggle in what UTF-8 itself cannot hold, and the NUL that the database cannot."""
     if isinstance(value, str):
         if "\0" in value:
-            raise NotStrictError("there is a NUL in a text")
+            raise StrictJsonError("there is a NUL in a text")
         if any("\ud800" <= char <= "\udfff" for char in value):
-            raise NotStrictError("there is a lone surrogate in a text")
+            raise StrictJsonError("there is a lone surrogate in a text")
     elif isinstance(value, dict):
         for key, inner in value.items():
             _refuse_bad_text(key)

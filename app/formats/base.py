@@ -337,7 +337,7 @@ class ReadLog:
     bad: list[Place] = field(default_factory=list)
     n_bad: int = 0
 
-    def map_name(self, noun: str, name: str, key: str) -> None:
+    def record_mapped_name(self, noun: str, name: str, key: str) -> None:
         """Remember that `name` of a system, document, rater … became `key`."""
         self.mapped.setdefault(noun, {})[key] = name
 

@@ -20,7 +20,7 @@ from app.formats.base import Format, InputFile, JudgmentRow, LineLocation, ReadC
 from app.formats.kit.reading import read_lines, refuse_file
 from app.formats.kit.records import decode_record, encode_record, record_identity
 from app.formats.kit.sorting import ExternalSorter
-from app.formats.kit.strict_json import NotStrictError, canonical_json, parse_json_value
+from app.formats.kit.strict_json import StrictJsonError, canonical_json, parse_json_value
 from app.formats.kit.whitespace import WhitespaceStripper
 
 VERSION = 1
@@ -57,7 +57,7 @@ def _records(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tu
         try:
             plain = parse_json_value(line)
             if not isinstance(plain, dict):
-                raise NotStrictError("not a JSON object")
+                raise StrictJsonError("not a JSON object")
             if plain.get("type") == "end":
                 seal.end(plain, at)
                 continue
@@ -79,7 +79,7 @@ class _Seal:
         self._log = log
         try:
             plain = parse_json_value(header)
-        except NotStrictError:
+        except StrictJsonError:
             plain = None
         if not isinstance(plain, dict) or plain.get("type") != "plumbline":
             refuse_file(log, at, f"the first line must be the header {HEADER}")

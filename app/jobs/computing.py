@@ -143,7 +143,7 @@ class ComputingProcesses:
         self._changed = threading.Condition()
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
-        """Have it done by one that is free, if possible one that holds the data of the job. Raises as `Process.do`."""
+        """Have it done by a free one, if possible one that holds the data of the job. Raises as one process does."""
         process = self._choose_process(entry.job_id)
         try:
             return process.compute_entry(entry, wanted=wanted, stopping=stopping)

@@ -167,7 +167,7 @@ class DaskComputing:
         self._computer = QueueComputer(database, f"dask {cluster.address}")
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
-        """Have it done. Raises as `ComputingProcesses.do` and `DaskCluster.compute`."""
+        """Have it done. Raises as `ComputingProcesses.compute_entry` and `DaskCluster.compute`."""
         if entry.task != CHUNK or not can_compute_without_database(self._database, entry.job_id):
             return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
         looks = 0

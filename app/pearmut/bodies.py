@@ -62,21 +62,21 @@ class PearmutAnswersIn(ItemIn):
     payload: AnnotationIn
 
 
-class ManagedCampaignIn(PearmutRequestBody):
+class CampaignTokenIn(PearmutRequestBody):
     """Which campaign, and by which right."""
 
     campaign_id: Name
     token: Name | None = None
 
 
-class UserIn(ManagedCampaignIn):
+class UserIn(CampaignTokenIn):
     """Which user of a campaign. note: what a manager says of them."""
 
     user_id: Name
     note: Annotated[str, Field(max_length=10_000)] | None = None
 
 
-class NewUsersIn(ManagedCampaignIn):
+class NewUsersIn(CampaignTokenIn):
     """How many users."""
 
     users: StrictInt = 1

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.domain.errors import Invalid
-from app.pearmut.bodies import ManagedCampaignIn, NewCampaignIn, NewUsersIn, UserIn, read_body
+from app.pearmut.bodies import CampaignTokenIn, NewCampaignIn, NewUsersIn, UserIn, read_body
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
@@ -30,7 +30,7 @@ TABLES = "Make tables of results with Plumbline: `plumbline rank CAMPAIGN --late
 PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Plumbline's pages."
 
 
-async def _run_as_manager(request: Request, body: ManagedCampaignIn, work: Work) -> Response:
+async def _run_as_manager(request: Request, body: CampaignTokenIn, work: Work) -> Response:
     """Do what a manager of the campaign asks. Raises PearmutTokenWrong."""
     state = PearmutState.of_request(request)
     await to_thread.run_sync(use_organization_of_credential, request, body.token or "")
@@ -45,7 +45,7 @@ async def _run_as_manager(request: Request, body: ManagedCampaignIn, work: Work)
 @router.post("/dashboard-data")
 async def get_dashboard_data(request: Request) -> Response:
     """How far each user is."""
-    body = await read_body(request, ManagedCampaignIn)
+    body = await read_body(request, CampaignTokenIn)
     return await _run_as_manager(
         request, body, lambda session, loaded, _: dashboard.make_dashboard_data(session, loaded)
     )
@@ -54,7 +54,7 @@ async def get_dashboard_data(request: Request) -> Response:
 @router.post("/dashboard-results")
 async def get_dashboard_results(request: Request) -> Response:
     """Results by Pearmut's rule."""
-    body = await read_body(request, ManagedCampaignIn)
+    body = await read_body(request, CampaignTokenIn)
 
     def work(session: Session, loaded: LoadedCampaign, _: Caller) -> object:
         return dashboard.compute_model_results(dashboard.list_log_lines(session, loaded))

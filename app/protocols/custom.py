@@ -163,8 +163,8 @@ def _faults_of_texts(payload: CustomPayload, own: CustomOptions) -> Iterator[Pla
     for name, text in payload.texts.items():
         if name not in known:
             yield Place((TEXTS, name), f"is not asked; there are {', '.join(known) or 'none'}")
-        elif len(text) > known[name].field.most:
-            yield Place((TEXTS, name), f"must have at most {known[name].field.most} characters")
+        elif len(text) > known[name].text_field.most:
+            yield Place((TEXTS, name), f"must have at most {known[name].text_field.most} characters")
         elif "\x00" in text:
             yield Place((TEXTS, name), "holds a null character")
 

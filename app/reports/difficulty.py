@@ -27,7 +27,7 @@ Z_OF_METRIC = "z-scores are computed by rater, and a metric is not a rater"
 NOTHING_SCORED = "no output that this recipe counts has a score of this metric; store scores of these outputs"
 
 
-class DifficultyOptions(RecipeOptions):
+class DocumentDifficultyOptions(RecipeOptions):
     """By which recipe rows are taken (its normalization is not used), and of which scores the means are."""
 
     normalize: Literal["none", "z"] = Field("none", description="z: every rater with mean 0 and SD 1 over these rows.")
@@ -64,7 +64,7 @@ class SystemOnJudgedDocuments(FiniteResultPart):
     )
 
 
-class DifficultyView(ReportHeader):
+class DocumentDifficultyView(ReportHeader):
     """Documents against systems: which are hard, and for whom."""
 
     recipe: str
@@ -80,8 +80,8 @@ class DifficultyView(ReportHeader):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: DifficultyOptions
-) -> ReportWork[DifficultyView]:
+    session: Session, snapshots: tuple[Snapshot, ...], options: DocumentDifficultyOptions
+) -> ReportWork[DocumentDifficultyView]:
     if options.metric is not None and options.normalize == "z":
         raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
     inputs = load_recipe_input(session, snapshots[0], options)
@@ -91,11 +91,11 @@ def _prepare(
     )
 
 
-def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegments) -> DifficultyView:
+def _result(inputs: RecipeInput, options: DocumentDifficultyOptions, scores: ScoredSegments) -> DocumentDifficultyView:
     means = compute_document_difficulty(scores.rows)
     done = "judged" if options.metric is None else "scored"
     systems = _systems(means, inputs, scores)
-    return DifficultyView(
+    return DocumentDifficultyView(
         **inputs.header_fields(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
         recipe=inputs.recipe.name,
         normalize=options.normalize,
@@ -169,7 +169,7 @@ def _warnings(
         )
 
 
-def _tables(result: DifficultyView) -> Sequence[TableSection]:
+def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
     """Systems; documents with their cells where these fit a page."""
     if not result.documents:
         return []
@@ -216,13 +216,13 @@ CELLS: Sequence[Column[_Cell]] = (
 )
 
 
-def _cells(result: DifficultyView) -> Iterator[_Cell]:
+def _cells(result: DocumentDifficultyView) -> Iterator[_Cell]:
     for document in result.documents:
         for each in zip(result.systems, document.means, document.counts, strict=True):
             yield _Cell(document, *each)
 
 
-def _caption(result: DifficultyView) -> str:
+def _caption(result: DocumentDifficultyView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(result.campaigns.values()))
     scores = "z-scores by rater" if result.normalize == "z" else "scores as given"
@@ -244,7 +244,7 @@ def _caption(result: DifficultyView) -> str:
     )
 
 
-def _map(result: DifficultyView) -> bytes:
+def _map(result: DocumentDifficultyView) -> bytes:
     """The map: the darker, the better the score."""
     cells, ends = shade_scores([row.means for row in result.documents], higher_is_better=result.higher_is_better)
     drawn = HeatMap(
@@ -299,12 +299,12 @@ EXAMPLE: dict[str, Any] = {
         },
     ],
 }
-REPORT: Report[DifficultyOptions, DifficultyView] = Report(
+REPORT: Report[DocumentDifficultyOptions, DocumentDifficultyView] = Report(
     name="difficulty",
     title="Difficulty of documents",
     summary="Mean segment score of each system on each document, the share of cells filled, and the consequences.",
-    options=DifficultyOptions,
-    result=DifficultyView,
+    options=DocumentDifficultyOptions,
+    result=DocumentDifficultyView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,

@@ -42,5 +42,5 @@ def parse_json(data: bytes) -> object:
         return strict_json.parse_strict_json(decode_utf8(data), most_objects=MOST_OBJECTS, most_names=MOST_NAMES)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg} at character {error.pos + 1}") from None
-    except strict_json.NotStrictError as error:
+    except strict_json.StrictJsonError as error:
         raise NotStrict(str(error), places=(Place(("body",), str(error)),)) from None

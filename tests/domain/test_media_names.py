@@ -11,7 +11,7 @@ from app.domain.keys import is_key
 from app.domain.media_elements import (
     find_file_name_in_address,
     find_page_number_in_name,
-    make_media_element,
+    format_media_element,
     make_media_name,
     parse_media_element,
 )
@@ -48,7 +48,7 @@ def test_a_hostile_name_becomes_a_key_that_its_text_finds(path: str) -> None:
 def test_a_text_may_write_a_name_as_addresses_do_and_as_we_do(path: str) -> None:
     name = make_media_name(path)
     assert name is not None
-    assert parse_media_element(make_media_element(name)) == parse_media_element(f"<img src='assets/{quote(path)}'>")
+    assert parse_media_element(format_media_element(name)) == parse_media_element(f"<img src='assets/{quote(path)}'>")
     assert find_file_name_in_address(f"assets/{quote(path)}?version=2") == name
 
 
@@ -67,7 +67,7 @@ def test_a_page_of_a_file_with_a_long_name_is_still_a_page(length, page):
     assert is_key(name)
     assert find_page_number_in_name(name) == page
     assert find_file_name_in_address(f"{path}#page={page}") == name
-    element = parse_media_element(make_media_element(name))
+    element = parse_media_element(format_media_element(name))
     assert element.name == name
     assert name != make_media_name(path.replace("rr", "rs", 1), page=page)
 
@@ -76,4 +76,4 @@ def test_a_page_of_a_file_with_a_long_name_is_still_a_page(length, page):
 def test_the_text_of_a_page_leads_to_it_whatever_the_file_is_called(path):
     name = make_media_name(path, page=3)
     assert find_file_name_in_address(f"{path}#page=3") == name
-    assert parse_media_element(make_media_element(name)).name == name
+    assert parse_media_element(format_media_element(name)).name == name

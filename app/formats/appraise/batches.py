@@ -84,7 +84,7 @@ class AppraiseBatchReader:
         self._by_source: dict[bytes, int] = {}
         self._lines_tell = True
 
-    def measure_documents(self, files: Sequence[InputFile]) -> None:
+    def scan_documents_and_languages(self, files: Sequence[InputFile]) -> None:
         """See how long each document is, and which language pair the batches are of."""
         quiet = ReadLog(skip_bad_lines=True)
         n = 0

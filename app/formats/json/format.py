@@ -16,7 +16,7 @@ from app.formats.json.known_json_maps import MAPS
 from app.formats.json.objects import JsonRecordReader
 from app.formats.kit.json_stream import stream_json_elements
 from app.formats.kit.reading import read_blocks, read_lines, refuse_file
-from app.formats.kit.strict_json import NotStrictError, parse_json_value
+from app.formats.kit.strict_json import StrictJsonError, parse_json_value
 
 OPTIONS = {
     "map": f"a built-in JSON map ({', '.join(MAPS)}), or the name of a JSON file among the files",
@@ -59,7 +59,7 @@ def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tupl
     log.raise_bad_lines()
     try:
         value = parse_json_value("\n".join(text))
-    except NotStrictError as fault:
+    except StrictJsonError as fault:
         raise Invalid(f"{named[0].name}: the JSON map is not valid: {fault}") from fault
     return parse_json_field_map(value), [file for file in files if file is not named[0]]
 
@@ -89,7 +89,7 @@ def _lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tupl
         at = LineLocation(file.name, number)
         try:
             yield at, parse_json_value(line)
-        except NotStrictError as fault:
+        except StrictJsonError as fault:
             log.record_bad_line(at, str(fault))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from app.domain.spans import parse_severity
 from app.formats.kit.media_spans import format_time_span, pop_time_span
-from app.formats.kit.strict_json import NotStrictError, parse_json_value
+from app.formats.kit.strict_json import StrictJsonError, parse_json_value
 
 MISSING = "missing"
 PREFILLED = "auto"
@@ -31,7 +31,7 @@ def parse_appraise_spans(cell: str, text: str | None, repaired: Counter[str]) ->
     """
     try:
         errors = parse_json_value(cell) if cell else []
-    except NotStrictError as fault:
+    except StrictJsonError as fault:
         raise ValueError(f"marked errors: {fault}") from fault
     if not isinstance(errors, list) or len(errors) > MOST:
         raise ValueError(f"marked errors: must be a list of at most {MOST}")

@@ -39,7 +39,7 @@ class CampaignsInFile:
     split: str
     found: dict[str, dict[tuple[object, ...], tuple[RowCampaign, LineLocation]]] = field(default_factory=dict)
 
-    def add(self, about: RowCampaign, at: LineLocation) -> str:
+    def add_row_campaign(self, about: RowCampaign, at: LineLocation) -> str:
         """Take one in; the part it belongs to. Raises Invalid beyond MOST_PARTS."""
         part = about.split_value(self.split)
         said = self.found.setdefault(part, {})

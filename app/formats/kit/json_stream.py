@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from app.formats.base import InputFile, LineLocation, ReaderLimits, ReadLog
 from app.formats.kit.reading import read_blocks, refuse_file
-from app.formats.kit.strict_json import DEEPEST, NotStrictError, parse_json_value
+from app.formats.kit.strict_json import DEEPEST, StrictJsonError, parse_json_value
 
 LARGEST_PIECE = 64 << 20
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]|"', re.DOTALL)
@@ -139,13 +139,13 @@ class _Scan:
         at = self._line_of_index(self._start + len(text) - len(text.lstrip(_BLANKS)))
         try:
             yield JsonElement(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
-        except (NotStrictError, UnicodeDecodeError) as fault:
+        except (StrictJsonError, UnicodeDecodeError) as fault:
             self._log.record_bad_line(at, str(fault)[:200])
 
     def _name_of_member(self, end: int) -> str:
         try:
             name = self._parse_piece(end)
-        except (NotStrictError, UnicodeDecodeError):
+        except (StrictJsonError, UnicodeDecodeError):
             name = None
         if not isinstance(name, str):
             refuse_file(self._log, self._line_of_index(self._start), "the name of a member is no string")

@@ -56,7 +56,7 @@ class JudgmentTableRecordMaker:
         source = ""
         for _, output in groupby(rows, key=attrgetter("system")):
             target = ""
-            for _, answers in groupby(output, key=attrgetter("address")):
+            for _, answers in groupby(output, key=attrgetter("judgment_identity")):
                 distinct_rows = self._distinct_answers(answers)
                 first = distinct_rows[0]
                 if first.source not in ("", source) and int(first.position):

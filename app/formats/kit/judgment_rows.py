@@ -57,7 +57,7 @@ class SortableRow(NamedTuple):
         return LineLocation(self.file, int(self.line))
 
     @property
-    def address(self) -> tuple[str, ...]:
+    def judgment_identity(self) -> tuple[str, ...]:
         """Who judged what, and as what it was presented."""
         return self[1:8]
 

@@ -138,7 +138,7 @@ class JudgmentTableReader:
         if isinstance(row, str):
             self.log.dropped[row] += 1
             return
-        part = abouts.add(said, at)
+        part = abouts.add_row_campaign(said, at)
         row = row._replace(part=part, person=row.person or self.persons.get(row.rater, ""))
         if self.columns.texts is not None:
             self._remember(part, row)

@@ -33,5 +33,5 @@ class KeyAssigner:
             self._known.clear()
         self._known[name] = key = make_key(name)
         if key != name and self._report:
-            self._log.map_name(self._noun, name, key)
+            self._log.record_mapped_name(self._noun, name, key)
         return key, key != name

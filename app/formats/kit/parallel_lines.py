@@ -201,5 +201,5 @@ def index_inputs_by_name(files: Sequence[InputFile]) -> Mapping[str, InputFile]:
 def _key(log: ReadLog, noun: str, name: str) -> str:
     key = make_key(name)
     if key != name:
-        log.map_name(noun, name, key)
+        log.record_mapped_name(noun, name, key)
     return key

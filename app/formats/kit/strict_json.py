@@ -1,4 +1,4 @@
-"""Strict JSON of files: every fault is a NotStrictError, whose message stands in the list of bad lines."""
+"""Strict JSON of files: every fault is a StrictJsonError, whose message stands in the list of bad lines."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 
 from app.domain import strict_json
 from app.domain.strict_json import DEEPEST as DEEPEST
-from app.domain.strict_json import NotStrictError as NotStrictError
 from app.domain.strict_json import RepeatedKeyError
+from app.domain.strict_json import StrictJsonError as StrictJsonError
 
 
 def parse_json_value(text: str) -> object:
-    """Parse one JSON value. Raises NotStrictError with the reason, which quotes nothing longer than a name."""
+    """Parse one JSON value. Raises StrictJsonError with the reason, which quotes nothing longer than a name."""
     try:
         return strict_json.parse_strict_json(text)
     except json.JSONDecodeError as fault:
-        raise NotStrictError(f"not JSON: {fault.msg} at character {fault.pos + 1}") from fault
+        raise StrictJsonError(f"not JSON: {fault.msg} at character {fault.pos + 1}") from fault
     except RepeatedKeyError as fault:
-        raise NotStrictError(f"the key {fault.key[:64]!r} is there twice") from None
+        raise StrictJsonError(f"the key {fault.key[:64]!r} is there twice") from None
 
 
 def canonical_json(value: object) -> str:

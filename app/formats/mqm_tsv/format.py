@@ -52,7 +52,7 @@ FIRST_LINE = "; the first line was taken for data, as it names no columns"
 
 
 class MQMDocumentLineCollector:
-    """Rows of the lines that this reader has, sorted; see `Part`."""
+    """Rows of the lines that this reader has, sorted; see `DocumentLineCollector`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see ParallelReadHooks)
         _check_options(context)

@@ -44,7 +44,7 @@ def split_by_language_pair(
         for entry in entries:
             row = MqmRow.unpack(entry)
             if row.document not in known:
-                known[row.document] = abouts.add(
+                known[row.document] = abouts.add_row_campaign(
                     _make_row_campaign(row, said.get(row.document, {}), pairs), _line_of_row(row)
                 )
             texts_by_pair.add(f"{known[row.document]}\0".encode() + entry)

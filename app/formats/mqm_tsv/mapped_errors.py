@@ -18,7 +18,7 @@ from app.formats.kit.column_map import UNITS, ColumnMap
 from app.formats.kit.judgment_rows import parse_unix_time
 from app.formats.kit.reading import refuse_file
 from app.formats.kit.sorting import ExternalSorter
-from app.formats.kit.strict_json import NotStrictError, canonical_json, parse_json_value
+from app.formats.kit.strict_json import StrictJsonError, canonical_json, parse_json_value
 from app.formats.kit.table_lines import read_table_lines
 from app.formats.mqm_tsv.records import MQMRecordMaker
 from app.formats.mqm_tsv.rows import DEFAULT, MqmRow, MqmRowReader
@@ -28,23 +28,25 @@ BLANKS = str.maketrans("\t", " ")
 TRUE = ("1", "true", "yes")
 
 
-def read_errors(files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read_mapped_errors(
+    files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog
+) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     if parse_split_option(context):
         raise Invalid("with the option split the files make several campaigns; this is about one")
-    for _, records in read_errors_by_campaign(files, columns, context, log):
+    for _, records in read_mapped_errors_by_campaign(files, columns, context, log):
         yield from records
 
 
-def read_errors_by_campaign(
+def read_mapped_errors_by_campaign(
     files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog
 ) -> Parts:
-    """One stream of records for each campaign that the files hold. Raises Invalid as `read_errors`."""
+    """One stream of records for each campaign that the files hold. Raises Invalid as `read_mapped_errors`."""
     abouts = CampaignsInFile(parse_split_option(context))
     with ExternalSorter() as rows:
         for file in files:
             for about, row in _rows(file, columns, context, log):
-                part = abouts.add(about, LineLocation(row.file, int(row.line)))
+                part = abouts.add_row_campaign(about, LineLocation(row.file, int(row.line)))
                 rows.add(f"{part}\0".encode() + row.pack())
         log.raise_bad_lines()
         if not abouts.found:
@@ -163,5 +165,5 @@ def _value(text: str) -> object:
         return text
     try:
         return parse_json_value(text)
-    except NotStrictError:
+    except StrictJsonError:
         return text

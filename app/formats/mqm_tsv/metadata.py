@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from app.formats.kit.strict_json import NotStrictError, canonical_json, parse_json_value
+from app.formats.kit.strict_json import StrictJsonError, canonical_json, parse_json_value
 from app.formats.mqm_tsv.rows import MqmRow
 
 TEXTS = "segment"
@@ -21,7 +21,7 @@ def parse_metadata(metadata: str) -> dict[str, object]:
         return {}
     try:
         value = parse_json_value(metadata)
-    except NotStrictError as fault:
+    except StrictJsonError as fault:
         raise ValueError(f"metadata: {fault}") from fault
     if not isinstance(value, dict):
         raise ValueError("metadata: not a JSON object")

@@ -75,7 +75,7 @@ class MQMRecordMaker:
                 is_next = segment.place[:1] == [name]
                 segment = _Segment(place, segment.document if is_next else make_key(name), int(position))
                 if not is_next and segment.document != name:
-                    self._log.map_name("document", name, segment.document)
+                    self._log.record_mapped_name("document", name, segment.document)
                     yield DocumentRecord(_line_of_mark(first), segment.document, name)
             if segment.stated is not None and source != segment.source:
                 self._contradict(marks, "source", segment, segment.stated)

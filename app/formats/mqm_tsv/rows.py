@@ -73,7 +73,7 @@ class MqmRow(NamedTuple):
 
 
 class MqmMark(NamedTuple):
-    """What a row says beside the output that it is about: the last fields of `Row`."""
+    """What a row says beside the output that it is about: the last fields of `MqmRow`."""
 
     rater: str
     what: str
@@ -173,7 +173,7 @@ class MqmRowReader:
         return None if fields is None else MqmRow._make(fields)
 
     def read_fields(self, number: int, line: str) -> tuple[str, ...] | None:
-        """The same as the bare fields of a `Row`, for readers of millions."""
+        """The same as the bare fields of an `MqmRow`, for readers of millions."""
         cells = line.split("\t")
         layout = self._layout
         if len(cells) == 9 and layout.width == 10 and layout.index[-1] == 9:
@@ -239,7 +239,7 @@ class MqmRowReader:
         severity = parse_severity(cell)
         if severity is None:
             return "", ""
-        self._log.map_name("severity", cell.strip(), severity)
+        self._log.record_mapped_name("severity", cell.strip(), severity)
         self._severities[cell] = ERROR, severity
         return ERROR, severity
 

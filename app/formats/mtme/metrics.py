@@ -56,7 +56,7 @@ class MetricScoreFiles:
         for name, level, file in self.files:
             metric = make_key(name)
             if metric != name:
-                self.log.map_name("metric", name, metric)
+                self.log.record_mapped_name("metric", name, metric)
             for system, place, text, at in self._lines(file, level, places, with_canary):
                 if text == NONE:
                     self.log.notes[UNSCORED] += 1

@@ -14,7 +14,7 @@ from app.formats.kit.json_stream import stream_json_elements
 from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import read_blocks, read_lines
-from app.formats.kit.strict_json import NotStrictError, parse_json_value
+from app.formats.kit.strict_json import StrictJsonError, parse_json_value
 from app.formats.pearmut.answers import COMMENT, KINDS, extract_answer_beyond_payload, parse_answer
 from app.formats.pearmut.items import (
     OTHERS,
@@ -98,8 +98,8 @@ class PearmutLogReader:
             try:
                 entry = parse_json_value(line)
                 if not isinstance(entry, dict) or "annotation" not in entry:
-                    raise NotStrictError("must be an object with an annotation")
-            except NotStrictError as fault:
+                    raise StrictJsonError("must be an object with an annotation")
+            except StrictJsonError as fault:
                 log.record_bad_line(at, str(fault))
                 continue
             yield at, None, entry

@@ -17,8 +17,8 @@ from app.formats.kit.column_map import ColumnMap, parse_column_map
 from app.formats.kit.judgment_table import JudgmentTableReader, Parts
 from app.formats.kit.known_column_maps import MAPS
 from app.formats.kit.reading import read_lines
-from app.formats.kit.strict_json import NotStrictError, parse_json_value
-from app.formats.mqm_tsv.mapped_errors import read_errors, read_errors_by_campaign
+from app.formats.kit.strict_json import StrictJsonError, parse_json_value
+from app.formats.mqm_tsv.mapped_errors import read_mapped_errors, read_mapped_errors_by_campaign
 from app.formats.table.texts import read_texts
 from app.formats.xlsx.table import convert_workbooks_to_delimited_text
 
@@ -35,7 +35,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     if columns.rows == "texts":
         yield from read_texts(rest, columns, context, log)
     elif columns.rows == "errors":
-        yield from read_errors(rest, columns, context, log)
+        yield from read_mapped_errors(rest, columns, context, log)
     else:
         yield from JudgmentTableReader(columns, context, log).read_records(rest)
 
@@ -46,7 +46,7 @@ def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: Read
     if columns.rows == "texts":
         raise Invalid("a table of texts is of one campaign; it cannot be split")
     if columns.rows == "errors":
-        yield from read_errors_by_campaign(rest, columns, context, log)
+        yield from read_mapped_errors_by_campaign(rest, columns, context, log)
     else:
         yield from JudgmentTableReader(columns, context, log).read_records_by_campaign(rest)
 
@@ -67,7 +67,7 @@ def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tupl
     log.raise_bad_lines()
     try:
         value = parse_json_value("\n".join(text))
-    except NotStrictError as fault:
+    except StrictJsonError as fault:
         raise Invalid(f"{named[0].name}: the column map is not valid: {fault}") from fault
     return convert_workbooks_to_delimited_text(
         parse_column_map(value), [f for f in files if f is not named[0]], context.limits, log

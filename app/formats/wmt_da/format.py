@@ -44,7 +44,7 @@ from app.formats.wmt_da.rows import (
     DaRow,
     DaRowReader,
     describe_header_fault,
-    document_or_position,
+    parse_document_or_position,
     split_da_cells,
 )
 from app.formats.wmt_da.writer import write
@@ -73,7 +73,7 @@ class _CommonValues:
 
 
 class DADocumentLineCollector:
-    """Rows of the lines that this reader has, sorted; see `Part`."""
+    """Rows of the lines that this reader has, sorted; see `DocumentLineCollector`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:
         self._standardised, self._accepted = _options(names, context)
@@ -136,7 +136,7 @@ def make_document_finder(at: LineLocation, line: str, log: ReadLog) -> tuple[Cal
         if document_key is None:
             if len(known) >= MOST_REMEMBERED:
                 known.clear()
-            document_key = known[sid] = document_or_position(sid)
+            document_key = known[sid] = parse_document_or_position(sid)
         return document_key
 
     return place, False

@@ -85,11 +85,11 @@ def split_da_cells(line: str) -> list[str]:
     return cells
 
 
-def document_or_position(sid: str) -> str:
+def parse_document_or_position(sid: str) -> str:
     """What a segment shares with those that must be read with it: its document, or its position where none is known.
 
-    >>> document_or_position("news.12"), document_or_position("news.13_1"), document_or_position("0012")
-    ('news', 'news', '#12')
+    >>> [parse_document_or_position(sid) for sid in ("news.12", "news.13_1", "0012")]
+    ['news', 'news', '#12']
     """
     place = _SID.fullmatch(sid)
     if place is None:

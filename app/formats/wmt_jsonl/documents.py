@@ -29,7 +29,7 @@ from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
 from app.formats.kit.records import LONGEST_NAME, decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
-from app.formats.kit.strict_json import NotStrictError, parse_json_value
+from app.formats.kit.strict_json import StrictJsonError, parse_json_value
 from app.formats.kit.whitespace import WhitespaceStripper
 from app.formats.wmt_jsonl.scores import parse_judgments
 
@@ -234,7 +234,7 @@ class WmtJsonlReader:
         for _, line in read_lines(file, self._context.limits, quiet):
             try:
                 first_object = parse_json_value(line)
-            except NotStrictError:
+            except StrictJsonError:
                 return False  # read with the test set, where it is a bad line
             return isinstance(first_object, dict) and "hypothesis" in first_object
         return False
@@ -246,8 +246,8 @@ class WmtJsonlReader:
             try:
                 line_object = parse_json_value(line)
                 if not isinstance(line_object, dict) or field not in line_object:
-                    raise NotStrictError(f"must be an object with doc_id and {field}")
-            except NotStrictError as fault:
+                    raise StrictJsonError(f"must be an object with doc_id and {field}")
+            except StrictJsonError as fault:
                 self._log.record_bad_line(at, str(fault))
                 continue
             yield at, line_object

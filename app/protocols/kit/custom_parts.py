@@ -212,7 +212,7 @@ class TextPart(CampaignOptions):
     most: Annotated[int, Field(ge=1, le=LONGEST_TEXT)] = 2000
 
     @property
-    def field(self) -> TextField:
+    def text_field(self) -> TextField:
         """How it is asked."""
         return TextField(self.name, self.title, "empty", required=self.required, most=self.most)
 
@@ -225,7 +225,7 @@ class PostEditPart(CampaignOptions):
     title: Label = "The corrected text"
 
     @property
-    def field(self) -> TextField:
+    def text_field(self) -> TextField:
         """How it is asked."""
         return TextField(self.name, self.title, "output", required=True, most=LONGEST_TEXT)
 
@@ -311,7 +311,7 @@ def list_widgets(options: CustomOptions) -> tuple[Widget, ...]:
                 widgets.append(part.make_widget)
             case TextPart() | PostEditPart():
                 before = last.texts if isinstance(last, Texts) else ()
-                widgets[len(widgets) - bool(before) :] = [Texts(TEXTS, (*before, part.field))]
+                widgets[len(widgets) - bool(before) :] = [Texts(TEXTS, (*before, part.text_field))]
             case _:
                 asked = last.criteria if isinstance(last, Criteria) else ()
                 widgets[len(widgets) - bool(asked) :] = [Criteria(SCORES, (*asked, part.criterion_scale))]

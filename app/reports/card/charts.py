@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.card.view import CardView, make_caption
+from app.reports.card.view import DataCardView, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
@@ -14,7 +14,7 @@ SHADES = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
 LEVELS = ("none", "some", "once", "2–3 times", "more")
 
 
-def _declare_coverage(view: CardView) -> CellChart:
+def _declare_coverage(view: DataCardView) -> CellChart:
     columns, first = [], 1
     for n in view.columns:
         columns.append(str(first) if n == 1 else f"{first}–{first + n - 1}")
@@ -30,7 +30,7 @@ def _declare_coverage(view: CardView) -> CellChart:
 
 
 @declares_chart(_declare_coverage)
-def draw_coverage_map(view: CardView) -> bytes:
+def draw_coverage_map(view: DataCardView) -> bytes:
     """One row per system, one column per document (or several), shaded by ratings an output; "
     "totals at the right."""
     names = [canvas.shorten_in_middle(one.system, LONGEST) for one in view.by_system]
@@ -53,7 +53,7 @@ def draw_coverage_map(view: CardView) -> bytes:
         return canvas.figure_to_svg(surface.figure, title=f"Data of {campaign}")
 
 
-def _grid(surface: DrawingSurface, view: CardView, names: list[str], left: float, top: float) -> None:
+def _grid(surface: DrawingSurface, view: DataCardView, names: list[str], left: float, top: float) -> None:
     wide = GRID / len(view.columns)
     surface.add_text(left + GRID + 8, top - 8, "ratings", size=7.5, color=QUIET)
     for i, (name, line, system) in enumerate(zip(names, view.map, view.by_system, strict=True)):

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from app.reports.card.charts import draw_coverage_map
 from app.reports.card.view import (
     BucketSizeCounts,
-    CardView,
     CountSpreadView,
+    DataCardView,
     DomainRatingCounts,
     RaterRatingCounts,
     RoleRowCounts,
@@ -35,19 +35,19 @@ UNKNOWN_WORDS = "some sources are unknown, so words are not counted; import all 
 MOST_COLUMNS = 100
 
 
-class CardOptions(BaseModel):
+class DataCardOptions(BaseModel):
     """Nothing can be chosen: a card speaks about all data."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOptions) -> ReportWork[CardView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DataCardOptions) -> ReportWork[DataCardView]:  # noqa: ARG001  (as every kind is asked)
     ratings = load_ratings_with_times(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
-    return make_undivided_work(lambda: make_card_view(snapshots[0], ratings, kinds))
+    return make_undivided_work(lambda: make_data_card_view(snapshots[0], ratings, kinds))
 
 
-def make_card_view(snapshot: Snapshot, ratings: RatingsWithTimes, kinds: Mapping[str, str]) -> CardView:
+def make_data_card_view(snapshot: Snapshot, ratings: RatingsWithTimes, kinds: Mapping[str, str]) -> DataCardView:
     """The card of ratings that were read. kinds: of each system by key."""
     rows, names, documents = stats.select_test_set_ratings(ratings.rows), ratings.rows.labels, ratings.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
@@ -57,7 +57,7 @@ def make_card_view(snapshot: Snapshot, ratings: RatingsWithTimes, kinds: Mapping
     outputs = stats.count_ratings_per_output(rows)
     words = None if not segments or (documents.words[test] < 0).any() else int(documents.words[test].sum())
     columns, grid = _map(rows, lengths, used)
-    return CardView(
+    return DataCardView(
         campaigns={snapshot.campaign.key: snapshot.version},
         data_hash=ratings.head.data_hash,
         basis=snapshot.campaign.basis,
@@ -171,8 +171,8 @@ REPORT = Report(
     name="card",
     title="Data card",
     summary="Contents of the data: documents, segments, systems, raters, ratings and their distribution.",
-    options=CardOptions,
-    result=CardView,
+    options=DataCardOptions,
+    result=DataCardView,
     example={
         "campaigns": {"ted-ende": 7},
         "data_hash": "sha256:00",

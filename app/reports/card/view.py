@@ -67,7 +67,7 @@ class BucketSizeCounts(FiniteResultPart):
     buckets: int = Field(description="How many buckets have as many raters and documents.")
 
 
-class CardView(ReportHeader):
+class DataCardView(ReportHeader):
     """What the data of a campaign consist of."""
 
     protocol: str
@@ -95,7 +95,7 @@ class CardView(ReportHeader):
     map: list[list[float]] = Field(description="Ratings an output, by system and column.")
 
 
-def make_tables(view: CardView) -> Sequence[TableSection]:
+def make_tables(view: DataCardView) -> Sequence[TableSection]:
     """Overview, then systems, domains, raters and buckets, as far as there are some."""
     shown = [TableSection("Overview", _overview(view), frozenset())]
     if view.by_system:
@@ -109,7 +109,7 @@ def make_tables(view: CardView) -> Sequence[TableSection]:
     return shown
 
 
-def list_overview_rows(view: CardView) -> list[tuple[str, str]]:
+def list_overview_rows(view: DataCardView) -> list[tuple[str, str]]:
     """What there is, as names and words."""
     pair = f"{view.source_language or 'unknown'} → {view.target_language or 'unknown'}"
     rows = [
@@ -129,11 +129,11 @@ def list_overview_rows(view: CardView) -> list[tuple[str, str]]:
     return rows + [(f"Rows: {one.role}", f"{one.ratings:,} ({one.rejected:,} rejected)") for one in view.by_role]
 
 
-def _overview(view: CardView) -> Table:
+def _overview(view: DataCardView) -> Table:
     return Table(("Property", "Value"), ("left", "right"), tuple(list_overview_rows(view)))
 
 
-def _systems(view: CardView) -> Table:
+def _systems(view: DataCardView) -> Table:
     heads = ("System", "Kind", "Ratings", "Documents", "Segments", "Segments rated", "Mean score")
     sides: tuple[Alignment, ...] = ("left", "left", "right", "right", "right", "right", "right")
     places = captions.choose_decimals(one.mean for one in view.by_system)
@@ -147,12 +147,12 @@ def _systems(view: CardView) -> Table:
     return Table(heads, sides, tuple(rows))
 
 
-def _domains(view: CardView) -> Table:
+def _domains(view: DataCardView) -> Table:
     rows = [(one.domain, f"{one.documents:,}", f"{one.segments:,}", f"{one.ratings:,}") for one in view.by_domain]
     return Table(("Domain", "Documents", "Segments", "Ratings"), ("left", "right", "right", "right"), tuple(rows))
 
 
-def _raters(view: CardView) -> Table:
+def _raters(view: DataCardView) -> Table:
     places = captions.choose_decimals(one.mean for one in view.by_rater)
     rows = [
         (
@@ -165,7 +165,7 @@ def _raters(view: CardView) -> Table:
     return Table(heads, ("left", "right", "right", "right", "right"), tuple(rows))
 
 
-def _buckets(view: CardView) -> Table:
+def _buckets(view: DataCardView) -> Table:
     rows = [(f"{one.raters:,}", f"{one.documents:,}", f"{one.buckets:,}") for one in view.buckets]
     return Table(("Raters", "Documents", "Buckets"), ("right", "right", "right"), tuple(rows))
 
@@ -184,7 +184,7 @@ def _format_spread(value: CountSpreadView | None) -> str:
 CSV = ("what", "name", "kind", "ratings", "judgments", "documents", "segments", "rated", "mean", "campaign")
 
 
-def make_csv(view: CardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: DataCardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a thing: the whole, each system, domain, rater and role."""
     campaign = next(iter(view.campaigns))
     share = view.rated_outputs / view.outputs if view.outputs else None
@@ -203,7 +203,7 @@ def make_csv(view: CardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def make_caption(view: CardView) -> str:
+def make_caption(view: DataCardView) -> str:
     """What is counted, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (

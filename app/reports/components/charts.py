@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from app.reports.components.view import ComponentsView, make_caption
+from app.reports.components.view import VarianceComponentsView, make_caption
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.charts.variance import (
     RaterInterval,
@@ -19,7 +19,7 @@ _SIGN = "Above 0: gives higher scores than the others"
 _PENALTY = "Above 0: gives more penalty than the others"
 
 
-def draw_variance_components(view: ComponentsView) -> bytes:
+def draw_variance_components(view: VarianceComponentsView) -> bytes:
     """Components as bars, with their intervals."""
     bars = [
         VarianceBar(one.name, one.variance, one.share or 0.0, one.interval)
@@ -31,14 +31,14 @@ def draw_variance_components(view: ComponentsView) -> bytes:
     return plot_variance_bars(_title(view, "Variance components"), bars, notes)
 
 
-def draw_rater_severities(view: ComponentsView) -> bytes:
+def draw_rater_severities(view: VarianceComponentsView) -> bytes:
     """Severity of each rater with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
     notes = [*view.warnings, *_reason_if_missing(marks, "the severity of raters is not estimated"), make_caption(view)]
     return plot_caterpillar(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
 
 
-def draw_rater_tendencies(view: ComponentsView) -> bytes:
+def draw_rater_tendencies(view: VarianceComponentsView) -> bytes:
     """What each rater gives each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
     notes = [*view.warnings, *_reason_if_missing(cells, "rater × system is not estimated"), make_caption(view)]
@@ -47,7 +47,7 @@ def draw_rater_tendencies(view: ComponentsView) -> bytes:
     return plot_rater_system_heat_map(_title(view, "Rater × system"), _describe_sign(view), rows, columns, cells, notes)
 
 
-def draw_generalizability(view: ComponentsView) -> bytes:
+def draw_generalizability(view: VarianceComponentsView) -> bytes:
     """Generalizability by documents, a line for each number of ratings per item."""
     steps_by_ratings: dict[int, list[LinePoint]] = {}
     for decision in view.decisions:
@@ -67,14 +67,14 @@ def _reason_if_missing(there: object, why: str) -> list[str]:
     return [] if there else [why]
 
 
-def _title(view: ComponentsView, what: str) -> str:
+def _title(view: VarianceComponentsView, what: str) -> str:
     return f"{what}: {', '.join(view.campaigns)}"
 
 
-def _describe_sign(view: ComponentsView) -> str:
+def _describe_sign(view: VarianceComponentsView) -> str:
     return _SIGN if view.higher_is_better else _PENALTY
 
 
-PICTURES: Mapping[str, Callable[[ComponentsView], bytes]] = MappingProxyType(
+PICTURES: Mapping[str, Callable[[VarianceComponentsView], bytes]] = MappingProxyType(
     {"severity": draw_rater_severities, "rater_system": draw_rater_tendencies, "studies": draw_generalizability}
 )

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, draw_variance_components
-from app.reports.components.view import ComponentsView, make_caption, make_csv, make_tables
+from app.reports.components.view import VarianceComponentsView, make_caption, make_csv, make_tables
 from app.reports.inputs.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_ratings_model, parse_bootstrap_draws
 from app.reports.inputs.recipe_input import RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
@@ -31,7 +31,7 @@ FEW_LEVELS, CROWDED, NEAR_END = 7, 0.6, 0.5
 MOST_GROUPS = 5  # that a warning names
 
 
-class ComponentsOptions(RecipeOptions):
+class VarianceComponentsOptions(RecipeOptions):
     """By which recipe rows are taken (its normalization and test are not used), and how many draws for intervals."""
 
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
@@ -40,15 +40,15 @@ class ComponentsOptions(RecipeOptions):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: ComponentsOptions
-) -> ReportWork[ComponentsView]:
+    session: Session, snapshots: tuple[Snapshot, ...], options: VarianceComponentsOptions
+) -> ReportWork[VarianceComponentsView]:
     model = load_ratings_model(session, snapshots[0], options, options.draws)
     return ReportWork(model.n_chunks, model.compute_chunk, lambda parts: _view(model, parse_bootstrap_draws(parts)))
 
 
-def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
+def _view(model: RatingsModel, draws: Sequence[Draw]) -> VarianceComponentsView:
     rows, inputs = model.rows, model.inputs
-    plain = ComponentsView(
+    plain = VarianceComponentsView(
         campaigns=inputs.campaigns,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
@@ -68,8 +68,8 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
 
 
 def _add_fit(
-    plain: ComponentsView, fitted: VarianceComponentsFit, ratings: Ratings, draws: Sequence[Draw]
-) -> ComponentsView:
+    plain: VarianceComponentsView, fitted: VarianceComponentsFit, ratings: Ratings, draws: Sequence[Draw]
+) -> VarianceComponentsView:
     of_pairs = lines.list_system_contrasts(fitted, ratings.better_sign)
     sizes = run_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
@@ -193,12 +193,12 @@ EXAMPLE: dict[str, Any] = {
     "study": None,
     "decisions": [],
 }
-REPORT: Report[ComponentsOptions, ComponentsView] = Report(
+REPORT: Report[VarianceComponentsOptions, VarianceComponentsView] = Report(
     name="components",
     title="Variance components",
     summary="Variance components, means adjusted for who rated what, tendencies of raters, reliability by study size.",
-    options=ComponentsOptions,
-    result=ComponentsView,
+    options=VarianceComponentsOptions,
+    result=VarianceComponentsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,

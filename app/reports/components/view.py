@@ -80,7 +80,7 @@ class DecisionStudyLine(ResultPart):
     dependability: float | None
 
 
-class ComponentsView(ReportHeader):
+class VarianceComponentsView(ReportHeader):
     """Where the noise of ratings comes from."""
 
     recipe: str
@@ -107,7 +107,7 @@ class ComponentsView(ReportHeader):
     decisions: list[DecisionStudyLine] = Field(default_factory=list)
 
 
-def make_tables(view: ComponentsView) -> Sequence[TableSection]:
+def make_tables(view: VarianceComponentsView) -> Sequence[TableSection]:
     """Components, systems, pairs, raters, and reliability by size."""
     sections = [TableSection("Variance components", _components(view.components), frozenset())]
     if view.systems:
@@ -240,7 +240,7 @@ def _decisions(lines: Sequence[DecisionStudyLine]) -> Table:
 CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")
 
 
-def make_csv(view: ComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: VarianceComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: components, systems, pairs, raters, rater × system, reliability."""
     rows: list[Sequence[Cell]] = []
     for c in view.components:
@@ -259,7 +259,7 @@ def make_csv(view: ComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cel
     return CSV, rows
 
 
-def make_caption(view: ComponentsView) -> str:
+def make_caption(view: VarianceComponentsView) -> str:
     """What the figures are, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     size = f"{view.n_ratings:,} ratings of {view.n_segments:,} segments of {view.n_documents:,} documents"

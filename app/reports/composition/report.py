@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.composition.view import (
     CompositionView,
+    PartExposureShares,
     RaterContents,
-    ShareOfRatersAndTasks,
     SystemCoOccurrences,
     TaskContents,
     draw_system_pairs_by_rater,
@@ -19,7 +19,7 @@ from app.reports.composition.view import (
     make_caption,
     make_csv,
     make_tables,
-    pseudonymize_contents,
+    pseudonymize_raters_and_tasks,
 )
 from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.snapshot import Snapshot
@@ -89,9 +89,7 @@ def _view(
         systems=names,
         humans=[name for name, code in zip(names, used.tolist(), strict=True) if humans[code]],
         shares=[
-            ShareOfRatersAndTasks(
-                part=p, raters=by_rater.share_of_owners_with(p), tasks=by_task.share_of_owners_with(p)
-            )
+            PartExposureShares(part=p, raters=by_rater.share_of_owners_with(p), tasks=by_task.share_of_owners_with(p))
             for p in PARTS
         ],
         by_task=_summarize_meetings(met[0]),
@@ -202,5 +200,5 @@ REPORT: Report[CompositionOptions, CompositionView] = Report(
     csv=make_csv,
     charts={"default": draw_system_pairs_in_tasks, "raters": draw_system_pairs_by_rater},
     caption=make_caption,
-    redact=pseudonymize_contents,
+    redact=pseudonymize_raters_and_tasks,
 )

@@ -28,7 +28,7 @@ IN_WORDS = {
 }
 
 
-class ShareOfRatersAndTasks(FiniteResultPart):
+class PartExposureShares(FiniteResultPart):
     """How many met something at least once. Null where there are none at all."""
 
     part: str
@@ -76,14 +76,14 @@ class CompositionView(ReportHeader):
     n_judgments: int
     systems: list[str] = Field(description="In the order of the maps.")
     humans: list[str]
-    shares: list[ShareOfRatersAndTasks]
+    shares: list[PartExposureShares]
     by_task: SystemCoOccurrences
     by_rater: SystemCoOccurrences
     raters: list[RaterContents]
     tasks: list[TaskContents]
 
 
-def pseudonymize_contents(view: CompositionView) -> CompositionView:
+def pseudonymize_raters_and_tasks(view: CompositionView) -> CompositionView:
     """The same with raters and tasks by number, in an order that tells nothing."""
     rater = make_pseudonymizer({one.rater for one in view.raters}, view.data_hash)
     number = make_pseudonymizer({one.task for one in view.tasks}, view.data_hash)

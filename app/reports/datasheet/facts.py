@@ -12,7 +12,7 @@ from typing import Any
 from app.domain.recipe import NAMED, Recipe
 from app.protocols import make_rubric
 from app.protocols.base import Choice, Protocol, ScoringOptions, Slider, Spans, TextEdit
-from app.reports.card.view import CardView
+from app.reports.card.view import DataCardView
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.registration import ExclusionsAndLock, load_exclusions_and_lock
 from app.reports.inputs.snapshot import Snapshot
@@ -50,7 +50,7 @@ class DatasheetFacts:
     campaign: CampaignInfo
     protocol: Protocol[Any]
     options: ScoringOptions
-    card: CardView
+    card: DataCardView
     stands: ExclusionsAndLock
     recipe: Recipe
     design: Mapping[str, Any] | None
@@ -63,7 +63,7 @@ class DatasheetFacts:
 
 
 def load_datasheet_facts(
-    session: Session, snapshot: Snapshot, card: CardView, attributes: Mapping[str, int], people: int
+    session: Session, snapshot: Snapshot, card: DataCardView, attributes: Mapping[str, int], people: int
 ) -> DatasheetFacts:
     """Read what is stored beside the ratings."""
     stands = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from app.reports.card.report import make_card_view
+from app.reports.card.report import make_data_card_view
 from app.reports.datasheet.facts import (
     DatasheetFacts,
     answer_datasheet_questions,
@@ -57,7 +57,7 @@ class DatasheetOptions(BaseModel):
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DatasheetOptions) -> ReportWork[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
     ratings = load_ratings_with_times(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
-    card = make_card_view(snapshots[0], ratings, kinds)
+    card = make_data_card_view(snapshots[0], ratings, kinds)
     raters = side_tables.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(select_test_set_ratings(ratings.rows).rater).tolist()}
     facts = load_datasheet_facts(session, snapshots[0], card, count_rater_attributes(raters), len(people))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.reports.distributions.view import DistributionsView, RaterSpread, SystemSpread, make_caption
+from app.reports.distributions.view import RaterScoreSpread, ScoreDistributionsView, SystemScoreSpread, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
@@ -16,18 +16,18 @@ MOST = 60
 LONGEST_NAME = 26
 
 
-def draw_rater_histograms(view: DistributionsView) -> bytes:
+def draw_rater_histograms(view: ScoreDistributionsView) -> bytes:
     """One histogram a rater, on units that another rater rated too."""
     return _histograms(view, view.raters, [one.rater for one in view.raters], "rater")
 
 
-def draw_system_histograms(view: DistributionsView) -> bytes:
+def draw_system_histograms(view: ScoreDistributionsView) -> bytes:
     """One histogram a system, of all its ratings."""
     return _histograms(view, view.systems, [one.system for one in view.systems], "system")
 
 
 def _declare_histograms(
-    view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
+    view: ScoreDistributionsView, lines: Sequence[RaterScoreSpread | SystemScoreSpread], keys: list[str], what: str
 ) -> CurveChart:
     panels = [
         CurvePanel(
@@ -42,7 +42,7 @@ def _declare_histograms(
 
 @declares_chart(_declare_histograms)
 def _histograms(
-    view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
+    view: ScoreDistributionsView, lines: Sequence[RaterScoreSpread | SystemScoreSpread], keys: list[str], what: str
 ) -> bytes:
     shown, names = lines[:MOST], [canvas.shorten_in_middle(key, LONGEST_NAME) for key in keys[:MOST]]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 12

@@ -11,9 +11,9 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.reports.distributions.charts import draw_rater_histograms, draw_system_histograms
 from app.reports.distributions.view import (
-    DistributionsView,
-    RaterSpread,
-    SystemSpread,
+    RaterScoreSpread,
+    ScoreDistributionsView,
+    SystemScoreSpread,
     make_caption,
     make_csv,
     make_tables,
@@ -32,7 +32,7 @@ from app.storage.segment_words import load_segment_words
 FEW = 20
 
 
-class DistributionsOptions(RawRatingsOptions):
+class ScoreDistributionsOptions(RawRatingsOptions):
     """Which scores, of whom."""
 
     unit: Literal["segment", "document"] = Field("segment", description="Scores of segments, or of whole documents.")
@@ -44,8 +44,8 @@ class DistributionsOptions(RawRatingsOptions):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: DistributionsOptions
-) -> ReportWork[DistributionsView]:
+    session: Session, snapshots: tuple[Snapshot, ...], options: ScoreDistributionsOptions
+) -> ReportWork[ScoreDistributionsView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
     make = make_segment_units if options.unit == "segment" else make_document_units
     units = make(ratings.rows, repeated=options.repeats)
@@ -67,7 +67,7 @@ def _restrict_to_common_units(units: ValuesByUnit, named: tuple[str, ...]) -> Va
     return some.where((some.n_values_by_unit() == len(codes))[some.unit])
 
 
-def _words(session: Session, ratings: RawRatings, options: DistributionsOptions) -> Floats | None:
+def _words(session: Session, ratings: RawRatings, options: ScoreDistributionsOptions) -> Floats | None:
     """Words of each segment code, where the score is a penalty without bounds."""
     if options.unit != "segment" or ratings.scale is not None or ratings.rows.higher_is_better:
         return None
@@ -78,9 +78,9 @@ def _view(
     ratings: RawRatings,
     units: ValuesByUnit,
     words: Floats | None,
-    options: DistributionsOptions,
+    options: ScoreDistributionsOptions,
     named: tuple[str, ...],
-) -> DistributionsView:
+) -> ScoreDistributionsView:
     into = spread.make_histogram_bins(units.value, ratings.scale)
     common = units.with_two_or_more_values()
     raters = spread.compute_rater_score_distributions(units, into, ratings.scale) if common.n_units else ()
@@ -92,7 +92,7 @@ def _view(
     ranks = spread.rank_values([one.mean for one in systems], higher_is_better=better)
     by_words = spread.rank_values([one.per_1000_words for one in systems], higher_is_better=better)
     means = [one.mean for one in raters]
-    return DistributionsView(
+    return ScoreDistributionsView(
         **ratings.header_fields,
         on=options.on,
         scoring=options.scoring,
@@ -106,9 +106,9 @@ def _view(
         offset_sd=float(np.std(means, ddof=1)) if len(means) > 1 else None,
         bins=list(into.labels) if units.n_units else [],
         discrete=into.discrete,
-        raters=[RaterSpread.model_validate(asdict(one)) for one in raters],
+        raters=[RaterScoreSpread.model_validate(asdict(one)) for one in raters],
         systems=[
-            SystemSpread.model_validate({**asdict(one), "rank": a, "rank_per_1000_words": b})
+            SystemScoreSpread.model_validate({**asdict(one), "rank": a, "rank_per_1000_words": b})
             for one, a, b in zip(systems, ranks, by_words, strict=True)
         ],
         warnings=_warnings(ratings, units, common),
@@ -181,13 +181,13 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[DistributionsOptions, DistributionsView] = Report(
+REPORT: Report[ScoreDistributionsOptions, ScoreDistributionsView] = Report(
     name="distributions",
     title="Distribution of scores",
     summary="Score distributions of raters on the same units, their shift from the consensus, and the scores of "
     "systems.",
-    options=DistributionsOptions,
-    result=DistributionsView,
+    options=ScoreDistributionsOptions,
+    result=ScoreDistributionsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,

@@ -16,7 +16,7 @@ from app.reports.kit.table import Cell, Table
 PLACES = 2
 
 
-class RaterSpread(FiniteResultPart):
+class RaterScoreSpread(FiniteResultPart):
     """One rater on units that another rater rated too."""
 
     rater: str
@@ -32,7 +32,7 @@ class RaterSpread(FiniteResultPart):
     shares: list[float] = Field(description="In the bins of the report.")
 
 
-class SystemSpread(FiniteResultPart):
+class SystemScoreSpread(FiniteResultPart):
     """One system over everything that was rated of it."""
 
     system: str
@@ -48,7 +48,7 @@ class SystemSpread(FiniteResultPart):
     rank_per_1000_words: int | None
 
 
-class DistributionsView(ReportHeader):
+class ScoreDistributionsView(ReportHeader):
     """How raters use the scale on the same units, and what systems get."""
 
     on: str
@@ -63,18 +63,18 @@ class DistributionsView(ReportHeader):
     offset_sd: float | None = Field(description="Standard deviation of the raters' means.")
     bins: list[str]
     discrete: bool = Field(description="Each bin is one score.")
-    raters: list[RaterSpread]
-    systems: list[SystemSpread]
+    raters: list[RaterScoreSpread]
+    systems: list[SystemScoreSpread]
 
 
-def pseudonymize_raters(view: DistributionsView) -> DistributionsView:
+def pseudonymize_raters(view: ScoreDistributionsView) -> ScoreDistributionsView:
     """The same with raters by number, in an order that tells nothing."""
     name = make_pseudonymizer({one.rater for one in view.raters} | set(view.between), view.data_hash)
     raters = sorted((one.model_copy(update={"rater": name(one.rater)}) for one in view.raters), key=lambda r: r.rater)
     return view.model_copy(update={"raters": raters, "between": sorted(map(name, view.between))})
 
 
-def make_tables(view: DistributionsView) -> Sequence[TableSection]:
+def make_tables(view: ScoreDistributionsView) -> Sequence[TableSection]:
     """One row a rater, one a system, and where the scores lie if there are few."""
     shown = []
     if view.raters:
@@ -94,7 +94,7 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
 
-def _raters(view: DistributionsView) -> Table:
+def _raters(view: ScoreDistributionsView) -> Table:
     heads = (
         "Rater",
         "Ratings",
@@ -120,7 +120,7 @@ def _raters(view: DistributionsView) -> Table:
     return make_table(heads, rows)
 
 
-def _systems(view: DistributionsView) -> Table:
+def _systems(view: ScoreDistributionsView) -> Table:
     heads = ["System", "Units", "Ratings", "Mean", "Mean of medians", "Lowest", "Highest", "Rank"]
     by_words = any(one.per_1000_words is not None for one in view.systems)
     if by_words:
@@ -142,7 +142,7 @@ def _systems(view: DistributionsView) -> Table:
     return make_table(heads, rows)
 
 
-def _levels(view: DistributionsView) -> Table:
+def _levels(view: ScoreDistributionsView) -> Table:
     rows = [(captions.make_printable(one.system), *map(_share, one.shares)) for one in view.systems]
     return make_table(("System", *view.bins), rows)
 
@@ -153,7 +153,7 @@ CSV = (
 )
 
 
-def make_csv(view: DistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: ScoreDistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a rater and one a system; the last columns are the shares of the bins."""
     campaign, version = next(iter(view.campaigns.items()))
     heads = (*CSV, "campaign", "data_version", *(f"share {label}" for label in view.bins))
@@ -169,7 +169,7 @@ def make_csv(view: DistributionsView) -> tuple[Sequence[str], Sequence[Sequence[
     return heads, rows
 
 
-def make_caption(view: DistributionsView) -> str:
+def make_caption(view: ScoreDistributionsView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     common = f"{view.n_common:,} of {view.n_units:,} units have at least two raters; raters are compared on these only."

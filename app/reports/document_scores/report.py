@@ -9,7 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.document_scores.charts import draw_score_scatter
-from app.reports.document_scores.view import CorrelationLine, DocumentScoresView, make_caption, make_csv, make_tables
+from app.reports.document_scores.view import (
+    DocumentScoreCorrelation,
+    DocumentScoresView,
+    make_caption,
+    make_csv,
+    make_tables,
+)
 from app.reports.inputs.raw_ratings import (
     NOTHING,
     UNKNOWN_DOCUMENTS,
@@ -117,7 +123,7 @@ def _combine_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
     return rows.where(rows.nth == first[text])
 
 
-def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> Iterator[CorrelationLine]:
+def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> Iterator[DocumentScoreCorrelation]:
     if not data.n_scored_documents:
         return
     sets = {
@@ -136,7 +142,7 @@ def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> It
 
 def _line(
     data: DocumentAndSegmentScores, documents: str, part: str, where: Bools, options: DocumentScoresOptions
-) -> CorrelationLine:
+) -> DocumentScoreCorrelation:
     coefficients = correlate_document_scores(data, part, where)
     interval = None
     if options.bootstrap and coefficients.pearson is not None:
@@ -150,7 +156,7 @@ def _line(
             for i, at in enumerate(range(0, options.bootstrap, DRAWS_AT_ONCE))
         ]
         interval = interval_or_none(*bootstrap.percentile_interval(np.concatenate(drawn), options.level))
-    return CorrelationLine(
+    return DocumentScoreCorrelation(
         documents=documents,
         part=part,
         n=coefficients.n,

@@ -25,7 +25,7 @@ PARTS = {
 }
 
 
-class CorrelationLine(FiniteResultPart):
+class DocumentScoreCorrelation(FiniteResultPart):
     """Document score against one summary of its segments, over some documents."""
 
     documents: str = Field(description="all, short, long, or a range of segments.")
@@ -46,7 +46,7 @@ class DocumentScoresView(ReportHeader):
     draws: int
     interval_level: float
     seed: int
-    correlations: list[CorrelationLine]
+    correlations: list[DocumentScoreCorrelation]
     mean_difference: float | None = Field(description="Document score minus mean of its segments.")
     points: list[tuple[float, float]] = Field(
         description="Mean of segments and document score, for the picture: evenly chosen where there are many."
@@ -71,7 +71,7 @@ def make_tables(view: DocumentScoresView) -> Sequence[TableSection]:
     return shown
 
 
-def _table(view: DocumentScoresView, lines: Sequence[CorrelationLine]) -> Table:
+def _table(view: DocumentScoresView, lines: Sequence[DocumentScoreCorrelation]) -> Table:
     interval = f"{view.interval_level:.0%} interval"
     heads = ("Documents", "Segments", "n", "Pearson", interval, "Spearman", "Kendall")
     sides: tuple[Alignment, ...] = ("left", "left", "right", "right", "right", "right", "right")

@@ -13,9 +13,9 @@ from pydantic import Field, StringConstraints, TypeAdapter
 from app.domain.errors import Invalid
 from app.reports.forecast.view import (
     IN_WORDS,
-    ForecastView,
     Method,
     PairForecastLine,
+    RankingForecastView,
     StudyForecastLine,
     make_caption,
     make_csv,
@@ -66,7 +66,7 @@ _STUDIES: TypeAdapter[StudyForecastLine] = TypeAdapter(StudyForecastLine)
 _PAIRS: TypeAdapter[list[PairForecastLine]] = TypeAdapter(list[PairForecastLine])
 
 
-class ForecastOptions(RecipeOptions):
+class RankingForecastOptions(RecipeOptions):
     """By which recipe rows are taken (its normalization is not used), and which studies are forecast."""
 
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
@@ -80,7 +80,7 @@ class ForecastOptions(RecipeOptions):
 class StabilityForecaster:
     """A question about a campaign, and its ratings."""
 
-    options: ForecastOptions
+    options: RankingForecastOptions
     data: RatingsModel
     protocol: str
 
@@ -231,7 +231,9 @@ def average_forecasts(forecasts: Sequence[StudyForecast]) -> dict[str, Any]:
 AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "retained_claims")
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ForecastOptions) -> ReportWork[ForecastView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: RankingForecastOptions
+) -> ReportWork[RankingForecastView]:
     forecast = StabilityForecaster(
         options, load_ratings_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
     )
@@ -239,12 +241,12 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Forecas
     return ReportWork(chunks, forecast.compute_chunk, lambda parts: _view(forecast, parts))
 
 
-def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> ForecastView:
+def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> RankingForecastView:
     data = forecast.data
     planner = PowerPlanner(PowerOptions(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
     each = mean_raters_per_item(data.components_fit) if data.components_fit else None
-    return ForecastView(
+    return RankingForecastView(
         campaigns=data.inputs.campaigns,
         data_hash=data.inputs.data_hash,
         basis=data.inputs.snapshot.campaign.basis,
@@ -302,7 +304,7 @@ def list_few_document_warnings(documents: int) -> list[str]:
     return [f"{what} {why}; judge {enough} documents"]
 
 
-def draw_pair_forecasts(view: ForecastView) -> bytes:
+def draw_pair_forecasts(view: RankingForecastView) -> bytes:
     """Chance of each pair to be found again."""
     rows = [
         (f"{one.better} > {one.worse}", one.same_direction or 0.0, one.significant_again or 0.0)
@@ -342,12 +344,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[ForecastOptions, ForecastView] = Report(
+REPORT: Report[RankingForecastOptions, RankingForecastView] = Report(
     name="forecast",
     title="Replication forecast",
     summary="Stability without double ratings: resampled documents, and a forecast from variance components.",
-    options=ForecastOptions,
-    result=ForecastView,
+    options=RankingForecastOptions,
+    result=RankingForecastView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,

@@ -57,7 +57,7 @@ class PairForecastLine(ResultPart):
     why: str | None = None
 
 
-class ForecastView(ReportHeader):
+class RankingForecastView(ReportHeader):
     """Whether the ranking would hold, forecast: nothing of this was simulated from repeated judgments."""
 
     method: Literal["forecast"] = "forecast"
@@ -72,7 +72,7 @@ class ForecastView(ReportHeader):
     pairs: list[PairForecastLine] = Field(default_factory=list)
 
 
-def make_tables(view: ForecastView) -> Sequence[TableSection]:
+def make_tables(view: RankingForecastView) -> Sequence[TableSection]:
     """Studies by method, and pairs."""
     sections = [TableSection("Studies", _studies(view.studies), frozenset())]
     if view.pairs:
@@ -142,7 +142,7 @@ def _pairs(lines: Sequence[PairForecastLine]) -> Table:
 PAIR_COLUMNS = tuple(PairForecastLine.model_fields)
 
 
-def make_csv(view: ForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: RankingForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a pair; those without a pair are the studies by method, `srp` under `difference`."""
     rows: list[Sequence[Cell]] = [tuple(one.model_dump().values()) for one in view.pairs]
     heads = (*PAIR_COLUMNS, "forecast_by", "srp", "mc_error", "mean_significant_pairs")
@@ -152,7 +152,7 @@ def make_csv(view: ForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]
     return heads, filled
 
 
-def make_caption(view: ForecastView) -> str:
+def make_caption(view: RankingForecastView) -> str:
     """What was forecast, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     source = f" Components: {view.components_source}." if view.components_source else ""

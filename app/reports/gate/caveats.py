@@ -33,7 +33,7 @@ def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
     return caveats
 
 
-def warn_of_unlinked_raters(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
+def explain_unlinked_raters(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Why the two cannot be distinguished from their raters, whatever the recipe; None where raters link them."""
     selection = select_rows(inputs.rows, recipe)
     groups = group_connected_systems(selection.ratings.where(selection.ranked))

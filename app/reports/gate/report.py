@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
-from app.reports.gate.caveats import list_decision_caveats, warn_of_unlinked_raters
+from app.reports.gate.caveats import explain_unlinked_raters, list_decision_caveats
 from app.reports.gate.earlier_looks import NEVER, EarlierLooks, load_earlier_looks, make_earlier_looks_key
 from app.reports.gate.failures import (
     FailedRows,
@@ -218,7 +218,7 @@ def _decide(
     differences = _document_differences(inputs, recipe, options)
     if differences is None:
         return None, _make_undecided(inputs)
-    if why := warn_of_unlinked_raters(inputs, recipe, options.candidate, options.baseline):
+    if why := explain_unlinked_raters(inputs, recipe, options.candidate, options.baseline):
         return None, decide_without_data(int(differences.sums.size), why=why)
     there = int(differences.sums.size)
     if options.documents is not None and there < options.documents:

@@ -127,7 +127,7 @@ def make_unit_values(parts: CampaignCalibrationSplit, rows: Bools, repeats: Repe
     return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
 
-def have_same_source(first: CampaignCalibrationSplit, second: CampaignCalibrationSplit, address: Address) -> bool:
+def have_same_source_text(first: CampaignCalibrationSplit, second: CampaignCalibrationSplit, address: Address) -> bool:
     """Whether both campaigns have one source there; a text that is not known is no reason to leave anything out."""
     ours, theirs = (each.digests.get(address[:2]) for each in (first, second))
     return ours is None or theirs is None or ours == theirs
@@ -201,7 +201,7 @@ def merge_units_by_person(units: ValuesByUnit, people: Sequence[str], raters: tu
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def find_sampling_units(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
+def find_bootstrap_units(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
     """What intervals draw: documents where they are known, else each segment."""
     if parts.ratings.rows.documents_known:
         return units
@@ -225,7 +225,7 @@ def make_language_pair_ratings(
         for rows in (direction.test & ~direction.references, direction.references)
     ]
     systems, humans = (
-        merge_units_by_person(find_sampling_units(direction, part), direction.people, units.raters) for part in parts
+        merge_units_by_person(find_bootstrap_units(direction, part), direction.people, units.raters) for part in parts
     )
     return LanguagePairRatings(
         direction.key, systems, humans, CalibrationPairs(units, number, agreed), direction.sign

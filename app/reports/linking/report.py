@@ -15,8 +15,8 @@ from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
-    find_sampling_units,
-    have_same_source,
+    find_bootstrap_units,
+    have_same_source_text,
     load_campaign_calibration_split,
     make_comparison_header,
     make_unit_values,
@@ -154,7 +154,7 @@ def _load_campaign_means(parts: CampaignCalibrationSplit, options: LinkingOption
     pairs = make_unit_values(parts, parts.calibration, options.repeats)
     items = _means_by_address(parts, pairs, np.zeros_like(human))
     return CampaignMeans(
-        parts, find_sampling_units(parts, test), _mean(test), _means_by_address(parts, test, human), items
+        parts, find_bootstrap_units(parts, test), _mean(test), _means_by_address(parts, test, human), items
     )
 
 
@@ -182,11 +182,11 @@ def _choose_anchors(base: CampaignMeans, other: CampaignMeans, options: LinkingO
 
     Beside them which of both, and how many were left out because their sources differ.
     """
-    items = {a for a in base.items.keys() & other.items.keys() if have_same_source(base.parts, other.parts, a)}
+    items = {a for a in base.items.keys() & other.items.keys() if have_same_source_text(base.parts, other.parts, a)}
     calibration = options.anchors == "calibration" or (options.anchors == "auto" and bool(items))
     ours, theirs = (base.items, other.items) if calibration else (base.common, other.common)
     both = ours.keys() & theirs.keys()
-    chosen = sorted(a for a in both if have_same_source(base.parts, other.parts, a))
+    chosen = sorted(a for a in both if have_same_source_text(base.parts, other.parts, a))
     documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
     anchors = LinkAnchors(
         base=np.array([ours[a][0] for a in chosen], dtype=np.float64),

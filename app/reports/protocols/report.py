@@ -16,8 +16,8 @@ from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
-    find_sampling_units,
-    have_same_source,
+    find_bootstrap_units,
+    have_same_source_text,
     load_campaign_calibration_split,
     make_comparison_header,
     make_unit_values,
@@ -94,7 +94,7 @@ def _check_order(parts: Sequence[CampaignCalibrationSplit], options: ProtocolsOp
 
 def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
     parts = load_campaign_calibration_split(session, snapshot, options)
-    units = find_sampling_units(parts, make_unit_values(parts, parts.test, options.repeats))
+    units = find_bootstrap_units(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.n_values_by_unit(), 1), dtype=np.float64)
     labels = parts.ratings.rows.labels
@@ -268,7 +268,7 @@ def _match_shared_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> 
     return [
         (i, theirs[a])
         for i, a in enumerate(protocol.addresses)
-        if a in theirs and have_same_source(protocol.parts, other.parts, a)
+        if a in theirs and have_same_source_text(protocol.parts, other.parts, a)
     ]
 
 

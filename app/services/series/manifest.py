@@ -19,7 +19,7 @@ from pydantic import (
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, check_addressable
-from app.domain.strict_json import NotStrictError, parse_strict_json
+from app.domain.strict_json import StrictJsonError, parse_strict_json
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
 
 LARGEST = 16 << 20  # bytes
@@ -121,7 +121,7 @@ def read_manifest(text: str, name: str) -> Manifest:
         plain = parse_strict_json(text)
     except json.JSONDecodeError as fault:
         raise Invalid(places=(Place((name, fault.lineno), f"is not JSON: {fault.msg}"),)) from None
-    except NotStrictError as fault:
+    except StrictJsonError as fault:
         raise Invalid(places=(Place((name,), f"is not JSON: {fault}"),)) from None
     try:
         return Manifest.model_validate(_with_defaults(plain, name))

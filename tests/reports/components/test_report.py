@@ -44,7 +44,7 @@ def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.Pow
     return power._view(planner, [planner.compute_chunk(n) for n in range(planner.n_chunks)])
 
 
-def told(ratings: Ratings, draws: int = 0) -> components.ComponentsView:
+def told(ratings: Ratings, draws: int = 0) -> components.VarianceComponentsView:
     found = modelled(ratings, draws)
     return components._view(found, parse_bootstrap_draws([found.compute_chunk(n) for n in range(found.n_chunks)]))
 
@@ -60,7 +60,7 @@ def of_no_documents(ratings: Ratings) -> Ratings:
 
 def test_nothing_rated_is_one_clear_statement() -> None:
     assert told(nobody()).warnings == [NOTHING]
-    ahead = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
+    ahead = forecast.StabilityForecaster(forecast.RankingForecastOptions(), modelled(nobody()), "mqm")
     assert forecast._view(ahead, []).warnings == [NOTHING]
     for draw in components.REPORT.charts.values():
         assert b"<svg" in draw(told(nobody()))
@@ -124,7 +124,7 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
     found = planned(ratings, difference=1.0, groupings="psxs", ratings="1")
     assert found.segments == 1.0
     assert len(ratings.labels.segment_document) in {point.documents for point in found.designs[0].points}
-    ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "da")
+    ahead = forecast.StabilityForecaster(forecast.RankingForecastOptions(studies=20), modelled(ratings), "da")
     view = forecast._view(ahead, [ahead.compute_chunk(n) for n in range(4)])
     assert view.pairs == []
     assert any("documents are unknown" in one for one in view.warnings)
@@ -144,7 +144,7 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
 )
 def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(world: WorldName, word: str | None) -> None:
     rows = simulate_campaign(WORLDS[world], np.random.default_rng(1), np.zeros(3))
-    ahead = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(rows), "mqm")
+    ahead = forecast.StabilityForecaster(forecast.RankingForecastOptions(), modelled(rows), "mqm")
     beyond = {one for one in forecast._warnings(ahead, 1.0) if "rare failures" not in one}
     plain = simulate_campaign(WORLDS["clean"], np.random.default_rng(1), np.zeros(3))
     beyond -= set(forecast._warnings(forecast.StabilityForecaster(ahead.options, modelled(plain), "mqm"), 1.0))
@@ -153,7 +153,7 @@ def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(worl
 
 def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
     rows = simulate_campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
-    pairs = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(rows), "mqm").forecast_pairs()
+    pairs = forecast.StabilityForecaster(forecast.RankingForecastOptions(), modelled(rows), "mqm").forecast_pairs()
     apart = [one for one in pairs if "S00" in (one.better, one.worse)]
     (linked,) = (one for one in pairs if one not in apart)
     assert {(one.same_direction, one.bootstrap_significant_again, one.why) for one in apart} == {
@@ -308,7 +308,7 @@ def test_a_planner_takes_the_campaigns_own_lengths_and_tells_the_size_of_its_tes
 def test_a_forecast_from_components_is_as_unsure_as_they_are() -> None:
     """Means and components that were taken for the truth gave an SRP with hardly an error."""
     ratings = crossed(4, documents=10, systems=3, variance={"rater": 1.0, "doc_system": 1.0, "residual": 4.0})
-    ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
+    ahead = forecast.StabilityForecaster(forecast.RankingForecastOptions(studies=20), modelled(ratings), "mqm")
     found = [forecast._STUDIES.validate_json(ahead.compute_chunk(n)) for n in (1, 2)]
     for one in found:
         assert one.low is not None
@@ -319,7 +319,7 @@ def test_a_forecast_from_components_is_as_unsure_as_they_are() -> None:
     worlds = ahead._draw_worlds(planner, planner.components, np.random.default_rng(1))
     assert len({one[0].residual for one in worlds}) == len(worlds) == 10
     assert np.ptp([one[1][0] for one in worlds]) > 0.1
-    published = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
+    published = forecast.StabilityForecaster(forecast.RankingForecastOptions(), modelled(nobody()), "mqm")
     none = PowerPlanner(PowerOptions(), modelled(nobody()), "mqm")
     assert published._draw_worlds(none, DEFAULTS["mqm"], np.random.default_rng(1)) == [(DEFAULTS["mqm"], None, 10)]
 
@@ -332,7 +332,9 @@ class TestOnPublicData:
 
         With the three ratings per item that the campaign has, studies agree more: that is another question.
         """
-        ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(side_by_side()), "mqm")
+        ahead = forecast.StabilityForecaster(
+            forecast.RankingForecastOptions(studies=20), modelled(side_by_side()), "mqm"
+        )
         once = ahead._parametric("same", 1)
         assert once["srp"] == pytest.approx(0.950, abs=0.04)
         assert once["high"] - once["low"] > 0.02

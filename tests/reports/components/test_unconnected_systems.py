@@ -21,17 +21,17 @@ UNLIKE = "on average, a system was rated on 20 of 60 documents"
 HIDDEN = "document × system is confounded with document"
 
 
-def ahead() -> forecast.ForecastView:
-    found = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(apart()), "mqm")
+def ahead() -> forecast.RankingForecastView:
+    found = forecast.StabilityForecaster(forecast.RankingForecastOptions(studies=20), modelled(apart()), "mqm")
     return forecast._view(found, [found.compute_chunk(n) for n in range(len(forecast.METHODS) + 1)])
 
 
 @pytest.fixture(scope="module")
-def view() -> forecast.ForecastView:
+def view() -> forecast.RankingForecastView:
     return ahead()
 
 
-def test_pairs_without_a_common_segment_are_forecast_by_the_scores_of_each(view: forecast.ForecastView) -> None:
+def test_pairs_without_a_common_segment_are_forecast_by_the_scores_of_each(view: forecast.RankingForecastView) -> None:
     ratings = apart()
     means = {key: ratings.score[ratings.system == s].mean() for s, key in enumerate(ratings.labels.systems)}
     assert len(view.pairs) == 3
@@ -44,7 +44,7 @@ def test_pairs_without_a_common_segment_are_forecast_by_the_scores_of_each(view:
         assert 0.5 < pair.same_direction < 1
 
 
-def test_studies_of_the_same_size_have_the_documents_of_a_system(view: forecast.ForecastView) -> None:
+def test_studies_of_the_same_size_have_the_documents_of_a_system(view: forecast.RankingForecastView) -> None:
     assert view.documents == 20
     drawn = view.studies[0]
     assert drawn.srp is None
@@ -79,14 +79,14 @@ def test_a_pair_that_cannot_be_compared_has_no_difference() -> None:
     whole = crossed(3, documents=20, systems=3, raters=2, ratings=1)
     system = np.where(whole.document < 10, 2, 0)  # the first ten documents lack one, the others another
     ratings = whole.where(whole.system != system)
-    found = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
+    found = forecast.StabilityForecaster(forecast.RankingForecastOptions(studies=20), modelled(ratings), "mqm")
     alone = next(pair for pair in found.forecast_pairs() if {pair.better, pair.worse} == {"s00", "s02"})
     assert alone.difference is None
     assert alone.why == "a forecast needs two documents that both have"
 
 
 def test_levels_so_small_that_no_quantile_is_finite_are_refused() -> None:
-    for asked in (PowerOptions, forecast.ForecastOptions):
+    for asked in (PowerOptions, forecast.RankingForecastOptions):
         with pytest.raises(ValidationError, match=r"0\.000001"):
             asked(alpha=1e-300)
     least: dict[str, Any] = {"alpha": 1e-6, "power": 0.9999, "documents": "10"}
