@@ -30,7 +30,7 @@ class ReportHeader(BaseModel):
     campaigns: dict[str, int] = Field(description="Campaigns, each with the data version read.")
     data_hash: str = Field(description="Of the rows used.")
     method_version: str = METHOD_VERSION
-    basis: str = Field(description="What raters saw, of all campaigns: source, reference, both or none.")
+    basis: str = Field(description="What raters saw: source, reference, both or none.")
     dropped: list[dict[str, Any]] = Field(default_factory=list, description="Left out: reason and n.")
     warnings: list[str] = Field(default_factory=list)
 

@@ -1,8 +1,8 @@
 """The OpenAPI document made short: whatever several operations share stands once, among the components.
 
 Parameters are shared under their own name, responses under their status; of several that differ under one name, each
-but the most used also bears the operation that has it first. What repeats what is said beside it is left out, and what
-may be null says so in its list of types.
+but the most used also bears an operation that has it, the one of the shortest name. What repeats what is said beside it
+is left out, and what may be null says so in its list of types.
 """
 
 from __future__ import annotations
@@ -108,12 +108,12 @@ def _names(uses: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """
     all_uses = list(uses)
     counts = Counter(text for text, _, _ in all_uses)
-    first: dict[str, tuple[str, str]] = {}
-    for text, name, operation in all_uses:
+    shortest: dict[str, tuple[str, str]] = {}
+    for text, name, operation in sorted(all_uses, key=lambda use: (len(use[2]), use[2])):
         if counts[text] > 1:
-            first.setdefault(text, (operation, name))
+            shortest.setdefault(text, (operation, name))
     names: dict[str, str] = {}
-    for text, (operation, name) in sorted(first.items(), key=lambda item: (-counts[item[0]], item[1])):
+    for text, (operation, name) in sorted(shortest.items(), key=lambda item: (-counts[item[0]], item[1])):
         names[text] = f"{name}-{operation}" if name in names.values() else name
     return names
 
