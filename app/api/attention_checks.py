@@ -23,7 +23,7 @@ State = Annotated[
     AttentionState | None,
     Query(description="Only those who handed in no check, passed all at the first try, or failed some."),
 ]
-Sort = Annotated[AttentionSort, Query(description="By what they are sorted; `-` turns the order round.")]
+Sort = Annotated[AttentionSort, Query(description="Sort key; `-` reverses the order.")]
 
 
 class AttentionCheckResultOut(AnswerModel):

@@ -137,7 +137,7 @@ SearchWords = Annotated[
         examples=["ted de"],
     ),
 ]
-Sort = Annotated[CampaignSort, Query(description="By what they are sorted; `-` turns the order round.")]
+Sort = Annotated[CampaignSort, Query(description="Sort key; `-` reverses the order.")]
 Series = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this series only.", examples=["wmt26"])]
 OfProtocol = Annotated[str | None, Query(pattern=KEY_PATTERN, description="By this protocol only.", examples=["esa"])]
 Source = Annotated[str | None, Query(max_length=35, description="From this language only.", examples=["en"])]

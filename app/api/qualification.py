@@ -30,7 +30,7 @@ Words = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 Passed = Annotated[bool | None, Query(description="Only those who passed or were spared the test, or only the others.")]
-Sort = Annotated[QualificationSort, Query(description="By what they are sorted; `-` turns the order round.")]
+Sort = Annotated[QualificationSort, Query(description="Sort key; `-` reverses the order.")]
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no test."}}
 OVER: dict[int | str, dict[str, Any]] = {
     **NONE,

@@ -58,7 +58,7 @@ SearchWords = Annotated[
         examples=["ada"],
     ),
 ]
-Sort = Annotated[RaterSort, Query(description="By what they are sorted; `-` turns the order round.")]
+Sort = Annotated[RaterSort, Query(description="Sort key; `-` reverses the order.")]
 DryRun = Annotated[bool, Query(description="Check the list, enrol nobody.")]
 CHANGED: dict[int | str, dict[str, Any]] = {
     409: {"description": "The rater was erased."},

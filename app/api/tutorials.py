@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1", tags=["raters"])
 
 Number = Annotated[int, Path(alias="item", ge=1, le=2**31 - 1, description="From 1.", examples=[1])]
 Answered = Annotated[bool | None, Query(description="Only those who answered something, or only the others.")]
-Sort = Annotated[TutorialSort, Query(description="By what they are sorted; `-` turns the order round.")]
+Sort = Annotated[TutorialSort, Query(description="Sort key; `-` reverses the order.")]
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "The tutorial has no such item."}}
 
 

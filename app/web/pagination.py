@@ -113,7 +113,7 @@ class Page(BaseModel, Generic[T]):
     """A page of a list."""
 
     items: list[T]
-    next: str | None = Field(description="Cursor of the next page; null on the last.")
+    next: str | None = Field(description="Cursor of the next page; null if none.")
 
 
 def make_page(rows: Sequence[T], limit: int, key: Callable[[T], str], *, reached: str | None = None) -> Page[T]:

@@ -27,7 +27,7 @@ class ReportHeader(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
-    campaigns: dict[str, int] = Field(description="Campaigns, each with the data version read.")
+    campaigns: dict[str, int] = Field(description="The data version read, by campaign.")
     data_hash: str = Field(description="Of the rows used.")
     method_version: str = METHOD_VERSION
     basis: str = Field(description="What raters saw: source, reference, both or none.")
