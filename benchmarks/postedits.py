@@ -65,7 +65,7 @@ def pairs(n: int, seed: int) -> list[Pair]:
 
 def ours(drawn: Sequence[Pair]) -> list[int]:
     """Edits of each pair."""
-    return [count_edit_operations(output, edited).edits for output, edited in drawn]
+    return [count_edit_operations(output, edited).total_edits for output, edited in drawn]
 
 
 def sacrebleus(drawn: Sequence[Pair]) -> list[int]:

@@ -25,7 +25,7 @@ class CountSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketSize:
+class DocumentBucketSize:
     """Documents that the same raters rated."""
 
     raters: int
@@ -87,7 +87,7 @@ def count_ratings_by_code(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCo
     return tuple(counts)
 
 
-def count_bucket_sizes(rows: Ratings) -> tuple[BucketSize, ...]:
+def count_document_bucket_sizes(rows: Ratings) -> tuple[DocumentBucketSize, ...]:
     """Documents by the set of their raters, the largest buckets first."""
     pairs = np.unique(np.stack((rows.document, rows.rater)), axis=1)
     raters: dict[int, list[int]] = {}
@@ -97,7 +97,7 @@ def count_bucket_sizes(rows: Ratings) -> tuple[BucketSize, ...]:
     for members in raters.values():
         sets[tuple(members)] = sets.get(tuple(members), 0) + 1
     ordered = sorted(sets.items(), key=lambda one: (-one[1], one[0]))
-    return tuple(BucketSize(len(found), n) for found, n in ordered)
+    return tuple(DocumentBucketSize(len(found), n) for found, n in ordered)
 
 
 def count_ratings_by_system_and_document(rows: Ratings, n_systems: int, n_documents: int) -> Codes:

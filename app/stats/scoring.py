@@ -135,7 +135,7 @@ def has_severity_weight(profile: WeightProfile, severity: str) -> bool:
     return any(pattern.partition("/")[0] == normalize_category_path(severity) for pattern in profile.weights)
 
 
-def sum_penalty(weights: Iterable[float], cap: float | None = None) -> float:
+def sum_error_weights(weights: Iterable[float], cap: float | None = None) -> float:
     """Sum of the weights of one rater's errors on one segment: correctly rounded, so their order is irrelevant.
 
     cap: largest penalty of one segment, None for none.

@@ -64,7 +64,7 @@ def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
     return RowSelection(rows, ranked, dropped)
 
 
-def can_select_from_sums(recipe: Recipe) -> bool:
+def can_select_rows_independently(recipe: Recipe) -> bool:
     """Whether each rating tells by itself if the recipe counts it, and as it is stored."""
     return recipe.implausible_raters == "keep" and recipe.scoring.cap is None
 
@@ -73,11 +73,11 @@ def drop_excluded_ratings(ratings: Ratings, exclusions: Sequence[NamedExclusion]
     """The ratings that none of the exclusions names, as if there were no others; as they are where that is all."""
     keep = np.ones(len(ratings), dtype=np.bool_)
     for exclusion in exclusions:
-        keep &= ~match_exclusion(ratings, exclusion)
+        keep &= ~find_excluded_rows(ratings, exclusion)
     return ratings if keep.all() else ratings.where(keep).in_canonical_order()
 
 
-def match_exclusion(rows: Ratings, exclusion: NamedExclusion) -> Bools:
+def find_excluded_rows(rows: Ratings, exclusion: NamedExclusion) -> Bools:
     """Which rows an exclusion names, shape (rows,); none where there is no such thing among them."""
     labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
@@ -87,7 +87,7 @@ def match_exclusion(rows: Ratings, exclusion: NamedExclusion) -> Bools:
 def _matches(rows: Ratings, exclusion: NamedExclusion) -> Bools:
     if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
         refuse_unknown_exclusion(exclusion)
-    return match_exclusion(rows, exclusion)
+    return find_excluded_rows(rows, exclusion)
 
 
 def refuse_unknown_exclusion(exclusion: NamedExclusion) -> NoReturn:

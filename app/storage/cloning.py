@@ -92,7 +92,7 @@ def copy_campaign_rows(session: Session, statements: tuple[str, ...], *, source:
         execute_full_scan(session, statement, {"source": source, "target": target, "actor": actor})
 
 
-def load_unchanged_outputs(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
+def load_unchanged_output_keys(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
     """(system, document, position) of the outputs that both campaigns have, on the same source and to the letter."""
     rows = execute_full_scan(session, UNCHANGED, {"source": source, "target": target})
     return {(row[0], row[1], row[2]) for row in rows}

@@ -58,7 +58,7 @@ def has_citus(connection: sa.Connection | Session) -> bool:
     return bool(connection.execute(sa.text(_WITH_CITUS)).scalar())
 
 
-def is_distributed(connection: sa.Connection | Session, organization: int) -> bool:
+def is_organization_distributed(connection: sa.Connection | Session, organization: int) -> bool:
     """Whether the tables of an organization are distributed."""
     if not has_citus(connection):
         return False
@@ -70,7 +70,7 @@ def distribute_organization(connection: sa.Connection, organization: int) -> boo
 
     Nothing happens without Citus, or where that was done. Nobody can write to the organization meanwhile.
     """
-    if not has_citus(connection) or is_distributed(connection, organization):
+    if not has_citus(connection) or is_organization_distributed(connection, organization):
         return False
     _declare_references(connection)
     use_clock_for_default_times(connection)

@@ -40,7 +40,7 @@ class AlreadyExcluded(Conflict):
     published = "ExcludedAlready"
 
 
-def find_exclusion_target(session: Session, campaign_id: int, what: str, key: str) -> int | None:
+def find_exclusion_target_id(session: Session, campaign_id: int, what: str, key: str) -> int | None:
     """The row that a rater, task, document or system of the campaign is, by its key."""
     table = _TABLES[what]
     query = sa.select(table.c.id).where(table.c.campaign_id == campaign_id, table.c.key == key)
@@ -71,7 +71,7 @@ def insert_exclusion(
     session.execute(made)
 
 
-def find_system_withdrawal(session: Session, campaign_id: int, system_id: int) -> int | None:
+def find_withdrawal_exclusion_number(session: Session, campaign_id: int, system_id: int) -> int | None:
     """The number of the standing exclusion that withdrawing a system made."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.system_id == system_id)
     standing = exclusions.c.withdrawal & exclusions.c.lifted_version.is_(None)

@@ -21,7 +21,7 @@ class MemoryTooSmall(Invalid):
     and robustness need only sums."""
 
 
-def check_ratings_fit(session: Session, campaign_id: int) -> None:
+def require_memory_for_ratings(session: Session, campaign_id: int) -> None:
     """Raise MemoryTooSmall where the ratings of a large campaign do not fit into memory."""
     folder = find_ratings_folder(session)
     if folder is None or not folder.is_large(session, campaign_id):

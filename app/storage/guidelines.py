@@ -39,7 +39,7 @@ def insert_guidelines(
     session.execute(sa.insert(guidelines).values(**values))
 
 
-def insert_consent(session: Session, campaign_id: int, rater_id: int, *, version: int, language: str) -> bool:
+def insert_rater_consent(session: Session, campaign_id: int, rater_id: int, *, version: int, language: str) -> bool:
     """Keep that a rater agreed; False where they had already, which stands as it was."""
     values = {"campaign_id": campaign_id, "rater_id": rater_id, "version": version, "language": language}
     made = insert(consents).values(**values).on_conflict_do_nothing().returning(consents.c.version)

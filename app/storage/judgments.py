@@ -143,7 +143,7 @@ LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = s.system_id A
      AND o.segment_id BETWEEN (SELECT min(segment_id) FROM marked) AND (SELECT max(segment_id) FROM marked)
 WHERE s.target_end > char_length(o.text) OR s.source_end > char_length(g.source) ORDER BY s.id LIMIT :most"""
 
-# Texts that an import brings for stored segments: looked up before `merge.insert_staged_declarations` stores them.
+# Texts that an import brings for stored segments: looked up before `merge.create_staged_entities` stores them.
 TOLD = """
 CREATE TEMP TABLE told ON COMMIT DROP AS
 SELECT o.file, o.line, g.id AS segment_id, s.id AS system_id, o.text, o.led FROM staged_outputs o
@@ -193,7 +193,7 @@ class AppendResult:
 
 
 def resolve_staged_judgments(session: Session, campaign_id: int, *, history: bool) -> AppendResult:
-    """Find the row and the revision of every staged judgment, once `merge.insert_staged_declarations` is done.
+    """Find the row and the revision of every staged judgment, once `merge.create_staged_entities` is done.
 
     history: whether the campaign had judgments before this import. Raises ImportContradiction, with file and line, for
     two answers at one address or another answer to a stored revision.
@@ -309,7 +309,7 @@ class JudgmentAwaitingText:
 
 
 def mark_new_texts(session: Session, campaign_id: int) -> None:
-    """Note which staged texts are news of a stored segment; to be called before `merge.insert_staged_declarations`."""
+    """Note which staged texts are news of a stored segment; to be called before `merge.create_staged_entities`."""
     session.execute(text(TOLD), {"campaign": campaign_id})
     session.execute(text("ANALYZE told"))
 

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from app.stats.ratings import RatingRole
 from app.storage.db import driver_connection
-from app.storage.free_memory import check_ratings_fit
+from app.storage.free_memory import require_memory_for_ratings
 from app.storage.packed_columns import make_packed_select, unpack_column
 from app.storage.rating_codes import (
     CampaignNames,
@@ -132,7 +132,7 @@ def load_ratings(
 
     Raises MemoryTooSmall.
     """
-    check_ratings_fit(session, campaign_id)
+    require_memory_for_ratings(session, campaign_id)
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     scores, items, credited, voids, surplus = _read(session, statement, keys)
     if surplus["id"].size:

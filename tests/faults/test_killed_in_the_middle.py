@@ -67,7 +67,7 @@ def test_killed_in_the_middle_of_making_the_cluster_the_next_start_makes_it(data
 @pytest.mark.soak
 def test_a_cluster_that_were_made_in_its_place_would_stay_half_made(data_dir: Path) -> None:
     """The negative control."""
-    home = folders.open_data_folder(data_dir)
+    home = folders.prepare_data_folder(data_dir)
     account = choose_server_account(home / "postgres")
     folders.chown_data_folder(home, account)
     maker = choose_initdb_account(account)

@@ -20,7 +20,7 @@ from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.normalize import moments_per_rater, normalize_ratings
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.scoring import PROFILES, sum_penalty, weigh_error
+from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
 from app.stats.testing.permutation import count_permuted_sums
 from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
 
@@ -56,7 +56,7 @@ def ratings(name: str) -> Ratings:
         document=[k[1] for k in keys],
         position=[k[2] for k in keys],
         rater=[k[3] for k in keys],
-        score=[sum_penalty(weights[k]) for k in keys],
+        score=[sum_error_weights(weights[k]) for k in keys],
         n_errors=[errors[k] for k in keys],
         higher_is_better=False,
     )

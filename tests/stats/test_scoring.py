@@ -15,7 +15,7 @@ from app.stats.scoring import (
     WeightProfile,
     parse_weight_profile,
     resolve_weight_profile,
-    sum_penalty,
+    sum_error_weights,
     weigh_error,
 )
 
@@ -84,16 +84,16 @@ def test_a_lookup_is_the_same_when_it_is_remembered() -> None:
 
 @given(st.lists(st.sampled_from([0.1, 1.0, 5.0, 25.0, 0.3]), max_size=6))
 def test_no_order_of_errors_changes_a_penalty(weights: list[float]) -> None:
-    assert len({sum_penalty(p) for p in permutations(weights)}) == 1
+    assert len({sum_error_weights(p) for p in permutations(weights)}) == 1
 
 
 def test_a_cap_bounds_a_penalty_from_above_only() -> None:
-    assert sum_penalty([25.0, 5.0], cap=25.0) == 25.0
-    assert sum_penalty([0.1, 0.1], cap=25.0) == 0.2
+    assert sum_error_weights([25.0, 5.0], cap=25.0) == 25.0
+    assert sum_error_weights([0.1, 0.1], cap=25.0) == 0.2
 
 
 def test_no_errors_are_no_penalty() -> None:
-    assert sum_penalty([]) == 0.0
+    assert sum_error_weights([]) == 0.0
 
 
 def test_profiles_are_told_apart_by_their_tables_and_not_by_their_names() -> None:

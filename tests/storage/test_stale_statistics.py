@@ -133,7 +133,7 @@ WALKS: dict[str, Work] = {
     "copying into another campaign": lambda s, c: cloning.copy_campaign_rows(
         s, cloning.TEXTS + cloning.SYSTEM_TEXTS, source=c.new, target=c.empty, actor="test"
     ),
-    "what is unchanged": lambda s, c: cloning.load_unchanged_outputs(s, source=c.new, target=c.twin),
+    "what is unchanged": lambda s, c: cloning.load_unchanged_output_keys(s, source=c.new, target=c.twin),
     "lengths": lambda s, c: cloning.count_document_segments(s, c.new),
     "exported segments": lambda s, c: list(exports.stream_export_rows(s, exports.SEGMENTS, c.new, 99)),
     "exported outputs": lambda s, c: list(exports.stream_export_rows(s, exports.OUTPUTS, c.new, 99)),
@@ -167,7 +167,7 @@ WALKS: dict[str, Work] = {
     "sources of post-edits": lambda s, c: post_edits.load_source_texts(s, c.new),
     "references of post-edits": lambda s, c: post_edits.load_reference_texts(s, c.new),
     "outputs with authors": lambda s, c: back_translations.load_stored_outputs(s, c.new),
-    "outputs that are shown": lambda s, c: back_translations.load_shown_outputs(s, c.new),
+    "outputs that are shown": lambda s, c: back_translations.load_shown_output_keys(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.load_calibration_pair_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: side_tables._rows_by_key(s, side_tables.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: profiles.store_scores(

@@ -33,8 +33,8 @@ def _rows(lines: Iterator[Numbered], columns: ColumnMap, limits: ReaderLimits) -
     while (at := returned.popleft() if returned else next(lines, None)) is not None:
         number, line = at
         if '"' in line:
-            is_whole, taken = _take_row(line, chain(_drain(returned), lines), columns, limits)
-            if is_whole:
+            covers_whole_file, taken = _take_row(line, chain(_drain(returned), lines), columns, limits)
+            if covers_whole_file:
                 line = "\n".join((line, *(text for _, text in taken)))
             else:
                 returned.extendleft(reversed(taken))

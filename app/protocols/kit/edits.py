@@ -46,7 +46,7 @@ def count_ter_edits(text: str, post_edit: str, *, by_character: bool = False) ->
     tokens, edited_tokens = (list("".join(t.split())) if by_character else t.split() for t in (text, post_edit))
     if max(len(tokens), len(edited_tokens)) > LONGEST_SHIFTED:
         return EditCounts(levenshtein_distance(tokens, edited_tokens), len(edited_tokens))
-    return EditCounts(counted.count_edit_operations(tokens, edited_tokens).edits, len(edited_tokens))
+    return EditCounts(counted.count_edit_operations(tokens, edited_tokens).total_edits, len(edited_tokens))
 
 
 def chrf(text: str, post_edit: str) -> float:

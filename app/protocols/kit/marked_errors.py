@@ -15,7 +15,7 @@ from app.protocols.base import JudgedTexts, JudgmentScore, Payload, ScoringOptio
 from app.protocols.kit.prefilled_errors import list_prefill_faults
 from app.protocols.kit.scales import find_scale_fault
 from app.stats.ratings import ScoreScale
-from app.stats.scoring import has_severity_weight, sum_penalty, weigh_error
+from app.stats.scoring import has_severity_weight, sum_error_weights, weigh_error
 
 MOST_ERRORS = 1000
 WEIGHTLESS = ("neutral", "undecided")
@@ -95,7 +95,7 @@ def score_errors(errors: Sequence[Span], options: ScoringOptions) -> JudgmentSco
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
     weights = [(span, *weigh_error(options.profile, span.severity, span.category)) for span in errors]
     unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in weights if not matched)
-    return JudgmentScore(sum_penalty(value for _, value, _ in weights), len(errors), unmatched)
+    return JudgmentScore(sum_error_weights(value for _, value, _ in weights), len(errors), unmatched)
 
 
 def _fault(span: Span, shown: JudgedTexts, severities: Sequence[str]) -> tuple[str, str] | None:

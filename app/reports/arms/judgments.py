@@ -16,7 +16,7 @@ from app.reports.inputs.snapshot import Snapshot
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows_of_judgments
-from app.stats.quality.report import select_events
+from app.stats.quality.report import select_rating_events
 from app.stats.ratings import Bools, Codes, RatingLevel, Ratings
 from app.stats.side_tables import DocumentTable, RatingEventTable
 from app.storage import texts
@@ -69,7 +69,7 @@ class JudgmentsByCondition:
     def where(self, condition: int) -> tuple[TimedJudgments, RatingEventTable]:
         """The rows of one condition."""
         mine = self.condition == condition
-        return self.work.where(mine), select_events(self.events, mine)
+        return self.work.where(mine), select_rating_events(self.events, mine)
 
     def judgment_paces(self) -> JudgmentPaces:
         """Timed judgments of segments with words, of all conditions."""
@@ -93,7 +93,7 @@ def load_judgments_by_condition(
         keep &= _complete(read.rows, done, load_raters_with_unfinished_tasks(session, snapshot.campaign_id))
     once = first_rows_of_judgments(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
-    rows, events = read.rows.where(keep), select_events(read.events, keep)
+    rows, events = read.rows.where(keep), select_rating_events(read.events, keep)
     names, of_task = _name_conditions(arms, np.unique(rows.task))
     work = TimedJudgments(
         rows, _seconds(read)[keep], read.words[keep], _select_by_code(done, rows.task), events.started

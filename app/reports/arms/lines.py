@@ -22,7 +22,7 @@ from app.stats.arms.times import (
     measure_durations_by_unit,
 )
 from app.stats.quality.pairing import first_rows_of_judgments
-from app.stats.quality.report import select_events
+from app.stats.quality.report import select_rating_events
 from app.stats.ratings import RatingLevel
 from app.stats.side_tables import RatingEventTable
 from app.stats.timing.timing import (
@@ -195,7 +195,7 @@ def count_arm_revisions(
         keep = first_rows_of_judgments(work.rows) & (work.rows.kind == RatingLevel.SEGMENT)
         segments = work.where(keep)
         changes = count_answer_revisions(
-            select_events(events, keep), segments.rows.score, group_judgments_by_document(segments).code
+            select_rating_events(events, keep), segments.rows.score, group_judgments_by_document(segments).code
         )
         rates = (changes.segment_rate, changes.document_rate)
         base = rates if i == 0 else base

@@ -147,7 +147,7 @@ def _roles(rows: Ratings) -> list[RoleRowCounts]:
 
 
 def _buckets(rows: Ratings) -> list[BucketSizeCounts]:
-    sizes = Counter((one.raters, one.documents) for one in stats.count_bucket_sizes(rows))
+    sizes = Counter((one.raters, one.documents) for one in stats.count_document_bucket_sizes(rows))
     ordered = sorted(sizes.items(), key=lambda one: (-one[0][1], -one[0][0]))
     return [BucketSizeCounts(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
 

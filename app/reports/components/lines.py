@@ -22,7 +22,7 @@ from app.stats.components.bootstrap import variance_component_interval
 from app.stats.components.fit import RandomEffects, VarianceComponentsFit
 from app.stats.components.generalizability import (
     DecisionStudyReliability,
-    components_with_confounded_system_terms,
+    assign_confounded_variance_to_systems,
     estimate_reliability,
     mean_raters_per_item,
     system_variance,
@@ -147,7 +147,7 @@ def estimate_study_reliability(fitted: VarianceComponentsFit) -> DecisionStudyLi
     """Reliability of the study at hand, as if every document had its mean number of raters."""
     rows = fitted.rows
     decision_study = estimate_reliability(
-        components_with_confounded_system_terms(fitted, fitted.components),
+        assign_confounded_variance_to_systems(fitted, fitted.components),
         system_variance(fitted),
         documents=max(rows.mean_units_per_system, 1),
         segments=rows.n_segments / max(rows.n_units, 1),

@@ -32,9 +32,9 @@ from app.reports.power.work import PowerPlanner
 from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import (
-    components_with_confounded_system_terms,
+    assign_confounded_variance_to_systems,
+    make_planning_components,
     mean_raters_per_item,
-    to_planning_components,
 )
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import difference_by_document
@@ -162,8 +162,8 @@ class StabilityForecaster:
         between = planner.between_systems_variance
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
         drawn = [
-            to_planning_components(
-                components_with_confounded_system_terms(fitted, redraw.simulate_component_estimates(rng)),
+            make_planning_components(
+                assign_confounded_variance_to_systems(fitted, redraw.simulate_component_estimates(rng)),
                 source=components.source,
             )
             for _ in range(WORLDS)

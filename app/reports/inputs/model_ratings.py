@@ -13,7 +13,7 @@ from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions,
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
 from app.stats.components.fit import ModelNotEstimable, VarianceComponentsFit, fit_variance_components_to_rows
-from app.stats.components.generalizability import confounded_system_terms
+from app.stats.components.generalizability import find_confounded_system_terms
 from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
@@ -75,7 +75,7 @@ class RatingsModel:
         return warnings + [
             f"{NAMES[one.term]} is {one.why} and is taken to be as large, which is too much for studies in which the "
             "systems share documents and raters; let the same raters rate all systems of a document to separate the two"
-            for one in (confounded_system_terms(self.components_fit) if self.components_fit is not None else ())
+            for one in (find_confounded_system_terms(self.components_fit) if self.components_fit is not None else ())
         ]
 
     @property

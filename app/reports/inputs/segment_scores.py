@@ -10,7 +10,7 @@ from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.normalize import Method, moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, drop_excluded_ratings, match_exclusion, select_rows
+from app.stats.selection import DroppedRows, drop_excluded_ratings, find_excluded_rows, select_rows
 from app.stats.side_tables import DocumentTable
 from app.storage import metrics as stored
 from app.storage import side_tables, texts
@@ -57,7 +57,7 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
     named = [one for one in inputs.recipe.exclude if one.what in ("system", "document")]
     rows, dropped = every, []
     for exclusion in named:
-        out = match_exclusion(rows, exclusion)
+        out = find_excluded_rows(rows, exclusion)
         dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
     documents = side_tables.load_document_table(session, snapshot.campaign_id, every.labels)

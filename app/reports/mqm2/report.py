@@ -28,7 +28,7 @@ from app.stats.mqm2.mqm2 import PassingThreshold
 from app.stats.mqm2.systems import Mqm2SystemScore, find_rows_with_word_counts, score_systems
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingLevel as Level
-from app.stats.selection import drop_excluded_ratings, match_exclusion
+from app.stats.selection import drop_excluded_ratings, find_excluded_rows
 from app.storage import errors_without_weight, side_tables, texts
 from app.storage.db import Session
 from app.storage.segment_words import load_segment_words
@@ -141,7 +141,7 @@ def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: 
 def _select_rows(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dict[str, Any]]]:
     out = Counter[str]()
     keep = np.ones(len(rows), dtype=np.bool_)
-    named = [(f"excluded {one.what}:{one.key}", match_exclusion(rows, one)) for one in recipe.exclude]
+    named = [(f"excluded {one.what}:{one.key}", find_excluded_rows(rows, one)) for one in recipe.exclude]
     for why, left in (
         ("rating of a whole document", rows.kind != Level.SEGMENT),
         *named,

@@ -24,7 +24,7 @@ from app.reports.postediting.view import (
 )
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
-from app.stats.postediting.closest import ClosestReferences, count_closest_by_lab, count_closest_references
+from app.stats.postediting.closest import ClosestReferenceCount, count_closest_by_lab, count_closest_references
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 from app.stats.postediting.curve import ReferenceCurve, compute_reference_curve
 from app.stats.postediting.operations import chrf, chrf_signature
@@ -133,7 +133,7 @@ def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: i
     )
 
 
-def _make_closest_reference_line(post_edits: PostEdits, counts: ClosestReferences) -> ClosestReferenceLine:
+def _make_closest_reference_line(post_edits: PostEdits, counts: ClosestReferenceCount) -> ClosestReferenceLine:
     return ClosestReferenceLine(
         system=post_edits.systems[counts.system],
         origin=None if counts.origin == EXTERNAL else post_edits.systems[counts.origin],
@@ -144,7 +144,7 @@ def _make_closest_reference_line(post_edits: PostEdits, counts: ClosestReference
     )
 
 
-def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferences]) -> list[LabClosenessLine]:
+def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferenceCount]) -> list[LabClosenessLine]:
     return [
         LabClosenessLine(
             system=post_edits.systems[one.system],

@@ -145,7 +145,7 @@ def _rate(pair: tuple[int, float] | None) -> float:
 def _hter(at: SegmentEdits, code: int) -> float:
     own = [one.operations for _, one in rates.iterate_own_post_edits([at], code)]
     length = sum(one.length for one in own)
-    return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
+    return 100.0 * sum(one.total_edits for one in own) / length if length else float("nan")
 
 
 def make_score_edit_correlations(campaign: str, lines: Sequence[EditRatesAndScores]) -> list[ScoreEditCorrelations]:
@@ -248,4 +248,4 @@ def does_ter_depend_on_tokenization(counted: Tokenization, output: str, closest:
 def _ter(tokens: Tokenization, output: str, reference: str) -> float:
     """NaN against nothing, which differs from no other rate."""
     counts = count_edit_operations(tokens.tokenize(output), tokens.tokenize(reference))
-    return 100.0 * counts.edits / counts.length if counts.length else float("nan")
+    return 100.0 * counts.total_edits / counts.length if counts.length else float("nan")

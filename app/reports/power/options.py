@@ -11,7 +11,7 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ClusterRule
 from app.reports.inputs.model_ratings import MOST_DRAWS
 from app.reports.inputs.recipe_input import RecipeOptions
-from app.stats.components.generalizability import to_planning_components
+from app.stats.components.generalizability import make_planning_components
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import GROUPINGS, Grouping, VarianceComponents
 from app.stats.planning.scores import Scores
@@ -98,7 +98,7 @@ class PowerOptions(RecipeOptions):
             components[name] = float(value)
         if not any(components.values()):
             raise _invalid_option("components", "at least one must be above 0")
-        return to_planning_components(components, source="given")
+        return make_planning_components(components, source="given")
 
     def pilot_campaigns(self) -> tuple[str, ...]:
         """The pilot, where one is named."""

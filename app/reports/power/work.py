@@ -17,10 +17,10 @@ from app.reports.power.scores import ScoreSimulator, make_score_simulator
 from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, StudySizeLine
 from app.stats.components.generalizability import (
-    components_with_confounded_system_terms,
-    planning_components_of_fit,
+    assign_confounded_variance_to_systems,
+    make_planning_components,
+    make_planning_components_from_fit,
     system_variance,
-    to_planning_components,
 )
 from app.stats.planning import planning
 from app.stats.planning.pilot import PilotRatings, estimate_power_by_resampling, prepare_pilot_ratings
@@ -55,7 +55,7 @@ class PowerPlanner(StudySizes):
             return own_components
         key = self.planning_ratings.inputs.snapshot.campaign.key
         if self.planning_ratings.components_fit is not None:
-            return planning_components_of_fit(
+            return make_planning_components_from_fit(
                 self.planning_ratings.components_fit,
                 source=key + (", own judgments" if self.has_own_components else ", pilot"),
             )
@@ -286,7 +286,7 @@ class PowerPlanner(StudySizes):
         fitted = self.planning_ratings.components_fit
         draws = (
             [
-                to_planning_components(components_with_confounded_system_terms(fitted, draw))
+                make_planning_components(assign_confounded_variance_to_systems(fitted, draw))
                 for draw in self.decode_component_draws(parts)
             ]
             if fitted is not None

@@ -47,7 +47,7 @@ from app.stats.agreement.distributions import make_histogram_bins
 from app.stats.arms.score_spread import mask_compared_rows
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows_of_judgments
-from app.stats.quality.report import select_events
+from app.stats.quality.report import select_rating_events
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable, RatingEventTable
 from app.storage.arms import load_output_digests
@@ -155,7 +155,7 @@ def _compare_condition(
     scored = work.rows.where(mask_compared_rows(work.rows, controls=options.controls == "keep") & keep)
     whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
     matched_work = replace(work, whole_task=whole_task).where(keep)
-    return ComparedCondition(condition, matched_work, select_events(events, keep), documents, scored)
+    return ComparedCondition(condition, matched_work, select_rating_events(events, keep), documents, scored)
 
 
 def _make_view(

@@ -21,7 +21,7 @@ from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.stats.quality.pairing import first_rows_of_judgments
-from app.stats.quality.report import select_events
+from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import RatingLevel
 from app.stats.timing.timing import AnswerRevisions, count_answer_revisions
@@ -52,12 +52,12 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) ->
 
 def _result(ratings: RatingsWithTimes) -> RevisionsView:
     once = first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingLevel.SEGMENT)
-    rows, events = ratings.rows.where(once), select_events(ratings.events, once)
+    rows, events = ratings.rows.where(once), select_rating_events(ratings.events, once)
     units = find_shown_document_codes(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
-        rates = count_answer_revisions(select_events(events, mine), rows.score[mine], units[mine])
+        rates = count_answer_revisions(select_rating_events(events, mine), rows.score[mine], units[mine])
         raters.append(RaterRevisions(rows.labels.raters[code], rates))
     overall = count_answer_revisions(events, rows.score, units)
     warnings = [] if raters else [NO_SCORES]

@@ -24,7 +24,7 @@ from app.reports.inputs.snapshot import Snapshot
 from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
-from app.stats.selection import can_select_from_sums, drop_excluded_ratings, select_rows
+from app.stats.selection import can_select_rows_independently, drop_excluded_ratings, select_rows
 from app.stats.stability.block_sums import sum_items_by_block
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
 from app.stats.stability.studies import ItemSums
@@ -55,7 +55,7 @@ def load_study_input(session: Session, snapshot: Snapshot, recipe: Recipe, count
 
     Raises NotMultiplyRated, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
     """
-    folder = find_large_campaign_ratings_folder(session, snapshot) if can_select_from_sums(recipe) else None
+    folder = find_large_campaign_ratings_folder(session, snapshot) if can_select_rows_independently(recipe) else None
     if folder is not None:
         return _sum_file(session, snapshot, recipe, counting, folder)
     rows = load_recipe_ratings(session, snapshot, recipe)
@@ -91,5 +91,5 @@ def _sum_file(
 def check_studies_computable(session: Session, snapshots: Sequence[Snapshot], options: StabilityIn) -> None:
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
-    if can_select_from_sums(recipe):
+    if can_select_rows_independently(recipe):
         check_large_campaign_summable(session, snapshots[0])

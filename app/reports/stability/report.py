@@ -44,7 +44,7 @@ from app.reports.stability.view import (
 from app.stats.normalize import normalize_ratings
 from app.stats.stability import curves
 from app.stats.stability.chunks import STABILITY_VERSION, ChunkOutcome, StabilitySimulator
-from app.stats.stability.curves import FIXED_POOL, StabilityCurve, impossible_design_error, refuses_whole_request
+from app.stats.stability.curves import FIXED_POOL, StabilityCurve, impossible_design_error, requires_every_point
 from app.stats.stability.extraction import MultiplyRatedDocuments
 from app.stats.stability.pairs import max_reported_rank_distance
 from app.stats.stability.request import StabilityRequest, StudyDesign
@@ -90,7 +90,7 @@ class StudyChunks:
     def compute_chunk(self, number: int) -> bytes:
         """What the studies of a chunk find. Raises Invalid for what the end would refuse after all the others."""
         outcome = self.simulator.run_chunk(number)
-        if outcome.why is not None and refuses_whole_request(self.simulator.request):
+        if outcome.why is not None and requires_every_point(self.simulator.request):
             raise impossible_design_error(self.simulator.chunks[number].documents, outcome.why)
         return outcome.to_bytes()
 

@@ -23,7 +23,7 @@ from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_tabl
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
-from app.stats.quality.report import select_events
+from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, RatingLevel, Ratings
 from app.stats.side_tables import RatingEventTable
@@ -71,7 +71,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) ->
 
 def _result(read: RatingsWithTimes) -> TimingView:
     once = first_rows_of_judgments(read.rows)
-    rows, events, words = read.rows.where(once), select_events(read.events, once), read.words[once]
+    rows, events, words = read.rows.where(once), select_rating_events(read.events, once), read.words[once]
     known = (events.started >= 0) & (events.submitted > events.started)
     seconds = np.where(known, (events.submitted - events.started) / 1e6, np.nan)
     raters = [_rater(rows, events, seconds, words, code) for code in np.unique(rows.rater[known]).tolist()]

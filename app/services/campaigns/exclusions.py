@@ -116,7 +116,7 @@ def set_system_withdrawn(
             withdrawal=True,
         )
         return version
-    n = exclusions.find_system_withdrawal(session, campaign_id, system_id)
+    n = exclusions.find_withdrawal_exclusion_number(session, campaign_id, system_id)
     if n is None:
         return None
     version = campaigns.take_next_data_version(session, campaign_id, actor=actor, what="system takes part again")
@@ -230,7 +230,7 @@ def make_exclusion_effect(
 
 def _target(session: Session, campaign_id: int, wanted: NamedExclusion) -> int:
     """The row that is meant. Raises ExclusionTargetNotFound, AlreadyExcluded."""
-    target_id = exclusions.find_exclusion_target(session, campaign_id, wanted.what, wanted.key)
+    target_id = exclusions.find_exclusion_target_id(session, campaign_id, wanted.what, wanted.key)
     if target_id is None:
         raise ExclusionTargetNotFound(places=(Place(("body", wanted.what), f"the campaign has no such {wanted.what}"),))
     if exclusions.is_excluded(session, campaign_id, wanted.what, target_id):

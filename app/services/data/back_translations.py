@@ -196,7 +196,7 @@ def _fitting(
     """The texts that can become outputs: the segment is there or can be made, and no task shows another text."""
     known, shown = (
         dict(test_sets.load_test_set_outline(session, target_id)),
-        stored.load_shown_outputs(session, target_id),
+        stored.load_shown_output_keys(session, target_id),
     )
     texts = gathered.texts
     left["voided, or by another back-translator"] += len(gathered.answers) - len(texts)

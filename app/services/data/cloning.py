@@ -92,7 +92,7 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
             raise ProtocolsDiffer(f"{field}: {getattr(view, field)} here, {getattr(other, field)} there")
     sieve = _JudgmentFilter(
         source,
-        cloning.load_unchanged_outputs(session, source=source_id, target=target_id),
+        cloning.load_unchanged_output_keys(session, source=source_id, target=target_id),
         cloning.count_document_segments(session, source_id),
         cloning.count_document_segments(session, target_id),
     )

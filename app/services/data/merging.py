@@ -55,9 +55,9 @@ class ImportMerge:
         """Stage lines and add what is new. Raises ImportContradiction and Invalid, with file and line."""
         session = self._session
         staging.copy_into_staging(session, lines)
-        staging.analyze_staging(session)
+        staging.analyze_staging_tables(session)
         judgments.mark_new_texts(session, self._id)
-        created = merge.insert_staged_declarations(session, self._id)
+        created = merge.create_staged_entities(session, self._id)
         created |= {"alignments": n} if (n := alignments.insert_staged_alignments(session, self._id)) else {}
         origins.insert_staged_output_origins(session, self._id)
         resolved = judgments.resolve_staged_judgments(session, self._id, history=self._history)

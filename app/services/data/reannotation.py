@@ -65,7 +65,7 @@ def prefill_errors_from_campaign(
         raise PrefillTooLate(f"it is {row.state}")
     if not protocols.get_protocol(get_campaign(session, campaign).protocol).accepts_prefill:
         raise PrefillNotSupported
-    same = cloning.load_unchanged_outputs(session, source=source_id, target=row.id)
+    same = cloning.load_unchanged_output_keys(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
     chosen = _choose_judgments(exports.load_counted_judgments(session, source), same, rater, left)
     ids = plans.load_output_ids(session, row.id, {document for _, document, _ in chosen})

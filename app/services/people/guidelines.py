@@ -85,7 +85,7 @@ def record_consent(session: Session, rater: ActingRater, *, version: int, langua
     if language not in text.texts:
         there = ", ".join(sorted(text.texts))
         raise Invalid(places=(Place(("body", "language"), f"the text is not there in it; there are {there}"),))
-    if guidelines.insert_consent(session, rater.campaign_id, rater.rater_id, version=version, language=language):
+    if guidelines.insert_rater_consent(session, rater.campaign_id, rater.rater_id, version=version, language=language):
         what = {"rater": rater.rater, "version": version, "language": language}
         audit.record_action(session, rater.campaign_id, actor=rater.actor, action="consent given", what=what)
     _, given = find_requested_consent(session, rater)

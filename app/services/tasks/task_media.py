@@ -81,7 +81,7 @@ def _playback_state(
         if most is None
         else next((most - n for n in range(most) if not heard.are_plays_used_up(duration_ms, n + 1)), 0)
     )
-    return heard.is_whole(duration_ms), left
+    return heard.covers_whole_file(duration_ms), left
 
 
 def open_task_media(

@@ -343,7 +343,9 @@ def find_unheard_media(
     ids = list({str(media.id) for *_, media in places})
     heard = load_heard_stretches(session, sheet.campaign_id, sheet.task_id, rater.rater_id, ids) if ids else {}
     unheard = {
-        (item, n): None for item, n, media in places if not heard[str(media.id)].is_whole(media.duration_ms or 0)
+        (item, n): None
+        for item, n, media in places
+        if not heard[str(media.id)].covers_whole_file(media.duration_ms or 0)
     }
     return tuple(MissingJudgment(item, n, None, NOT_HEARD) for item, n in unheard)
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from app.stats.components.fit import ModelNotEstimable, fit_variance_components
 from app.stats.components.generalizability import (
+    make_planning_components,
+    make_planning_components_from_fit,
     mean_raters_per_item,
-    planning_components_of_fit,
     system_variance,
-    to_planning_components,
 )
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.forecast_components import ForecastVarianceComponents
@@ -36,7 +36,7 @@ def parse_forecast_components(value: object) -> ForecastVarianceComponents | Non
         )
     source = value.get("source")
     return ForecastVarianceComponents(
-        to_planning_components(variances, source=source if isinstance(source, str) else "given"),
+        make_planning_components(variances, source=source if isinstance(source, str) else "given"),
         variances.get("system"),
     )
 
@@ -56,7 +56,7 @@ def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastVarianceCom
         return None
     source = f"{campaign}, own judgments" + ("" if part is rows else f" on {n_documents:,} documents")
     notes = RATED_ONCE if mean_raters_per_item(model) < 1 + 1e-9 else ()
-    components = planning_components_of_fit(model, source=source)
+    components = make_planning_components_from_fit(model, source=source)
     return ForecastVarianceComponents(components, system_variance(model), notes=notes, pilot_ratings=rows)
 
 

@@ -36,17 +36,17 @@ class DecisionStudyReliability:
     dependability: float | None
 
 
-def planning_components_of_fit(fitted: VarianceComponentsFit, *, source: str) -> VarianceComponents:
+def make_planning_components_from_fit(fitted: VarianceComponentsFit, *, source: str) -> VarianceComponents:
     """The components of a fit as the planner takes them; terms that are not in the model count 0.
 
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
-    number of ratings per item, not for others. See `components_with_confounded_system_terms` for what that says
+    number of ratings per item, not for others. See `assign_confounded_variance_to_systems` for what that says
     of systems.
     """
-    return to_planning_components(components_with_confounded_system_terms(fitted, fitted.components), source=source)
+    return make_planning_components(assign_confounded_variance_to_systems(fitted, fitted.components), source=source)
 
 
-def components_with_confounded_system_terms(
+def assign_confounded_variance_to_systems(
     fitted: VarianceComponentsFit, components: Mapping[str, float]
 ) -> dict[str, float]:
     """Components with each term of systems that hides in one of none counted as its own.
@@ -59,13 +59,13 @@ def components_with_confounded_system_terms(
     components : of the fit, or drawn from it.
     """
     variances = dict(components)
-    for omitted in confounded_system_terms(fitted):
+    for omitted in find_confounded_system_terms(fitted):
         moved = sum(variances.pop(term, 0.0) for term in omitted.within)
         variances[omitted.term] = variances.get(omitted.term, 0.0) + moved
     return variances
 
 
-def confounded_system_terms(fitted: VarianceComponentsFit) -> tuple[OmittedTerm, ...]:
+def find_confounded_system_terms(fitted: VarianceComponentsFit) -> tuple[OmittedTerm, ...]:
     """Terms of systems that are left out because terms of no system say the same; of several in the same, the first."""
     terms: list[OmittedTerm] = []
     for omitted in fitted.left_out:
@@ -75,7 +75,7 @@ def confounded_system_terms(fitted: VarianceComponentsFit) -> tuple[OmittedTerm,
     return tuple(terms)
 
 
-def to_planning_components(components: Mapping[str, float], *, source: str = "given") -> VarianceComponents:
+def make_planning_components(components: Mapping[str, float], *, source: str = "given") -> VarianceComponents:
     """Components by the names of the model's terms as the planner takes them."""
     get = components.get
     return VarianceComponents(
@@ -126,7 +126,7 @@ def estimate_reliability(
     """
     get = components.get
     relative = (
-        contrast_variance(to_planning_components(components), StudyLayout(documents, segments, raters, ratings)) / 2
+        contrast_variance(make_planning_components(components), StudyLayout(documents, segments, raters, ratings)) / 2
     )
     of_documents = (get("doc", 0.0) + get("segment", 0.0) / segments) / documents
     of_raters = (get("rater_doc", 0.0) + get("rater_segment", 0.0) / segments) / (documents * ratings)
@@ -159,7 +159,7 @@ def run_decision_studies(
     rows = fitted.rows
     segments = rows.n_segments / max(rows.n_units, 1)
     pool = raters or len(rows.raters)
-    between, components = system_variance(fitted), components_with_confounded_system_terms(fitted, fitted.components)
+    between, components = system_variance(fitted), assign_confounded_variance_to_systems(fitted, fitted.components)
     return tuple(
         estimate_reliability(components, between, documents=d, segments=segments, ratings=k, raters=max(pool, k))
         for k in ratings

@@ -204,7 +204,7 @@ def forecast_srp_by_bootstrap(
         mean_significant_pairs=float(n_claims.mean()),
         share_without_significance=float((n_claims == 0).mean()),
         kendall_tau=min(1.0, group.tau[0] / group.tau[1]) if group.tau[1] else None,
-        retained_claims=group.retained / group.pairs,
+        retained_claims=group.retained / group.n_pairs,
         same_direction=tuple(((order == true) & (true != 0)).mean(axis=0).tolist()),
         significant_again=tuple(((claimed == true) & (true != 0)).mean(axis=0).tolist()),
         studies=studies,

@@ -211,7 +211,7 @@ def _study_forecast(groups: list[StudyPairSums], n_claims: Codes, wrong: int, po
         mean_significant_pairs=float(n_claims.mean()),
         share_without_significance=float((n_claims == 0).mean()),
         kendall_tau=min(1.0, tau / defined) if defined else None,
-        retained_claims=sum(group.retained for group in groups) / sum(group.pairs for group in groups),
+        retained_claims=sum(group.retained for group in groups) / sum(group.n_pairs for group in groups),
         sign_error_rate=wrong / int(n_claims.sum()) if n_claims.any() else None,
         pool=pool,
         worlds=len(groups),

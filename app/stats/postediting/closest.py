@@ -15,7 +15,7 @@ from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 
 
 @dataclass(frozen=True, slots=True)
-class ClosestReferences:
+class ClosestReferenceCount:
     """One evaluated system against the references of one origin (EXTERNAL: the independent translation).
 
     n: segments where that origin has a reference beside those of others. unique: of these, it alone is closest. tied:
@@ -30,7 +30,7 @@ class ClosestReferences:
 
 
 @dataclass(frozen=True, slots=True)
-class LabCloseness:
+class ClosestPostEditsByLab:
     """How often post-edits of others are closest, one chance a segment and post-edited system. share: None where none.
 
     same: of other systems of the same lab; other: of other labs.
@@ -43,12 +43,12 @@ class LabCloseness:
     n_other: int
 
 
-def count_closest_references(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> list[ClosestReferences]:
+def count_closest_references(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> list[ClosestReferenceCount]:
     """Of each system, how often the references of each origin are the closest, alone or with others."""
     origins = sorted({int(code) for at in segments for code in at.origin})
     tables = {system: _counts(segments, system, origins) for system in systems}
     return [
-        ClosestReferences(system, origin, *(int(x) for x in row))
+        ClosestReferenceCount(system, origin, *(int(x) for x in row))
         for system, table in tables.items()
         for origin, row in zip(origins, table, strict=True)
         if row[0]
@@ -76,7 +76,9 @@ def _counts(segments: Sequence[SegmentEdits], system: int, origins: Sequence[int
     return table
 
 
-def count_closest_by_lab(lines: Sequence[ClosestReferences], labs: Sequence[str | None]) -> list[LabCloseness]:
+def count_closest_by_lab(
+    lines: Sequence[ClosestReferenceCount], labs: Sequence[str | None]
+) -> list[ClosestPostEditsByLab]:
     """Whether post-edits of the same lab are favoured; labs: by code of the system. Systems without a lab have none."""
     rows = []
     for system in dict.fromkeys(one.system for one in lines):
@@ -85,10 +87,10 @@ def count_closest_by_lab(lines: Sequence[ClosestReferences], labs: Sequence[str 
         others = [one for one in lines if one.system == system and one.origin not in (system, EXTERNAL)]
         same = [one for one in others if labs[one.origin] == labs[system]]
         other = [one for one in others if labs[one.origin] not in (labs[system], None)]
-        rows.append(LabCloseness(system, *_share(same), *_share(other)))
+        rows.append(ClosestPostEditsByLab(system, *_share(same), *_share(other)))
     return rows
 
 
-def _share(lines: Sequence[ClosestReferences]) -> tuple[float | None, int]:
+def _share(lines: Sequence[ClosestReferenceCount]) -> tuple[float | None, int]:
     n = sum(one.n for one in lines)
     return (sum(one.unique + one.tied for one in lines) / n if n else None), n

@@ -80,7 +80,7 @@ def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> SegmentEdi
         for _, reference in references:
             if (output, reference) not in known:
                 known[output, reference] = count_edit_operations(split[output], split[reference])
-    edits = [[known[output, reference].edits for _, reference in references] for _, output in texts.outputs]
+    edits = [[known[output, reference].total_edits for _, reference in references] for _, output in texts.outputs]
     return SegmentEdits(
         document=texts.document,
         systems=np.array([system for system, _ in texts.outputs], dtype=np.int32),

@@ -27,7 +27,7 @@ class EditOperations:
     length: int
 
     @property
-    def edits(self) -> int:
+    def total_edits(self) -> int:
         """All of them; what TER divides by the length."""
         return self.insertions + self.deletions + self.substitutions + self.shifts
 

@@ -60,7 +60,7 @@ def sum_hter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
     """
     return sum_edits(
-        (one.operations.edits, one.operations.length, at.document)
+        (one.operations.total_edits, one.operations.length, at.document)
         for at, one in iterate_own_post_edits(segments, system)
     )
 

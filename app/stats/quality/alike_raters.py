@@ -25,7 +25,7 @@ SEED = 1949
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeRaters:
+class RaterPairSimilarity:
     """Two raters, by code, who judged the same outputs.
 
     n: outputs that both judged; equal: share of them with equal scores. distance: mean distance of their scores, as a
@@ -43,7 +43,7 @@ class AlikeRaters:
     q_value: float
 
 
-def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[AlikeRaters, ...]:
+def measure_rater_pair_similarity(cells: RaterItemMeans, document: Codes) -> tuple[RaterPairSimilarity, ...]:
     """Every pair of raters with 20 outputs of 3 documents in common.
 
     What is compared is how far apart two raters are beside how far apart chance matches of their own scores are, so
@@ -79,7 +79,7 @@ def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[AlikeRate
     p_values = _chances(blocks, total, n)
     usual, q_values = float(total.sum() / n.sum()), benjamini_hochberg(p_values)
     return tuple(
-        AlikeRaters(pair[0], pair[1], int(block[1].sum()), same, far, usual, float(p), float(q))
+        RaterPairSimilarity(pair[0], pair[1], int(block[1].sum()), same, far, usual, float(p), float(q))
         for pair, block, same, far, p, q in zip(kept, blocks, equal, share, p_values, q_values, strict=True)
     )
 

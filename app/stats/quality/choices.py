@@ -21,7 +21,7 @@ CHECKS: tuple[Check, ...] = get_args(Check)
 
 
 @dataclass(frozen=True, slots=True)
-class FlagLimits:
+class FlagThresholds:
     """From where evidence is flagged; a flag is for a person to look at and decides nothing.
 
     chance: of any honest rater of a campaign to be flagged by a check, as Benjamini and Hochberg bound it over the
@@ -58,4 +58,4 @@ class RaterQualityCriteria:
     tolerance: float | None = None
     k: float = REFERENCE
     h: float = DECISION
-    limits: FlagLimits = field(default_factory=FlagLimits)
+    limits: FlagThresholds = field(default_factory=FlagThresholds)

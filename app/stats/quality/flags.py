@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.alike_raters import AlikeRaters
-from app.stats.quality.choices import Check, FlagLimits
+from app.stats.quality.alike_raters import RaterPairSimilarity
+from app.stats.quality.choices import Check, FlagThresholds
 from app.stats.quality.drift import SeverityDrift
 from app.stats.quality.habits import ScoringHabits
 from app.stats.quality.panel import RaterPanelComparison
@@ -31,10 +31,10 @@ class FlagEvidence:
     again: dict[int, RepeatConsistency]
     drifts: dict[int, SeverityDrift]
     within: dict[int, WithinTaskChange]
-    pairs: tuple[AlikeRaters, ...]
+    pairs: tuple[RaterPairSimilarity, ...]
 
 
-def flag_raters(limits: FlagLimits, evidence: FlagEvidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
+def flag_raters(limits: FlagThresholds, evidence: FlagEvidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
     """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
     flags: dict[int, list[Flag]] = {r: [] for r in evidence.habits}
     by_check: dict[Check, FlagTexts] = {
@@ -52,11 +52,11 @@ def flag_raters(limits: FlagLimits, evidence: FlagEvidence, names: tuple[str, ..
     return {rater: tuple(told) for rater, told in flags.items()}
 
 
-def _is_rare(limits: FlagLimits, q: float | None) -> bool:
+def _is_rare(limits: FlagThresholds, q: float | None) -> bool:
     return q is not None and q < limits.chance
 
 
-def _habit_flags(limits: FlagLimits, ways: dict[int, ScoringHabits]) -> FlagTexts:
+def _habit_flags(limits: FlagThresholds, ways: dict[int, ScoringHabits]) -> FlagTexts:
     judged = {r: way for r, way in ways.items() if way.n >= limits.min_judgments}
     q_values = benjamini_hochberg(np.array([way.run_p for way in judged.values()])).tolist()
     for (r, way), q in zip(judged.items(), q_values, strict=True):
@@ -69,14 +69,14 @@ def _habit_flags(limits: FlagLimits, ways: dict[int, ScoringHabits]) -> FlagText
             yield r, f"{way.round_share:.0%} of scores are multiples of 10"
 
 
-def _speed_flags(limits: FlagLimits, speeds: dict[int, RaterSpeed]) -> FlagTexts:
+def _speed_flags(limits: FlagThresholds, speeds: dict[int, RaterSpeed]) -> FlagTexts:
     for r, pace in speeds.items():
         enough = pace.n >= limits.min_timed and pace.ratio is not None and pace.ratio < limits.fast
         if enough and _is_rare(limits, pace.q_value):
             yield r, f"{pace.ratio:.0%} of the usual time"
 
 
-def _panel_flags(limits: FlagLimits, panel: dict[int, RaterPanelComparison]) -> FlagTexts:
+def _panel_flags(limits: FlagThresholds, panel: dict[int, RaterPanelComparison]) -> FlagTexts:
     known = [one.correlation for one in panel.values() if one.correlation is not None]
     usual = float(np.median(known)) if known else 0.0
     for r, comparison in panel.items():
@@ -87,20 +87,20 @@ def _panel_flags(limits: FlagLimits, panel: dict[int, RaterPanelComparison]) -> 
             yield r, f"{'lenient' if comparison.lenient > 0 else 'severe'}: {comparison.sds:.1f} SDs from the others"
 
 
-def _repeat_flags(limits: FlagLimits, by_rater: dict[int, RepeatConsistency]) -> FlagTexts:
+def _repeat_flags(limits: FlagThresholds, by_rater: dict[int, RepeatConsistency]) -> FlagTexts:
     for r, pairs in by_rater.items():
         if pairs.usual is not None and pairs.n >= limits.min_repeats and _is_rare(limits, pairs.q_value):
             yield r, f"repeats differ by {pairs.mean_difference:.3g} on average, where {pairs.usual:.3g} is usual"
 
 
-def _drift_flags(limits: FlagLimits, drifts: dict[int, SeverityDrift]) -> FlagTexts:
+def _drift_flags(limits: FlagThresholds, drifts: dict[int, SeverityDrift]) -> FlagTexts:
     for r, moved in drifts.items():
         if moved.either < limits.drift_chance:
             way = "lenient" if moved.direction > 0 else "severe"
             yield r, f"more {way} over the course of {moved.n} documents, p {max(moved.either, 1e-12):.2g}"
 
 
-def _within_task_flags(limits: FlagLimits, within: dict[int, WithinTaskChange]) -> FlagTexts:
+def _within_task_flags(limits: FlagThresholds, within: dict[int, WithinTaskChange]) -> FlagTexts:
     for r, effect in within.items():
         if _is_rare(limits, effect.q_value):
             times = effect.late / max(effect.early, 1e-9)
@@ -110,7 +110,9 @@ def _within_task_flags(limits: FlagLimits, within: dict[int, WithinTaskChange]) 
             )
 
 
-def _alike_pair_flags(limits: FlagLimits, pairs: tuple[AlikeRaters, ...], names: tuple[str, ...]) -> FlagTexts:
+def _alike_pair_flags(
+    limits: FlagThresholds, pairs: tuple[RaterPairSimilarity, ...], names: tuple[str, ...]
+) -> FlagTexts:
     for pair in pairs:
         if _is_rare(limits, pair.q_value):
             for own, other in ((pair.first, pair.second), (pair.second, pair.first)):

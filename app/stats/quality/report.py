@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 
 from app.stats.quality import panel_tests
-from app.stats.quality.alike_raters import AlikeRaters, find_alike_raters
+from app.stats.quality.alike_raters import RaterPairSimilarity, measure_rater_pair_similarity
 from app.stats.quality.choices import CHECKS, Check, RaterQualityCriteria
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import PositionsInRaterWork, SeverityDrift, estimate_drift_by_rater
@@ -63,7 +63,7 @@ class RaterQuality:
 
 @dataclass(frozen=True, slots=True)
 class AlikeRaterPair:
-    """Two raters, by key, whose answers are more alike than chance explains; figures as of `alike.AlikeRaters`."""
+    """Two raters, by key, whose answers are more alike than chance explains; figures as in `RaterPairSimilarity`."""
 
     raters: tuple[str, str]
     n: int
@@ -162,7 +162,7 @@ def completion_kind_for_verdict(verdict: Verdict, *, untested: Untested = "compl
     return "review" if verdict == "fail" else untested if verdict == "not_testable" else "complete"
 
 
-def select_events(events: RatingEventTable, keep: Bools) -> RatingEventTable:
+def select_rating_events(events: RatingEventTable, keep: Bools) -> RatingEventTable:
     """The events of the rows where `keep` is true."""
     return replace(events, **{one.name: getattr(events, one.name)[keep] for one in fields(RatingEventTable)})
 
@@ -219,7 +219,7 @@ class _Work:
             alpha=chosen.alpha,
             only=only,
         )
-        kept_events = None if events is None else select_events(events, keep)
+        kept_events = None if events is None else select_rating_events(events, keep)
         return cls(
             rows, unit, links, _order(rows, kept_events), kept_events, None if words is None else words[keep], controls
         )
@@ -274,7 +274,7 @@ def _evidence(
             evidence, within=_test_within_tasks(_steps(rows, order, rater_levels, trusted), limits.chance, only)
         )
     if "alike" in checks:
-        evidence = replace(evidence, pairs=find_alike_raters(cells, course.document))
+        evidence = replace(evidence, pairs=measure_rater_pair_similarity(cells, course.document))
     return evidence
 
 
@@ -359,7 +359,7 @@ def _rater(
     )
 
 
-def _with_names(pair: AlikeRaters, names: tuple[str, ...]) -> AlikeRaterPair:
+def _with_names(pair: RaterPairSimilarity, names: tuple[str, ...]) -> AlikeRaterPair:
     figures = (pair.n, pair.equal, pair.distance, pair.usual, pair.p_value, pair.q_value)
     return AlikeRaterPair((names[pair.first], names[pair.second]), *figures)
 

@@ -22,7 +22,7 @@ from app.stats.ranking.pair_rows import PairEvidence
 from app.stats.ranking.ranking import RankedRows, rank_averaged_systems
 from app.stats.ranking.result import Ranking, SegmentTable
 from app.stats.ratings import Codes, Ratings
-from app.stats.selection import DroppedRows, can_select_from_sums
+from app.stats.selection import DroppedRows, can_select_rows_independently
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.significance import all_system_pairs
 
@@ -64,11 +64,11 @@ def can_rank_from_sums(recipe: Recipe, *, documents_known: bool) -> bool:
         and recipe.normalize in {"auto", "none", "z"}
         and recipe.sd0 != "drop_z"
         and recipe.moments != "calibration"
-        and can_select_from_sums(recipe)
+        and can_select_rows_independently(recipe)
     )
 
 
-def drop_choices_needing_rows(recipe: Recipe) -> Recipe:
+def drop_recipe_choices_needing_rows(recipe: Recipe) -> Recipe:
     """The recipe without what is not computed from sums."""
     return replace(recipe, rank_sets=False, influence=False)
 
@@ -92,7 +92,7 @@ def rank_from_sums(
     dropped = source.count_dropped()
     ranked, times = source.count_ranked_by_rater_and_system()
     resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_of_documents_with_same_raters)
-    resolved = drop_choices_needing_rows(resolved)
+    resolved = drop_recipe_choices_needing_rows(resolved)
     moments = source.compute_rater_moments() if resolved.normalize == "z" else None
     left_out = np.empty(0, dtype=np.int32)
     if moments is not None:

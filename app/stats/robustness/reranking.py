@@ -107,7 +107,7 @@ class ChangeExperimentsFromRatings(ChangeExperiments):
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         return cls(
             rows=rows,
-            **make_experiment_fields(
+            **make_change_experiment_fields(
                 rank_systems(rows, drop_slow_recipe_choices(recipe), documents), humans, documents
             ),
         )
@@ -123,7 +123,9 @@ class ChangeExperimentsFromRatings(ChangeExperiments):
         return rerank_systems(rows, self.recipe, unshown, self.facts)
 
 
-def make_experiment_fields(base: Ranking, humans: frozenset[str], documents: DocumentTable | None) -> dict[str, Any]:
+def make_change_experiment_fields(
+    base: Ranking, humans: frozenset[str], documents: DocumentTable | None
+) -> dict[str, Any]:
     """The fields that `ChangeExperiments` takes from the ranking without any change, by name."""
     order = tuple(row.system for row in base.systems)
     return {

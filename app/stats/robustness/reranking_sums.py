@@ -12,7 +12,7 @@ from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.ranking_places import RankingPlaces, list_ranking_places
-from app.stats.robustness.reranking import ChangeExperiments, drop_slow_recipe_choices, make_experiment_fields
+from app.stats.robustness.reranking import ChangeExperiments, drop_slow_recipe_choices, make_change_experiment_fields
 from app.stats.side_tables import DocumentTable
 
 
@@ -47,7 +47,7 @@ class ChangeExperimentsFromSums(ChangeExperiments):
         simple = drop_slow_recipe_choices(recipe)
         with sums.open_rating_sums(simple, None, frozenset(), documents) as source:
             base = rank_from_sums(source, simple, documents)
-        return cls(sums=sums, base=list_ranking_places(base), **make_experiment_fields(base, humans, documents))
+        return cls(sums=sums, base=list_ranking_places(base), **make_change_experiment_fields(base, humans, documents))
 
     def load_changeable_rows(self) -> Ratings:
         """A row for each document, rater and role."""

@@ -15,9 +15,9 @@ from app.stats.ratings import Floats, RatingLabels, Ratings
 from app.stats.stability.extraction import (
     DocumentRaterPools,
     OmissionReasons,
-    lay_out_cells,
+    arrange_multiply_rated_documents,
     require_usable_documents,
-    tabulate_cells,
+    tabulate_rating_cells,
 )
 from app.stats.stability.studies import ItemSums, index_raters_in_pools, sum_item_ratings
 
@@ -52,12 +52,12 @@ def sum_items_by_block(
     marked = True
     code = {rater: n for n, rater in enumerate(labels.raters)}
     for ratings in blocks:
-        cells = tabulate_cells(ratings, systems)
+        cells = tabulate_rating_cells(ratings, systems)
         reasons.append(cells.list_omission_reasons())
         marked = marked and not (ratings.n_errors < 0).any()
         if not reasons[-1].usable.any():
             continue
-        data = lay_out_cells(ratings, cells, reasons[-1].usable, ())
+        data = arrange_multiply_rated_documents(ratings, cells, reasons[-1].usable, ())
         raters = np.array([code[rater] for rater in data.raters], dtype=np.int64)
         summed.append(_BlockSums(sum_item_ratings(data, centre), tuple(raters[pool] for pool in data.pools)))
     facts = OmissionReasons.concatenate(reasons) if reasons else _no_documents()

@@ -118,7 +118,7 @@ class _AssignmentReasons:
         """Keep the reason of a chunk, if it has one. Raises Invalid where the request takes no point less."""
         if why is None:
             return
-        if refuses_whole_request(self._request):
+        if requires_every_point(self._request):
             raise impossible_design_error(chunk.documents, why)
         at = chunk.assignment, chunk.documents
         self._found[at] = min(self._found.get(at, (chunk.index, why)), (chunk.index, why))
@@ -138,7 +138,7 @@ class _AssignmentReasons:
                 raise impossible_design_error(count, self._found[curve.design.assignment, count][1])
 
 
-def refuses_whole_request(request: StabilityRequest) -> bool:
+def requires_every_point(request: StabilityRequest) -> bool:
     """Whether one point that cannot be had refuses a resolved request."""
     return not (request.lenient or request.open_counts)
 
@@ -192,7 +192,7 @@ class _Fit:
             compare_studies(means[at : at + size], claimed[at : at + size], order[at : at + size])
             for at in range(0, len(means), size)
         ]
-        pairs = sum(group.pairs for group in groups)
+        pairs = sum(group.n_pairs for group in groups)
         n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
         wrong = int(((claimed * truth.order) < 0).sum())
         error = srp_monte_carlo_error(groups)

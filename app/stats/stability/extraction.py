@@ -87,10 +87,10 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
 
     Source: Riley et al. 2024, §2 (buckets); which documents are left out is our own rule (docs/stability.md).
     """
-    cells = tabulate_cells(ratings, np.unique(ratings.system))
+    cells = tabulate_rating_cells(ratings, np.unique(ratings.system))
     usable, left_out = cells.list_omission_reasons().choose_usable_documents()
     require_usable_documents(cells.n_systems, usable, left_out)
-    return lay_out_cells(ratings, cells, usable, left_out)
+    return arrange_multiply_rated_documents(ratings, cells, usable, left_out)
 
 
 def require_usable_documents(n_systems: int, usable: Bools, left_out: tuple[DroppedRows, ...]) -> None:
@@ -173,7 +173,7 @@ class RatingCells:
         return OmissionReasons(raters, segments * self.n_systems, few, partial, ~few & ~partial & ~full)
 
 
-def tabulate_cells(ratings: Ratings, systems: Codes) -> RatingCells:
+def tabulate_rating_cells(ratings: Ratings, systems: Codes) -> RatingCells:
     """Average what one rater gave one output several times; number what occurs.
 
     systems : codes of all that were rated, ascending; the ratings need not have every one.
@@ -214,7 +214,7 @@ def _find_crowded_documents(usable: Bools, raters: Indices, outputs: Indices) ->
     return usable & ~kept
 
 
-def lay_out_cells(
+def arrange_multiply_rated_documents(
     ratings: Ratings, cells: RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]
 ) -> MultiplyRatedDocuments:
     """The documents that are used, one or more, as dense arrays."""

@@ -55,7 +55,7 @@ def _broken(held: npt.NDArray[np.float32], kept: npt.NDArray[np.float32]) -> npt
 class StudyPairSums:
     """Sums over the ordered pairs of different studies of one group.
 
-    n: studies. pairs: n(n−1). stable, both: pairs with SR = 1, and with every claim of the first significant in the
+    n: studies. n_pairs: n(n−1). stable, both: pairs with SR = 1, and with every claim of the first significant in the
     second. each: pairs with SR = 1 that a study is part of, shape (n,). retained: Σ |SB_e1 ∩ B_e2|.
     tau, pearson: sums over the unordered pairs where they are defined, and how many those are.
     """
@@ -69,7 +69,7 @@ class StudyPairSums:
     pearson: tuple[float, int]
 
     @property
-    def pairs(self) -> int:
+    def n_pairs(self) -> int:
         """Ordered pairs of different studies."""
         return self.n * (self.n - 1)
 
@@ -129,7 +129,7 @@ def _pairwise(unit: Floats) -> tuple[float, int]:
 
 def pooled_srp(groups: list[StudyPairSums]) -> float:
     """SRP with the ordered pairs of studies of all groups pooled: stable ones by all. At least one group has a pair."""
-    return sum(group.stable for group in groups) / sum(group.pairs for group in groups)
+    return sum(group.stable for group in groups) / sum(group.n_pairs for group in groups)
 
 
 ENOUGH_SETS = 10
@@ -146,13 +146,13 @@ def srp_monte_carlo_error(groups: list[StudyPairSums]) -> float:
     """
     between = 0.0
     if len(groups) > 1:
-        of_each = np.array([group.stable / group.pairs for group in groups])
+        of_each = np.array([group.stable / group.n_pairs for group in groups])
         between = float(of_each.std(ddof=1) / np.sqrt(len(groups)))
     return between if len(groups) >= ENOUGH_SETS else max(between, _jackknife(groups))
 
 
 def _jackknife(groups: list[StudyPairSums]) -> float:
-    total, pairs = sum(group.stable for group in groups), sum(group.pairs for group in groups)
+    total, pairs = sum(group.stable for group in groups), sum(group.n_pairs for group in groups)
     without = [(total - group.each) / (pairs - 2 * (group.n - 1)) for group in groups if pairs > 2 * (group.n - 1)]
     if not without:
         return float("nan")

@@ -44,7 +44,7 @@ class HeardStretches:
         """All that was heard, what was heard twice counted twice."""
         return sum(end - start for start, end in self.stretches)
 
-    def is_whole(self, duration_ms: int) -> bool:
+    def covers_whole_file(self, duration_ms: int) -> bool:
         """Whether every part was heard once, up to the end."""
         heard, reached = 0, 0
         for start, end in sorted(self.stretches):
@@ -62,7 +62,7 @@ def find_heard_stretches(events: Iterable[PlaybackEvent]) -> HeardStretches:
 
     >>> events = PlaybackEvent("s", "media_play", 0, 0), PlaybackEvent("s", "media_ended", 3000, 3000)
     >>> heard = find_heard_stretches(events)
-    >>> heard.total_ms, heard.is_whole(3000), heard.is_whole(9000)
+    >>> heard.total_ms, heard.covers_whole_file(3000), heard.covers_whole_file(9000)
     (3000, True, False)
     """
     return HeardStretches(tuple((start, end) for start, end, _ in iterate_heard_stretches(events)))

@@ -24,26 +24,26 @@ class SimulatedDesign:
     rater: Codes
 
     @property
-    def systems(self) -> int:
+    def n_systems(self) -> int:
         """How many there are."""
         return int(self.rater.shape[0])
 
     @property
-    def documents(self) -> int:
+    def n_documents(self) -> int:
         """How many there are."""
         return int(self.lengths.size)
 
     def ratings(self) -> Ratings:
         """Rows of all outputs in canonical order, each scored 0; larger is better."""
-        s, lengths = self.systems, self.lengths
-        document = np.repeat(np.arange(self.documents, dtype=np.int32), lengths)
+        s, lengths = self.n_systems, self.lengths
+        document = np.repeat(np.arange(self.n_documents, dtype=np.int32), lengths)
         starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
         position = (np.arange(document.size) - np.repeat(starts, lengths) + 1).astype(np.int32)
         n = document.size * s
         zeros, ones = np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.int32)
         names = RatingLabels(
             systems=tuple(f"S{i:02}" for i in range(s)),
-            documents=tuple(f"d{i:05}" for i in range(self.documents)),
+            documents=tuple(f"d{i:05}" for i in range(self.n_documents)),
             raters=tuple(f"r{i:03}" for i in range(int(self.rater.max(initial=0)) + 1)),
             tasks=("t",),
             segment_document=document,

@@ -65,7 +65,7 @@ class ScoreGeneratingProcess:
 
     def draw_document_effects(self, layout: SimulatedDesign, rng: np.random.Generator, n: int) -> Floats:
         """What each system has on each document before segments, in n campaigns of mean 0: shape (n, S, D)."""
-        s, d = layout.systems, layout.documents
+        s, d = layout.n_systems, layout.n_documents
         raters = int(layout.rater.max(initial=0)) + 1
         effects = self.document * rng.normal(size=(n, 1, d)) + self.document_system * rng.normal(size=(n, s, d))
         if self.topic_system:

@@ -59,7 +59,7 @@ class OsAccount:
         )
 
 
-def current_account() -> OsAccount:
+def current_os_account() -> OsAccount:
     """The account of this process."""
     return OsAccount(os.geteuid(), os.getegid())
 
@@ -74,7 +74,7 @@ def choose_server_account(cluster: Path) -> OsAccount:
     Raises BadDataFolder where the cluster belongs to a person.
     """
     if os.geteuid() != 0:
-        return current_account()
+        return current_os_account()
     if cluster.exists():
         owner = cluster.lstat()
         account = OsAccount(owner.st_uid, owner.st_gid)

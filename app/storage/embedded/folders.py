@@ -17,7 +17,7 @@ NOTE = "socket-folder"  # where the socket is, if it cannot be in the data folde
 PORT = 5432  # only a suffix of the socket's name
 
 
-def open_data_folder(path: Path) -> Path:
+def prepare_data_folder(path: Path) -> Path:
     """The data folder by its real path, made if it is missing, with its lock file in it.
 
     Raises BadDataFolder for a folder with other things in it: its mode and owner are not ours to change.

@@ -86,7 +86,7 @@ def start_server(
     Raises BadDataFolder, PostgresMajorDiffers, DatabasePasswordsLost, PostgresNotFound or ServerNotStarting.
     """
     tools = binaries.find_server_programs(bin_dir)
-    home = folders.open_data_folder(data_dir)
+    home = folders.prepare_data_folder(data_dir)
     with _lock_home(home):
         server_cluster = _open(home, tools)
         passwords = settings.read_or_make_passwords(
@@ -123,7 +123,7 @@ def _bring_up(server_cluster: PostgresCluster) -> bool:
 def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
     """Stop the server of a data folder, whoever uses it; nothing happens if none runs."""
     tools = binaries.find_server_programs(bin_dir)
-    home = folders.open_data_folder(data_dir)
+    home = folders.prepare_data_folder(data_dir)
     with _lock_home(home):
         if cluster.cluster_folder(home).exists():
             _take_down(_open(home, tools))

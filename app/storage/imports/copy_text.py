@@ -91,7 +91,7 @@ class CopyBuffer:
         for table in TABLES:
             self._pack(table)
 
-    def take_blocks(self) -> Iterator[tuple[str, list[bytes]]]:
+    def drain_blocks(self) -> Iterator[tuple[str, list[bytes]]]:
         """The blocks of each table that has any; they are given up when the next is asked for."""
         self.pack_lines()
         for table, blocks in self._blocks.items():

@@ -278,7 +278,7 @@ CHECKS = (
 )
 
 
-def insert_staged_declarations(session: Session, campaign_id: int) -> dict[str, int]:
+def create_staged_entities(session: Session, campaign_id: int) -> dict[str, int]:
     """Create everything that the staged rows name; rows created by table.
 
     Raises ImportContradiction, with file and line, where staged rows disagree with each other or with what is stored.

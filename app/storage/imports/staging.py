@@ -14,7 +14,7 @@ from app.storage.temporary_tables import prepare_for_temporary_tables
 __all__ = [
     "OUTPUTS_OF",
     "CopyBuffer",
-    "analyze_staging",
+    "analyze_staging_tables",
     "canonical_json",
     "copy_into_staging",
     "create_staging_tables",
@@ -66,7 +66,7 @@ def _drop(session: Session, tables: Iterable[str]) -> None:
 
 def copy_into_staging(session: Session, lines: CopyBuffer) -> None:
     """COPY all lines into their tables."""
-    for table, blocks in lines.take_blocks():
+    for table, blocks in lines.drain_blocks():
         columns = ", ".join(NAMES[table].columns)
         with (
             driver_connection(session).cursor() as cursor,
@@ -85,7 +85,7 @@ ANALYZED = (
 )
 
 
-def analyze_staging(session: Session) -> None:
+def analyze_staging_tables(session: Session) -> None:
     """Tell the planner what was staged; by the size of the tables alone it walks items in loops once there are many."""
     sample_staging_planner_statistics(session, *ANALYZED)
 

@@ -24,7 +24,7 @@ def ends(*records, end, side="target", systems=("A",), position=1):
     for record in (*records, OutputJudgments("A:d", systems, "d", position, given)):
         stage.add_record(record, log)
     assert not log.bad
-    ((line,),) = (tuple(blocks) for table, blocks in stage.lines.take_blocks() if table == "staged_judgments")
+    ((line,),) = (tuple(blocks) for table, blocks in stage.lines.drain_blocks() if table == "staged_judgments")
     *_, target, source = line.decode().rstrip("\n").split("\t")
     return int(target), int(source)
 

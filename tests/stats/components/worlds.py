@@ -13,7 +13,7 @@ import pytest
 from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import TERMS, encode_term_levels
 from app.stats.ratings import Floats, Ratings
-from app.stats.scoring import PROFILES, sum_penalty, weigh_error
+from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
 
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared"
 needs_public_data = [
@@ -40,7 +40,7 @@ def side_by_side() -> Ratings:
         document=documents,
         position=positions,
         rater=raters,
-        score=[sum_penalty(weights) for weights in marked.values()],
+        score=[sum_error_weights(weights) for weights in marked.values()],
         higher_is_better=False,
     )
 

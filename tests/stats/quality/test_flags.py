@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.stats.quality.alike_raters import find_alike_raters
+from app.stats.quality.alike_raters import measure_rater_pair_similarity
 from app.stats.quality.controls import MOST_EXACT, lower_score_test, run_control_tests
 from app.stats.quality.outliers import outlier_p_values
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
@@ -167,13 +167,13 @@ def colluding(*, jitter: float, raters: int = 4) -> tuple[RaterItemMeans, np.nda
 
 @pytest.mark.parametrize("jitter", [0.0, 2.0])
 def test_raters_who_copy_are_found_and_others_are_not(jitter: float) -> None:
-    found = find_alike_raters(*colluding(jitter=jitter))
+    found = measure_rater_pair_similarity(*colluding(jitter=jitter))
     assert [(one.first, one.second) for one in found if one.q_value < 0.01] == [(0, 1)]
     assert (len(found), found[0].n, found[0].equal) == (6, 72, 1.0 if jitter == 0 else 0.0)
 
 
 def test_one_pair_has_nothing_to_be_compared_with() -> None:
-    (pair,) = find_alike_raters(*colluding(jitter=0.0, raters=2))
+    (pair,) = measure_rater_pair_similarity(*colluding(jitter=0.0, raters=2))
     assert pair.p_value == 1.0
 
 

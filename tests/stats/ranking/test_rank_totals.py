@@ -14,7 +14,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.reports.inputs.file_sums import SummableRatingsFile
-from app.stats.ranking.rank_totals import can_rank_from_sums, drop_choices_needing_rows, rank_from_sums
+from app.stats.ranking.rank_totals import can_rank_from_sums, drop_recipe_choices_needing_rows, rank_from_sums
 from app.stats.ranking.ranking import rank_systems
 from app.stats.side_tables import DocumentTable
 from app.storage.rating_codes import RatingsFrame
@@ -45,7 +45,7 @@ def largest_difference(folder: Path, monkeypatch: pytest.MonkeyPatch) -> float:
         summed = rank_from_sums(SummableRatingsFile(file, recipe), recipe, documents)
         monkeypatch.setattr(reading, "BLOCK_ROWS", 1 << 40)
         [rows] = SummableRatingsFile(file, recipe).iterate_ranked_blocks()
-    held = rank_systems(rows, drop_choices_needing_rows(recipe), documents)
+    held = rank_systems(rows, drop_recipe_choices_needing_rows(recipe), documents)
     one, other = (numbers(json.loads(json.dumps(ranking.as_json()))) for ranking in (summed, held))
     assert one.keys() == other.keys()
     assert summed.warnings == held.warnings

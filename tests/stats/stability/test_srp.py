@@ -39,7 +39,7 @@ def test_the_worked_example_has_an_srp_of_four_sixths() -> None:
     assert not matrix[0, 2], "a tie is not stable"
     assert matrix[1:].all()
     group = compare_studies(MEANS, CLAIMS, order)
-    assert (group.stable, group.pairs, pooled_srp([group])) == (4, 6, 4 / 6)
+    assert (group.stable, group.n_pairs, pooled_srp([group])) == (4, 6, 4 / 6)
 
 
 def test_turning_scores_round_changes_nothing_but_the_flag() -> None:
@@ -110,7 +110,7 @@ def test_the_error_of_ten_groups_is_that_between_them_and_of_fewer_never_below_t
     for seed in range(10):
         means, made = studies(seed, 8)
         groups.append(compare_studies(means, made, find_better_of_pairs(means, -1)))
-    each = np.array([group.stable / group.pairs for group in groups])
+    each = np.array([group.stable / group.n_pairs for group in groups])
     assert srp_monte_carlo_error(groups) == pytest.approx(each.std(ddof=1) / np.sqrt(10))
     alike = [groups[0]] * 5  # no difference between groups, yet each is of few studies
     assert srp_monte_carlo_error(alike) > 0.01

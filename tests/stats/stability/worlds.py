@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from app.stats.ratings import Ratings
-from app.stats.scoring import PROFILES, sum_penalty, weigh_error
+from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
 
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared"
@@ -41,7 +41,7 @@ def side_by_side() -> Ratings:
         document=[k[1] for k in weights],
         position=[k[2] for k in weights],
         rater=[k[3] for k in weights],
-        score=[sum_penalty(given) for given in weights.values()],
+        score=[sum_error_weights(given) for given in weights.values()],
         n_errors=[errors[k] for k in weights],
         higher_is_better=False,
     )
