@@ -50,7 +50,9 @@ def of_services(page: str) -> set[str]:
     if page in REPORTS:
         return {kind.title for kind in KINDS}
     if page == "manager/texts":
-        return {text for text in _texts(ingest) if text.startswith(FINDINGS)}
+        readable = [form for form in formats.ALL.values() if form.read is not None]
+        options = {about for form in readable for about in form.options.values()}
+        return {text for text in _texts(ingest) if text.startswith(FINDINGS)} | {form.title for form in readable} | options
     return set()
 
 

@@ -75,6 +75,8 @@ NO_FORM = (
     "services/campaigns/data_seals.py",
 )
 """Modules there that only the command line and front-ends reach."""
+REFUSING = frozenset({"Place", "record_bad_line", "refuse_file"})
+"""What is called with a place and then what is wrong there."""
 NOT_REFUSALS = frozenset({"RuntimeError", "AssertionError", "TypeError", "KeyError", "LookupError"})
 OF_PAGES = frozenset({"lines {}: {}"})
 """What pages make of several refusals."""
@@ -113,7 +115,7 @@ def _of_module(path: Path) -> Iterator[str]:
 
 def _said(node: ast.AST) -> Iterator[str]:
     """What a place, an error that is raised, or a function that says what is wrong, says."""
-    if isinstance(node, ast.Call) and _name(node.func) == "Place":
+    if isinstance(node, ast.Call) and _name(node.func) in REFUSING:
         yield from _texts(node.args[1:])
     elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and _name(node.exc.func) not in NOT_REFUSALS:
         yield from _texts(node.exc.args)
@@ -126,7 +128,7 @@ def _said(node: ast.AST) -> Iterator[str]:
         yield from (text for text in _texts([node.value]) if text.startswith(BEGINNINGS))
 
 
-BEGINNINGS = ("must ", "is ", "has ", "cannot ", "there ", "was ", "does ", "could ", "contradicts ", "needs ", "gets ")
+BEGINNINGS = ("must ", "lacks ", "names ", "is ", "has ", "cannot ", "there ", "was ", "does ", "could ", "contradicts ", "needs ", "gets ")
 """How what is wrong begins; other texts of functions are names."""
 
 

@@ -155,8 +155,9 @@ class MQMRecordMaker:
     def _contradict(self, marks: Iterator[MqmMark], column: str, segment: _Segment, stated: MqmMark) -> None:
         for mark in marks:
             if mark.rater:
-                reason = f"segment {segment.place[0]} {segment.position}: another {column} than in line {stated.line}"
-                self._log.record_bad_line(_line_of_mark(mark), f"{reason} of {stated.file}")
+                where = f"{segment.place[0]} {segment.position}"
+                reason = f"segment {where}: another {column} than in line {stated.line} of {stated.file}"
+                self._log.record_bad_line(_line_of_mark(mark), reason)
 
 
 def note_unmatched_human_names(human: Iterable[str], log: ReadLog) -> None:
