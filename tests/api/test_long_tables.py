@@ -36,7 +36,7 @@ class World:
 
 
 @pytest.fixture
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         spine.take("mqm", "mqm-tsv", MQM.encode())
         with spine.database.transaction() as session:

@@ -52,7 +52,8 @@ def of_services(page: str) -> set[str]:
     if page == "manager/texts":
         readable = [form for form in formats.ALL.values() if form.read is not None]
         options = {about for form in readable for about in form.options.values()}
-        return {text for text in _texts(ingest) if text.startswith(FINDINGS)} | {form.title for form in readable} | options
+        findings = {text for text in _texts(ingest) if text.startswith(FINDINGS)}
+        return findings | {form.title for form in readable} | options
     return set()
 
 
@@ -107,7 +108,7 @@ def of_options() -> set[str]:
 def of_forms() -> set[str]:
     """What forms say: labels, ticks, points, sentences, categories and rubrics."""
     found = {sentence for sentence in (*RESTS_ON.values(), *LEVEL_SAYS.values()) if sentence}
-    yes_no = YesNoPart(kind="yes_no", name="x", title="x").question
+    yes_no = YesNoPart(kind="yes_no", name="x", title="x").criterion_scale
     found |= {label for _, label in yes_no.points} | {PostEditPart(kind="post_edit").title}
     for protocol in protocols.ALL.values():
         found.add(protocol.instructions)

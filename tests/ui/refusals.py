@@ -128,7 +128,21 @@ def _said(node: ast.AST) -> Iterator[str]:
         yield from (text for text in _texts([node.value]) if text.startswith(BEGINNINGS))
 
 
-BEGINNINGS = ("must ", "lacks ", "names ", "is ", "has ", "cannot ", "there ", "was ", "does ", "could ", "contradicts ", "needs ", "gets ")
+BEGINNINGS = (
+    "must ",
+    "lacks ",
+    "names ",
+    "is ",
+    "has ",
+    "cannot ",
+    "there ",
+    "was ",
+    "does ",
+    "could ",
+    "contradicts ",
+    "needs ",
+    "gets ",
+)
 """How what is wrong begins; other texts of functions are names."""
 
 
