@@ -98,7 +98,7 @@ def rank_file(folder: str) -> Figures:
     from app.domain.recipe import NAMED
     from app.reports.inputs.campaign import CampaignInfo
     from app.reports.inputs.registration import ExclusionsAndLock
-    from app.reports.inputs.snapshot import Snapshot
+    from app.reports.inputs.snapshot import CampaignSnapshot
     from app.reports.ranking.from_sums import RankingInputFromSums
     from app.stats.side_tables import DocumentTable
     from app.storage.texts import SystemDescription
@@ -123,7 +123,7 @@ def rank_file(folder: str) -> Figures:
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
     given = RankingInputFromSums(
-        about=Snapshot(campaign, 1, 1),
+        about=CampaignSnapshot(campaign, 1, 1),
         recipe=NAMED["recommended"],
         file=file,
         words={key: SystemDescription(key, "mt") for key in file.labels.systems},
@@ -154,9 +154,9 @@ def study_file(folder: str) -> Figures:
     source = SummableRatingsFile(_open_made_up_file(folder), NAMED["srp-paper"])
     ranked, _ = source.count_ranked_by_rater_and_system()
     sums = sum_items_by_block(
-        source.blocks_with_errors(),
+        source.iterate_ranked_blocks_with_errors(),
         np.unique(ranked.system),
-        centre=source.sum_ranked_by_rater().overall,
+        centre=source.compute_ranked_rater_moments().overall,
         labels=source.file.labels,
         higher_is_better=True,
     )

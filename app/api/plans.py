@@ -279,7 +279,7 @@ def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep
     view = plans.get_plan(session, campaign)
     if not view.report:
         raise plans.PlanNotCompiledHere
-    return Response(plan_report.draw_plan_report_chart(campaign, view.version, view.report), media_type="image/svg+xml")
+    return Response(plan_report.plot_plan_report_chart(campaign, view.version, view.report), media_type="image/svg+xml")
 
 
 @router.get("/plans/{plan}", summary="Look at a plan", responses=example_response(200, EXAMPLE))

@@ -13,8 +13,8 @@ from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.campaigns import audit as log
 from app.services.campaigns import data_seals
-from app.services.campaigns.audit import AuditChainCheck
-from app.services.campaigns.data_seals import DataSealCheck
+from app.services.campaigns.audit import AuditChainVerification
+from app.services.campaigns.data_seals import DataSealVerification
 
 DOES_NOT_HOLD = 1
 
@@ -56,7 +56,7 @@ def _seal() -> None:
             typer.echo(f"{campaign}: sealed")
 
 
-def _print_checks(seals: Iterable[AuditChainCheck | DataSealCheck], *, check: bool) -> None:
+def _print_checks(seals: Iterable[AuditChainVerification | DataSealVerification], *, check: bool) -> None:
     """Print every chain and its faults. Raises Exit where there are any and `check`."""
     results = list(seals)
     for seal in results:
@@ -68,28 +68,28 @@ def _print_checks(seals: Iterable[AuditChainCheck | DataSealCheck], *, check: bo
         raise typer.Exit(DOES_NOT_HOLD)
 
 
-def _name(seal: AuditChainCheck | DataSealCheck) -> str:
+def _name(seal: AuditChainVerification | DataSealVerification) -> str:
     return seal.campaign or "(installation)"
 
 
-def _size(seal: AuditChainCheck | DataSealCheck) -> str:
+def _size(seal: AuditChainVerification | DataSealVerification) -> str:
     return (
         f"{seal.rows} rows"
-        if isinstance(seal, AuditChainCheck)
+        if isinstance(seal, AuditChainVerification)
         else f"{seal.judgments} judgments in {seal.versions} versions"
     )
 
 
-def _check_in_database(*, check: bool) -> list[AuditChainCheck | DataSealCheck]:
+def _check_in_database(*, check: bool) -> list[AuditChainVerification | DataSealVerification]:
     with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
         return [*log.verify_audit_chains(session), *(data_seals.verify_data_seals(session) if check else ())]
 
 
-def _check_on_server(remote: _remote.RemoteServer) -> Iterator[AuditChainCheck]:
+def _check_on_server(remote: _remote.RemoteServer) -> Iterator[AuditChainVerification]:
     """The last row of each chain that the token may see; nothing is computed anew."""
     last: dict[str | None, AuditEntryOut] = {}
     for item in remote.list_items("/v1/audit"):  # the newest first
         row = AuditEntryOut.model_validate(item)
         last.setdefault(row.campaign, row)
     for campaign in sorted(last, key=lambda key: (key is None, key or "")):
-        yield AuditChainCheck(campaign, last[campaign].n, last[campaign].hash, ())
+        yield AuditChainVerification(campaign, last[campaign].n, last[campaign].hash, ())

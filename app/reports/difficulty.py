@@ -11,9 +11,9 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.segment_scores import ScoredSegments, load_metric_scores, load_rater_segment_scores
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_system_mean_columns, make_table_section
@@ -27,7 +27,7 @@ Z_OF_METRIC = "z-scores are computed by rater, and a metric is not a rater"
 NOTHING_SCORED = "no output that this recipe counts has a score of this metric; store scores of these outputs"
 
 
-class DocumentDifficultyOptions(RecipeOptions):
+class DocumentDifficultyOptions(NamedRecipeOptions):
     """By which recipe rows are taken (its normalization is not used), and of which scores the means are."""
 
     normalize: Literal["none", "z"] = Field("none", description="z: every rater with mean 0 and SD 1 over these rows.")
@@ -80,7 +80,7 @@ class DocumentDifficultyView(ReportHeader):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: DocumentDifficultyOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: DocumentDifficultyOptions
 ) -> ReportWork[DocumentDifficultyView]:
     if options.metric is not None and options.normalize == "z":
         raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
@@ -96,7 +96,7 @@ def _result(inputs: RecipeInput, options: DocumentDifficultyOptions, scores: Sco
     done = "judged" if options.metric is None else "scored"
     systems = _systems(means, inputs, scores)
     return DocumentDifficultyView(
-        **inputs.header_fields(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
+        **inputs.report_header_fields(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
         recipe=inputs.recipe.name,
         normalize=options.normalize,
         metric=options.metric,

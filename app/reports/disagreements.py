@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.segment_scores import load_rater_segment_scores
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
 from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
@@ -28,7 +28,7 @@ NO_PAIR = "no segment has scores of both systems, so the pair has no disagreemen
 ONE_RATER = "no output was scored by two raters, so raters cannot be compared: name two systems instead"
 
 
-class DisagreementOptions(RecipeOptions):
+class DisagreementOptions(NamedRecipeOptions):
     """Between whom, and where. Two systems give segments that part them; otherwise raters are compared."""
 
     system: Key | None = Field(None, description="Only outputs of this system; the first of a pair.", examples=["A"])
@@ -65,7 +65,7 @@ class DisagreementView(ReportHeader):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: DisagreementOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: DisagreementOptions
 ) -> ReportWork[DisagreementView]:
     if options.other is not None and options.system in (None, options.other):
         problem = "a pair needs two systems: name the first as `system`"
@@ -89,7 +89,7 @@ def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementV
     elif not any(each.spread for each in disagreements):
         warnings.append("no two of these scores differ, so there is no disagreement to show: look at other outputs")
     return DisagreementView(
-        **inputs.header_fields(scored.dropped, warnings, scored.data_hash),
+        **inputs.report_header_fields(scored.dropped, warnings, scored.data_hash),
         recipe=inputs.recipe.name,
         between="raters" if options.other is None else "systems",
         higher_is_better=rows.higher_is_better,

@@ -14,9 +14,9 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.questionnaires import MOMENTS, NAME, Question, read_questionnaires
-from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.segment_scores import load_rater_segment_scores
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
 from app.reports.kit.columns import Column, make_csv_file_maker, make_system_mean_columns, make_table_section
@@ -53,7 +53,7 @@ NOT_SHARED = (
 )
 
 
-class RaterGroupOptions(RecipeOptions):
+class RaterGroupOptions(NamedRecipeOptions):
     """By which question. A recipe says which rows count; scores are as given."""
 
     question: Annotated[str, StringConstraints(pattern=r"^([A-Za-z][A-Za-z0-9_-]{0,63})?$")] = Field(
@@ -115,19 +115,19 @@ class _Answers:
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: RaterGroupOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RaterGroupOptions
 ) -> ReportWork[RaterGroupsView]:
     answers = _load_answers(session, snapshots[0], options.question)
     inputs = load_recipe_input(session, snapshots[0], options)
     return make_undivided_work(lambda: _result(inputs, answers))
 
 
-def _grouping_questions(snapshot: Snapshot) -> list[Question]:
+def _grouping_questions(snapshot: CampaignSnapshot) -> list[Question]:
     asked = read_questionnaires(snapshot.campaign.settings)
     return [question for moment in MOMENTS for question in asked.questions(moment) if question.group]
 
 
-def _load_answers(session: Session, snapshot: Snapshot, name: str) -> _Answers | None:
+def _load_answers(session: Session, snapshot: CampaignSnapshot, name: str) -> _Answers | None:
     """The question, and its answers. Raises Invalid where none of this name groups raters."""
     asked = _grouping_questions(snapshot)
     wanted = [question for question in asked if name in ("", question.name)]
@@ -143,7 +143,7 @@ def _load_answers(session: Session, snapshot: Snapshot, name: str) -> _Answers |
     return _Answers(wanted[0], {rater: given.get(wanted[0].name) for rater, given in every.items()})
 
 
-def _answers_key(session: Session, snapshot: Snapshot) -> list[object]:
+def _answers_key(session: Session, snapshot: CampaignSnapshot) -> list[object]:
     """A hash of the answers that group raters: answers can change without a data version."""
     names = {question.name for question in _grouping_questions(snapshot)}
     if not names:
@@ -168,7 +168,7 @@ def _result(inputs: RecipeInput, answers: _Answers | None) -> RaterGroupsView:
     pairs = compute_group_pair_figures(rows, group, len(named), seed=inputs.recipe.seed)
     spread = float(rows.score.std(ddof=1)) if len(rows) > 1 else 0.0
     return RaterGroupsView(
-        **inputs.header_fields(
+        **inputs.report_header_fields(
             scores.dropped, [*scores.warnings, *_warnings(rows, answers, figures)], scores.data_hash
         ),
         recipe=inputs.recipe.name,

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rates import plot_promised_rates
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
@@ -56,7 +56,7 @@ ORIGIN = ("recipe", "recipe_hash", "studies", "seed")
 _STUDIES: TypeAdapter[list[dict[str, float]]] = TypeAdapter(list[dict[str, float]])
 
 
-class ValidationOptions(RecipeOptions):
+class ValidationOptions(NamedRecipeOptions):
     """Which recipe is tried, on how many studies."""
 
     studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each world.")
@@ -87,7 +87,7 @@ class ValidationView(ReportHeader):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: ValidationOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ValidationOptions
 ) -> ReportWork[ValidationView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
@@ -146,7 +146,7 @@ def _result(
     recipe, population = validation.recipe, validation.population
     shares = check_nominal_rates(validation, studies_by_world)
     return ValidationView(
-        **inputs.header_fields(select_rows(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
+        **inputs.report_header_fields(select_rows(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
         recipe=inputs.recipe.name,
         recipe_hash=inputs.hash_requested_recipe(inputs.recipe),
         normalize=recipe.normalize,

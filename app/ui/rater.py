@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from app.domain.questionnaires import read_questionnaires
 from app.services.campaigns import campaigns
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.campaigns.phrases import get_phrases
+from app.services.campaigns.phrases import get_custom_phrases
 from app.services.people import guidelines, qualification, questionnaires, tutorials
 from app.services.people.guidelines import GuidelineTexts
 from app.services.people.raters import ActingRater
@@ -103,7 +103,7 @@ def _page(
         "questions_after": "outstanding" if after else "",
         "forms": campaign_forms_json(about) if name in BEFORE_A_TASK else None,
     }
-    own = partial(get_phrases, about.settings)
+    own = partial(get_custom_phrases, about.settings)
     return render_page(request, f"rater/{name}.html", {**shared, **values}, who="rater", phrases=own)
 
 

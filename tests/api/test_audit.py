@@ -23,7 +23,7 @@ def actions(client: httpx.Client, **query: str) -> list[tuple[str | None, str]]:
     return [(e["campaign"], e["action"]) for e in client.get("/v1/audit", params=query).json()["items"]]
 
 
-def seals(database: Database) -> dict[str | None, audit.AuditChainCheck]:
+def seals(database: Database) -> dict[str | None, audit.AuditChainVerification]:
     with database.transaction() as session:
         return {seal.campaign: seal for seal in audit.verify_audit_chains(session)}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.jobs import computing
 from app.reports import registry
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import ReportWork
 from app.storage.db import Session
 from tests.reports.toy_reports import TOY, ToyOptions, ToyView
@@ -20,7 +20,7 @@ TRACES = "PLUMBLINE_TEST_TRACES"
 compute_as_ever = computing.run_computing_process
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOptions) -> ReportWork[ToyView]:
+def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ToyOptions) -> ReportWork[ToyView]:
     work = TOY.prepare(session, snapshots, options)
 
     def chunk(number: int) -> bytes:

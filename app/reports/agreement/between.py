@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
-from app.reports.agreement.between_charts import draw_campaign_agreement
+from app.reports.agreement.between_charts import plot_campaign_agreement
 from app.reports.agreement.between_repeated import compute_score_variation_over_campaigns
 from app.reports.agreement.between_view import (
     CampaignAgreementView,
@@ -33,7 +33,7 @@ from app.reports.inputs.raw_ratings import (
     keep_complete_raters,
     load_raw_ratings,
 )
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork
 from app.stats.agreement import pairs, rankings
 from app.stats.agreement.units import ValuesByUnit, make_segment_units
@@ -74,7 +74,7 @@ class UnitsSharedByCampaigns:
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: CampaignAgreementOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: CampaignAgreementOptions
 ) -> ReportWork[CampaignAgreementView]:
     campaign_ratings = [keep_complete_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
     texts = [load_source_digests(session, one.campaign_id) for one in snapshots]
@@ -309,7 +309,7 @@ REPORT: Report[CampaignAgreementOptions, CampaignAgreementView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_campaign_agreement},
+    charts={"default": plot_campaign_agreement},
     caption=make_caption,
     over="campaigns",
     long=True,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from app.reports.agreement.between_view import CampaignAgreementView, make_caption
-from app.reports.agreement.charts import draw_coefficients
+from app.reports.agreement.charts import plot_coefficients
 from app.reports.kit import captions
 
 
-def draw_campaign_agreement(view: CampaignAgreementView) -> bytes:
+def plot_campaign_agreement(view: CampaignAgreementView) -> bytes:
     """One line a coefficient over all campaigns as SVG."""
     group = (f"{captions.pluralize(view.n_units, 'unit')} shared by the campaigns", view.statistics)
     notes = [make_caption(view), *map(captions.make_sentence, view.warnings)]
-    return draw_coefficients(f"Agreement between {', '.join(view.campaigns)}", [group], notes)
+    return plot_coefficients(f"Agreement between {', '.join(view.campaigns)}", [group], notes)

@@ -25,13 +25,13 @@ NOT_COEFFICIENTS = frozenset({"mean_difference"})
 Group = tuple[str, list["AgreementStatistic"]]
 
 
-def draw_coefficients_by_level(view: AgreementView) -> bytes:
+def plot_coefficients_by_level(view: AgreementView) -> bytes:
     """One line a coefficient, by level: value, interval, and what a model expects as a hollow mark."""
     groups = [
         (f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _statistics_to_draw(one, view)) for one in view.levels
     ]
     title = f"Agreement between raters in {next(iter(view.campaigns))}"
-    return draw_coefficients(title, groups, [make_caption(view), *map(captions.make_sentence, view.warnings)])
+    return plot_coefficients(title, groups, [make_caption(view), *map(captions.make_sentence, view.warnings)])
 
 
 def _statistics_to_draw(level: LevelAgreementView, view: AgreementView) -> list[AgreementStatistic]:
@@ -53,7 +53,7 @@ def _declare_coefficients(title: str, groups: Sequence[Group], notes: Sequence[s
 
 
 @declares_chart(_declare_coefficients)
-def draw_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
+def plot_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
     """One line a coefficient under the heading of its group, as SVG."""
     drawn = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in groups]
     top = HEAD + 24
@@ -136,7 +136,7 @@ def _declare_rater_pairs(view: AgreementView) -> CellChart:
 
 
 @declares_chart(_declare_rater_pairs)
-def draw_rater_heat_map(view: AgreementView) -> bytes:
+def plot_rater_heat_map(view: AgreementView) -> bytes:
     """Raters against raters: Pearson's correlation above the diagonal, mean difference below it."""
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     shown = names[:MOST_RATERS]

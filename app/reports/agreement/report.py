@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
-from app.reports.agreement.charts import draw_coefficients_by_level, draw_rater_heat_map
+from app.reports.agreement.charts import plot_coefficients_by_level, plot_rater_heat_map
 from app.reports.agreement.plan import (
     CoefficientSettings,
     LevelAgreementInput,
@@ -29,7 +29,7 @@ from app.reports.inputs.raw_ratings import (
     load_marked_errors,
     load_raw_ratings,
 )
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork
 from app.stats.agreement.distributions import select_raters_of_every_unit
 from app.stats.agreement.units import (
@@ -148,7 +148,9 @@ class _AgreementPlan:
         return work.make_agreement_view(ratings, head, levels, pairs, own, spans)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: AgreementOptions) -> ReportWork[AgreementView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: AgreementOptions
+) -> ReportWork[AgreementView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
     errors = load_marked_errors(session, ratings) if _has_spans(ratings, options) else None
     planned = _AgreementPlan(ratings, errors, options)
@@ -261,7 +263,7 @@ REPORT: Report[AgreementOptions, AgreementView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_coefficients_by_level, "raters": draw_rater_heat_map},
+    charts={"default": plot_coefficients_by_level, "raters": plot_rater_heat_map},
     caption=make_caption,
     long=True,
     redact=pseudonymize_raters,

@@ -355,4 +355,4 @@ def make_agreement_view(
     marks: SpanAgreementView | None,
 ) -> AgreementView:
     """The report."""
-    return AgreementView(**ratings.header_fields, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)
+    return AgreementView(**ratings.report_header_fields, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)

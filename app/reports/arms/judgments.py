@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -55,7 +55,7 @@ class JudgmentsByCondition:
     dropped: judgments that do not count, by reason. judgment_ids: of each row, as they are stored.
     """
 
-    snapshot: Snapshot
+    snapshot: CampaignSnapshot
     data_hash: str
     names: tuple[ArmCondition, ...]
     condition: Codes
@@ -81,7 +81,7 @@ class JudgmentsByCondition:
 
 
 def load_judgments_by_condition(
-    session: Session, snapshot: Snapshot, options: JudgmentInclusionOptions
+    session: Session, snapshot: CampaignSnapshot, options: JudgmentInclusionOptions
 ) -> JudgmentsByCondition:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
     read = load_ratings_with_times(session, snapshot)
@@ -112,7 +112,7 @@ def load_judgments_by_condition(
     )
 
 
-def list_unfinished_task_states(session: Session, snapshot: Snapshot) -> list[object]:
+def list_unfinished_task_states(session: Session, snapshot: CampaignSnapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
     return [
         sorted(load_raters_with_unfinished_tasks(session, snapshot.campaign_id)),
@@ -126,7 +126,7 @@ def count_dropped_judgments(campaign_conditions: Sequence[JudgmentsByCondition])
     return {reason: sum(one.dropped.get(reason, 0) for one in campaign_conditions) for reason in reasons}
 
 
-def _hash(session: Session, snapshot: Snapshot, rows: Ratings, read: RatingsWithTimes) -> str:
+def _hash(session: Session, snapshot: CampaignSnapshot, rows: Ratings, read: RatingsWithTimes) -> str:
     """Of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash

@@ -19,13 +19,13 @@ from app.reports.arms.prefilled_errors import Counts, count_prefills, summarize_
 from app.reports.arms.time_model import ArmTimeModel, fit_arm_time_model
 from app.reports.arms.view import (
     ArmsView,
-    draw_times_by_length,
-    draw_times_by_position,
     make_caption,
     make_csv,
     make_tables,
+    plot_times_by_length,
+    plot_times_by_position,
 )
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.storage.db import Session
 
@@ -41,7 +41,7 @@ class ArmsOptions(JudgmentInclusionOptions):
     )
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ArmsOptions) -> ReportWork[ArmsView]:
+def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ArmsOptions) -> ReportWork[ArmsView]:
     conditions = load_judgments_by_condition(session, snapshots[0], options)
     order = order_conditions([one.name for one in conditions.names], options.baseline)
     counts = count_prefills(session, conditions)
@@ -206,7 +206,7 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_times_by_length, "positions": draw_times_by_position},
+    charts={"default": plot_times_by_length, "positions": plot_times_by_position},
     caption=make_caption,
     extra_key=list_unfinished_task_states,
 )

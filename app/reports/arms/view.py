@@ -144,7 +144,7 @@ def make_caption(view: ArmsView) -> str:
     )
 
 
-def draw_times_by_length(view: ArmsView) -> bytes:
+def plot_times_by_length(view: ArmsView) -> bytes:
     """Seconds of a segment score and of a document, by length of the document."""
     drawn = [
         _by_length(view, "segment", "Seconds per segment"),
@@ -169,7 +169,7 @@ def _means_by_arm(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], 
     return {(one.arm, one.documents): one.mean for one in times if one.what == what}
 
 
-def draw_times_by_position(view: ArmsView) -> bytes:
+def plot_times_by_position(view: ArmsView) -> bytes:
     """Seconds of a segment score by place in the document, and of whole units as percent of the first condition."""
     names = [one.arm for one in view.arms]
     by_place = {(one.arm, label): one.mean for key, label in POSITIONS for one in view.times if one.what == key}

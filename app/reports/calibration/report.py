@@ -15,10 +15,10 @@ from app.reports.calibration.view import (
     CalibrationView,
     RaterOffsetView,
     RaterSeveritySpreadView,
-    draw_rater_offsets,
     make_caption,
     make_csv,
     make_tables,
+    plot_rater_offsets,
 )
 from app.reports.inputs.calibration import (
     UNAGREED,
@@ -31,7 +31,7 @@ from app.reports.inputs.calibration import (
     make_unit_values,
 )
 from app.reports.inputs.raw_ratings import NOTHING
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.aggregate import round_scores
 from app.stats.agreement.distributions import select_raters_of_every_unit
@@ -66,7 +66,7 @@ class CalibrationOptions(ScoreSelectionOptions):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: CalibrationOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: CalibrationOptions
 ) -> ReportWork[CalibrationView]:
     parts = load_campaign_calibration_split(session, snapshots[0], options)
     return make_undivided_work(lambda: _view(parts, options))
@@ -263,6 +263,6 @@ REPORT: Report[CalibrationOptions, CalibrationView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_rater_offsets},
+    charts={"default": plot_rater_offsets},
     caption=make_caption,
 )

@@ -140,7 +140,7 @@ def make_caption(view: CalibrationView) -> str:
     )
 
 
-def draw_rater_offsets(view: CalibrationView) -> bytes:
+def plot_rater_offsets(view: CalibrationView) -> bytes:
     """Every rater's own mean and where the consensus is."""
     rows = [
         BeforeAfterRow(

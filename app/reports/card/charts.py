@@ -30,7 +30,7 @@ def _declare_coverage(view: DataCardView) -> CellChart:
 
 
 @declares_chart(_declare_coverage)
-def draw_coverage_map(view: DataCardView) -> bytes:
+def plot_coverage_map(view: DataCardView) -> bytes:
     """One row per system, one column per document (or several), shaded by ratings an output; "
     "totals at the right."""
     names = [canvas.shorten_in_middle(one.system, LONGEST) for one in view.by_system]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from app.reports.card.charts import draw_coverage_map
+from app.reports.card.charts import plot_coverage_map
 from app.reports.card.view import (
     BucketSizeCounts,
     CountSpreadView,
@@ -22,7 +22,7 @@ from app.reports.card.view import (
     make_tables,
 )
 from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats import data_card as stats
 from app.stats.ratings import Codes, RatingRole, Ratings
@@ -41,13 +41,19 @@ class DataCardOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DataCardOptions) -> ReportWork[DataCardView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(
+    session: Session,
+    snapshots: tuple[CampaignSnapshot, ...],
+    options: DataCardOptions,  # noqa: ARG001  (as every kind is asked)
+) -> ReportWork[DataCardView]:
     ratings = load_ratings_with_times(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
     return make_undivided_work(lambda: make_data_card_view(snapshots[0], ratings, kinds))
 
 
-def make_data_card_view(snapshot: Snapshot, ratings: RatingsWithTimes, kinds: Mapping[str, str]) -> DataCardView:
+def make_data_card_view(
+    snapshot: CampaignSnapshot, ratings: RatingsWithTimes, kinds: Mapping[str, str]
+) -> DataCardView:
     """The card of ratings that were read. kinds: of each system by key."""
     rows, names, documents = stats.select_test_set_ratings(ratings.rows), ratings.rows.labels, ratings.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
@@ -214,6 +220,6 @@ REPORT = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_coverage_map},
+    charts={"default": plot_coverage_map},
     caption=make_caption,
 )

@@ -19,7 +19,7 @@ _SIGN = "Above 0: gives higher scores than the others"
 _PENALTY = "Above 0: gives more penalty than the others"
 
 
-def draw_variance_components(view: VarianceComponentsView) -> bytes:
+def plot_variance_components(view: VarianceComponentsView) -> bytes:
     """Components as bars, with their intervals."""
     bars = [
         VarianceBar(one.name, one.variance, one.share or 0.0, one.interval)
@@ -31,14 +31,14 @@ def draw_variance_components(view: VarianceComponentsView) -> bytes:
     return plot_variance_bars(_title(view, "Variance components"), bars, notes)
 
 
-def draw_rater_severities(view: VarianceComponentsView) -> bytes:
+def plot_rater_severities(view: VarianceComponentsView) -> bytes:
     """Severity of each rater with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
     notes = [*view.warnings, *_reason_if_missing(marks, "the severity of raters is not estimated"), make_caption(view)]
     return plot_caterpillar(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
 
 
-def draw_rater_tendencies(view: VarianceComponentsView) -> bytes:
+def plot_rater_tendencies(view: VarianceComponentsView) -> bytes:
     """What each rater gives each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
     notes = [*view.warnings, *_reason_if_missing(cells, "rater × system is not estimated"), make_caption(view)]
@@ -47,7 +47,7 @@ def draw_rater_tendencies(view: VarianceComponentsView) -> bytes:
     return plot_rater_system_heat_map(_title(view, "Rater × system"), _describe_sign(view), rows, columns, cells, notes)
 
 
-def draw_generalizability(view: VarianceComponentsView) -> bytes:
+def plot_generalizability(view: VarianceComponentsView) -> bytes:
     """Generalizability by documents, a line for each number of ratings per item."""
     steps_by_ratings: dict[int, list[LinePoint]] = {}
     for decision in view.decisions:
@@ -76,5 +76,5 @@ def _describe_sign(view: VarianceComponentsView) -> str:
 
 
 PICTURES: Mapping[str, Callable[[VarianceComponentsView], bytes]] = MappingProxyType(
-    {"severity": draw_rater_severities, "rater_system": draw_rater_tendencies, "studies": draw_generalizability}
+    {"severity": plot_rater_severities, "rater_system": plot_rater_tendencies, "studies": plot_generalizability}
 )

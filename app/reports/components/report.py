@@ -10,11 +10,11 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.components import lines
-from app.reports.components.charts import PICTURES, draw_variance_components
+from app.reports.components.charts import PICTURES, plot_variance_components
 from app.reports.components.view import VarianceComponentsView, make_caption, make_csv, make_tables
 from app.reports.inputs.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_ratings_model, parse_bootstrap_draws
-from app.reports.inputs.recipe_input import RecipeOptions
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NamedRecipeOptions
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork
 from app.stats.aggregate import round_scores
@@ -31,7 +31,7 @@ FEW_LEVELS, CROWDED, NEAR_END = 7, 0.6, 0.5
 MOST_GROUPS = 5  # that a warning names
 
 
-class VarianceComponentsOptions(RecipeOptions):
+class VarianceComponentsOptions(NamedRecipeOptions):
     """By which recipe rows are taken (its normalization and test are not used), and how many draws for intervals."""
 
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
@@ -40,7 +40,7 @@ class VarianceComponentsOptions(RecipeOptions):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: VarianceComponentsOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: VarianceComponentsOptions
 ) -> ReportWork[VarianceComponentsView]:
     model = load_ratings_model(session, snapshots[0], options, options.draws)
     return ReportWork(model.n_chunks, model.compute_chunk, lambda parts: _view(model, parse_bootstrap_draws(parts)))
@@ -49,7 +49,7 @@ def _prepare(
 def _view(model: RatingsModel, draws: Sequence[Draw]) -> VarianceComponentsView:
     rows, inputs = model.rows, model.inputs
     plain = VarianceComponentsView(
-        campaigns=inputs.campaigns,
+        campaigns=inputs.data_versions,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in model.dropped],
@@ -203,7 +203,7 @@ REPORT: Report[VarianceComponentsOptions, VarianceComponentsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_variance_components, **PICTURES},
+    charts={"default": plot_variance_components, **PICTURES},
     caption=make_caption,
     long=True,
 )

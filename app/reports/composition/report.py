@@ -14,15 +14,15 @@ from app.reports.composition.view import (
     RaterContents,
     SystemCoOccurrences,
     TaskContents,
-    draw_system_pairs_by_rater,
-    draw_system_pairs_in_tasks,
     make_caption,
     make_csv,
     make_tables,
+    plot_system_pairs_by_rater,
+    plot_system_pairs_in_tasks,
     pseudonymize_raters_and_tasks,
 )
 from app.reports.inputs.judged_ratings import load_ratings_with_times
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.composition import (
     PARTS,
@@ -55,7 +55,7 @@ class CompositionOptions(BaseModel):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: CompositionOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: CompositionOptions
 ) -> ReportWork[CompositionView]:
     snapshot = snapshots[0]
     ratings = load_ratings_with_times(session, snapshot, activity=False)
@@ -66,7 +66,7 @@ def _prepare(
 
 
 def _view(
-    snapshot: Snapshot, every: Ratings, humans: Bools, digest: str, options: CompositionOptions
+    snapshot: CampaignSnapshot, every: Ratings, humans: Bools, digest: str, options: CompositionOptions
 ) -> CompositionView:
     keep = every.accepted | options.rejected
     out = int((first_rows_of_judgments(every) & ~keep).sum())
@@ -198,7 +198,7 @@ REPORT: Report[CompositionOptions, CompositionView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_system_pairs_in_tasks, "raters": draw_system_pairs_by_rater},
+    charts={"default": plot_system_pairs_in_tasks, "raters": plot_system_pairs_by_rater},
     caption=make_caption,
     redact=pseudonymize_raters_and_tasks,
 )

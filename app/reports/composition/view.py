@@ -177,12 +177,12 @@ def make_caption(view: CompositionView) -> str:
     )
 
 
-def draw_system_pairs_in_tasks(view: CompositionView) -> bytes:
+def plot_system_pairs_in_tasks(view: CompositionView) -> bytes:
     """Which systems met in tasks."""
     return _map(view, view.by_task, "task")
 
 
-def draw_system_pairs_by_rater(view: CompositionView) -> bytes:
+def plot_system_pairs_by_rater(view: CompositionView) -> bytes:
     """Which systems met with raters."""
     return _map(view, view.by_rater, "rater")
 

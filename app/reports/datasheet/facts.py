@@ -15,7 +15,7 @@ from app.protocols.base import Choice, Protocol, ScoringOptions, Slider, Spans, 
 from app.reports.card.view import DataCardView
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.registration import ExclusionsAndLock, load_exclusions_and_lock
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RecipeSummary
@@ -63,7 +63,7 @@ class DatasheetFacts:
 
 
 def load_datasheet_facts(
-    session: Session, snapshot: Snapshot, card: DataCardView, attributes: Mapping[str, int], people: int
+    session: Session, snapshot: CampaignSnapshot, card: DataCardView, attributes: Mapping[str, int], people: int
 ) -> DatasheetFacts:
     """Read what is stored beside the ratings."""
     stands = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
@@ -88,7 +88,7 @@ def load_datasheet_facts(
     )
 
 
-def load_guideline_versions(session: Session, snapshot: Snapshot) -> list[int | None]:
+def load_guideline_versions(session: Session, snapshot: CampaignSnapshot) -> list[int | None]:
     """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
     test = qualification.find_qualification(session, snapshot.campaign_id)

@@ -20,13 +20,13 @@ from app.reports.datasheet.view import (
     ChecklistPoint,
     DatasheetView,
     HedsAnswer,
-    draw_completeness,
     make_caption,
     make_csv,
     make_tables,
+    plot_completeness,
 )
 from app.reports.inputs.judged_ratings import load_ratings_with_times
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.data_card import select_test_set_ratings
@@ -54,7 +54,11 @@ class DatasheetOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DatasheetOptions) -> ReportWork[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(
+    session: Session,
+    snapshots: tuple[CampaignSnapshot, ...],
+    options: DatasheetOptions,  # noqa: ARG001  (as every kind is asked)
+) -> ReportWork[DatasheetView]:
     ratings = load_ratings_with_times(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
     card = make_data_card_view(snapshots[0], ratings, kinds)
@@ -166,7 +170,7 @@ REPORT = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_completeness},
+    charts={"default": plot_completeness},
     caption=make_caption,
     extra_key=load_guideline_versions,
 )

@@ -115,7 +115,7 @@ def _declare_completeness(view: DatasheetView) -> RowChart:
 
 
 @declares_chart(_declare_completeness)
-def draw_completeness(view: DatasheetView) -> bytes:
+def plot_completeness(view: DatasheetView) -> bytes:
     """One bar a section: how many of its questions what is stored answers."""
     campaign = next(iter(view.campaigns))
     width, top = LEFT + PLOT + ROOM + MARGIN, HEAD + 10

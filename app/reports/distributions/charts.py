@@ -16,12 +16,12 @@ MOST = 60
 LONGEST_NAME = 26
 
 
-def draw_rater_histograms(view: ScoreDistributionsView) -> bytes:
+def plot_rater_histograms(view: ScoreDistributionsView) -> bytes:
     """One histogram a rater, on units that another rater rated too."""
     return _histograms(view, view.raters, [one.rater for one in view.raters], "rater")
 
 
-def draw_system_histograms(view: ScoreDistributionsView) -> bytes:
+def plot_system_histograms(view: ScoreDistributionsView) -> bytes:
     """One histogram a system, of all its ratings."""
     return _histograms(view, view.systems, [one.system for one in view.systems], "system")
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.reports.distributions.charts import draw_rater_histograms, draw_system_histograms
+from app.reports.distributions.charts import plot_rater_histograms, plot_system_histograms
 from app.reports.distributions.view import (
     RaterScoreSpread,
     ScoreDistributionsView,
@@ -20,7 +20,7 @@ from app.reports.distributions.view import (
     pseudonymize_raters,
 )
 from app.reports.inputs.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.agreement import distributions as spread
@@ -44,7 +44,7 @@ class ScoreDistributionsOptions(RawRatingsOptions):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: ScoreDistributionsOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ScoreDistributionsOptions
 ) -> ReportWork[ScoreDistributionsView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
     make = make_segment_units if options.unit == "segment" else make_document_units
@@ -93,7 +93,7 @@ def _view(
     by_words = spread.rank_values([one.per_1000_words for one in systems], higher_is_better=better)
     means = [one.mean for one in raters]
     return ScoreDistributionsView(
-        **ratings.header_fields,
+        **ratings.report_header_fields,
         on=options.on,
         scoring=options.scoring,
         repeats=options.repeats,
@@ -192,7 +192,7 @@ REPORT: Report[ScoreDistributionsOptions, ScoreDistributionsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_rater_histograms, "systems": draw_system_histograms},
+    charts={"default": plot_rater_histograms, "systems": plot_system_histograms},
     caption=make_caption,
     naming=frozenset({"between"}),
     redact=pseudonymize_raters,

@@ -24,7 +24,7 @@ def _declare_documents(view: DocumentScoresView) -> CurveChart:
 
 
 @declares_chart(_declare_documents)
-def draw_score_scatter(view: DocumentScoresView) -> bytes:
+def plot_score_scatter(view: DocumentScoresView) -> bytes:
     """One dot a document of one system and rater; the dashed line is where both scores are equal."""
     width = LEFT + SIDE + GAP + SIDE + MARGIN
     bottom = HEAD + 16 + SIDE

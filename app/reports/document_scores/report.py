@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from app.reports.document_scores.charts import draw_score_scatter
+from app.reports.document_scores.charts import plot_score_scatter
 from app.reports.document_scores.view import (
     DocumentScoreCorrelation,
     DocumentScoresView,
@@ -25,7 +25,7 @@ from app.reports.inputs.raw_ratings import (
     keep_complete_raters,
     load_raw_ratings,
 )
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import (
@@ -57,7 +57,7 @@ class DocumentScoresOptions(RawRatingsOptions, BootstrapOptions):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: DocumentScoresOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: DocumentScoresOptions
 ) -> ReportWork[DocumentScoresView]:
     every = RawRatingsOptions(**{**options.model_dump(include=set(RawRatingsOptions.model_fields)), "roles": ALL_ROLES})
     ratings, whole_set = (
@@ -84,7 +84,7 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
     ):
         if n:
             dropped.append({"reason": reason, "n": n})
-    head = {**ratings.header_fields, "dropped": dropped}
+    head = {**ratings.report_header_fields, "dropped": dropped}
     return DocumentScoresView(
         **head,
         scoring=options.scoring,
@@ -216,6 +216,6 @@ REPORT: Report[DocumentScoresOptions, DocumentScoresView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_score_scatter},
+    charts={"default": plot_score_scatter},
     caption=make_caption,
 )

@@ -22,8 +22,8 @@ from app.reports.forecast.view import (
     make_tables,
 )
 from app.reports.inputs.model_ratings import RatingsModel, load_ratings_model
-from app.reports.inputs.recipe_input import RecipeOptions
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NamedRecipeOptions
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.variance import plot_replication_bars
 from app.reports.kit.report import Report, ReportWork
@@ -66,7 +66,7 @@ _STUDIES: TypeAdapter[StudyForecastLine] = TypeAdapter(StudyForecastLine)
 _PAIRS: TypeAdapter[list[PairForecastLine]] = TypeAdapter(list[PairForecastLine])
 
 
-class RankingForecastOptions(RecipeOptions):
+class RankingForecastOptions(NamedRecipeOptions):
     """By which recipe rows are taken (its normalization is not used), and which studies are forecast."""
 
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
@@ -232,7 +232,7 @@ AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "reta
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: RankingForecastOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RankingForecastOptions
 ) -> ReportWork[RankingForecastView]:
     forecast = StabilityForecaster(
         options, load_ratings_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
@@ -247,7 +247,7 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> RankingForec
     known = bool(parts) and not isinstance(planner.components, str)
     each = mean_raters_per_item(data.components_fit) if data.components_fit else None
     return RankingForecastView(
-        campaigns=data.inputs.campaigns,
+        campaigns=data.inputs.data_versions,
         data_hash=data.inputs.data_hash,
         basis=data.inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
@@ -304,7 +304,7 @@ def list_few_document_warnings(documents: int) -> list[str]:
     return [f"{what} {why}; judge {enough} documents"]
 
 
-def draw_pair_forecasts(view: RankingForecastView) -> bytes:
+def plot_pair_forecasts(view: RankingForecastView) -> bytes:
     """Chance of each pair to be found again."""
     rows = [
         (f"{one.better} > {one.worse}", one.same_direction or 0.0, one.significant_again or 0.0)
@@ -354,7 +354,7 @@ REPORT: Report[RankingForecastOptions, RankingForecastView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_pair_forecasts},
+    charts={"default": plot_pair_forecasts},
     caption=make_caption,
     long=True,
 )

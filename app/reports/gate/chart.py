@@ -40,7 +40,7 @@ def _declare_gate(view: GateChartContent) -> RowChart:
 
 
 @declares_chart(_declare_gate)
-def draw_gate_chart(view: GateChartContent) -> bytes:
+def plot_gate_chart(view: GateChartContent) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
     sentences = wrap_sentences(view.notes, WIDTH)
     with canvas.drawing_lock():

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.storage import reports
 from app.storage.db import Session
 
@@ -55,7 +55,7 @@ WHY = "repeated looks accept too many candidates, up to .19 instead of .05 in si
 WHAT_TO_DO = "fix the number of documents in advance with `documents`, or decide on new documents"
 
 
-def load_earlier_looks(session: Session, snapshot: Snapshot, candidate: str, baseline: str) -> EarlierLooks:
+def load_earlier_looks(session: Session, snapshot: CampaignSnapshot, candidate: str, baseline: str) -> EarlierLooks:
     """Earlier comparisons of the two, whichever was the candidate, that told a difference."""
     both = {candidate, baseline}
     return EarlierLooks(
@@ -67,12 +67,12 @@ def load_earlier_looks(session: Session, snapshot: Snapshot, candidate: str, bas
     )
 
 
-def make_earlier_looks_key(session: Session, snapshot: Snapshot) -> Sequence[object]:
+def make_earlier_looks_key(session: Session, snapshot: CampaignSnapshot) -> Sequence[object]:
     """Every earlier comparison, for the key of the report: the answer tells of them."""
     return sorted(set(_list_earlier_comparisons(session, snapshot)))
 
 
-def _list_earlier_comparisons(session: Session, snapshot: Snapshot) -> list[tuple[int, str, str]]:
+def _list_earlier_comparisons(session: Session, snapshot: CampaignSnapshot) -> list[tuple[int, str, str]]:
     comparisons = []
     for version, body in reports.load_earlier_reports(session, snapshot.campaign_id, KIND, snapshot.version):
         stored = json.loads(body)

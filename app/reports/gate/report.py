@@ -25,15 +25,15 @@ from app.reports.gate.ranking_of_pair import find_pair_row, make_recipe_verdict,
 from app.reports.gate.view import (
     GateView,
     ReplicationView,
-    draw_gate_interval,
     make_caption,
     make_csv,
     make_tables,
+    plot_gate_interval,
 )
 from app.reports.inputs import named_recipes
 from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_resampling_seconds
-from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.gate import replication as gate_replication
 from app.stats.gate.gate import (
@@ -60,7 +60,7 @@ SystemKey = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 LARGEST_MARGIN = 1e9
 
 
-class GateOptions(RecipeOptions):
+class GateOptions(NamedRecipeOptions):
     """One claim about two systems."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -102,7 +102,7 @@ class GateOptions(RecipeOptions):
         return GateRule(self.claim, self.margin or 0.0, recipe.alpha)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOptions) -> ReportWork[GateView]:
+def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: GateOptions) -> ReportWork[GateView]:
     if options.candidate == options.baseline:
         raise _invalid_option("baseline", "must not be the candidate")
     if (options.margin is None) != (options.claim == "better"):
@@ -134,7 +134,7 @@ class FailuresAndEarlierLooks:
     looks: EarlierLooks = NEVER
 
 
-def _takes_long(session: Session, snapshots: Sequence[Snapshot], options: GateOptions) -> bool:
+def _takes_long(session: Session, snapshots: Sequence[CampaignSnapshot], options: GateOptions) -> bool:
     """By the size of the campaign; it ranks without rank sets."""
     recipe = replace(named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
     return estimate_resampling_seconds(CampaignSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
@@ -157,7 +157,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
     held, why = withhold_claim_by_failures(decision, tails, options.max_critical)
     holds, verdict, refused = _with_replication(held, again, options)
     return GateView(
-        campaigns=inputs.campaigns,
+        campaigns=inputs.data_versions,
         data_version=inputs.snapshot.version,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
@@ -413,7 +413,7 @@ REPORT: Report[GateOptions, GateView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_gate_interval},
+    charts={"default": plot_gate_interval},
     caption=make_caption,
     takes_long=_takes_long,
     extra_key=make_earlier_looks_key,

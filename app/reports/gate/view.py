@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.gate.chart import GateChartContent, draw_gate_chart
+from app.reports.gate.chart import GateChartContent, plot_gate_chart
 from app.reports.gate.earlier_looks import Promise
 from app.reports.kit import captions
 from app.reports.kit.columns import Column, File, make_csv_file
@@ -323,7 +323,7 @@ def _failure_sentence(view: GateView) -> str:
     return "" if view.failures is None else f"A document fails by {view.failures.by}. "
 
 
-def draw_gate_interval(view: GateView) -> bytes:
+def plot_gate_interval(view: GateView) -> bytes:
     """The interval against 0 and the margin."""
     low, high = view.interval or (None, None)
     drawn = GateChartContent(
@@ -337,4 +337,4 @@ def draw_gate_interval(view: GateView) -> bytes:
         two_sided=view.claim == "equivalent",
         notes=[*map(captions.make_sentence, view.warnings), make_caption(view)],
     )
-    return draw_gate_chart(drawn)
+    return plot_gate_chart(drawn)

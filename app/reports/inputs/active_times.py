@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.languages import has_word_spaces
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.side_tables import EPOCH_UNKNOWN, RatingEventTable
 from app.stats.timing.active_time import TimeSpent, compute_time_spent
 from app.storage import hours
@@ -20,7 +20,7 @@ Places = dict[str, Ids]
 
 
 def fill_missing_start_times(
-    session: Session, snapshot: Snapshot, events: RatingEventTable, judgment_ids: Ids
+    session: Session, snapshot: CampaignSnapshot, events: RatingEventTable, judgment_ids: Ids
 ) -> RatingEventTable:
     """The events with a beginning for answers that have none of their own: as long before the end as work on it took.
 

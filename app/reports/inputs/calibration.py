@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.reports.inputs.raw_ratings import ROLES, RawRatings, RawRatingsOptions, load_raw_ratings
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.agreement.units import Repeated, ValuesByUnit, make_segment_units
 from app.stats.calibration.language_pairs import CalibrationPairs, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, RatingRole
@@ -79,7 +79,7 @@ class CampaignCalibrationSplit:
 
 
 def load_campaign_calibration_split(
-    session: Session, snapshot: Snapshot, options: ScoreSelectionOptions
+    session: Session, snapshot: CampaignSnapshot, options: ScoreSelectionOptions
 ) -> CampaignCalibrationSplit:
     """Read a campaign. Raises Invalid where the question does not fit it."""
     question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
@@ -98,7 +98,7 @@ def load_campaign_calibration_split(
     )
 
 
-def _people(snapshot: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
+def _people(snapshot: CampaignSnapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
     """Keys of raters are a campaign's own: the same key elsewhere says nothing of who it is."""
     return tuple(
         f"person {linked[key]}" if key in linked else f"{ACCOUNT}{snapshot.campaign.key} {key}" for key in raters

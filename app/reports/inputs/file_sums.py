@@ -16,7 +16,7 @@ from app.domain.recipe import NamedExclusion, Recipe
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.inputs.data_hash import ScoreSemantics, hash_rating_columns
 from app.reports.inputs.scores import ScoreDefinition, ensure_judgments_scored, make_ratings_frame
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.normalize import RaterMoments
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
 from app.stats.recipe_normalization import ROLES_BEHIND_MOMENTS
@@ -43,7 +43,7 @@ FROM_SUMS = "from sums"
 """What tells the key of a report that was made from sums: its figures may differ in their last digits."""
 
 
-def find_large_campaign_ratings_folder(session: Session, about: Snapshot) -> RatingsFolder | None:
+def find_large_campaign_ratings_folder(session: Session, about: CampaignSnapshot) -> RatingsFolder | None:
     """Where the file of ratings lies of a campaign that is summed; None where ratings are held in memory."""
     folder = find_ratings_folder(session)
     if folder is None or find_campaign_protocol(about.campaign).level == "document":
@@ -51,19 +51,19 @@ def find_large_campaign_ratings_folder(session: Session, about: Snapshot) -> Rat
     return folder if folder.is_large(session, about.campaign_id) else None
 
 
-def list_report_key_parts_for_sums(session: Session, about: Snapshot) -> list[object]:
+def list_report_key_parts_for_sums(session: Session, about: CampaignSnapshot) -> list[object]:
     """What tells the key of a report on a large campaign from that of one in memory."""
     return [] if find_large_campaign_ratings_folder(session, about) is None else [FROM_SUMS]
 
 
-def check_large_campaign_summable(session: Session, about: Snapshot) -> None:
+def check_large_campaign_summable(session: Session, about: CampaignSnapshot) -> None:
     """Raise LargeExtraNeeded where a campaign is large and cannot be summed here."""
     if find_large_campaign_ratings_folder(session, about) is not None:
         check_engine_installed()
 
 
 def open_or_write_ratings_file(
-    session: Session, about: Snapshot, read: ScoreDefinition, folder: RatingsFolder
+    session: Session, about: CampaignSnapshot, read: ScoreDefinition, folder: RatingsFolder
 ) -> RatingsFile:
     """Open the file of the ratings of a score definition, or write it first.
 
@@ -130,7 +130,7 @@ class SummableRatingsFile:
         """The ranked ratings, and rows of references."""
         return replace(self._ranked(), references=True)
 
-    def count_dropped(self) -> tuple[DroppedRows, ...]:
+    def count_dropped_rows(self) -> tuple[DroppedRows, ...]:
         """Rows left out by reason, as `select_rows` counts them. Raises Invalid where an exclusion names nothing."""
         excluded_codes, (_, _, n, _) = self._excluded(), self._counts
         if n.sum() == self.file.n_rows:
@@ -158,7 +158,7 @@ class SummableRatingsFile:
         accepted_only = self.recipe.accepted_only and self.recipe.moments != "all"
         return self._moments(RatingFilter(tuple(self._excluded()), roles, accepted_only))
 
-    def sum_ranked_by_rater(self) -> RaterMoments:
+    def compute_ranked_rater_moments(self) -> RaterMoments:
         """Moments of every rater over the ranked ratings."""
         return self._moments(self._ranked())
 
@@ -185,7 +185,7 @@ class SummableRatingsFile:
         _, rater, n, _ = self._counts
         return int(n[~np.isin(rater, without_raters)].sum())
 
-    def blocks_with_errors(self) -> Iterator[Ratings]:
+    def iterate_ranked_blocks_with_errors(self) -> Iterator[Ratings]:
         """The same as `blocks` with the numbers of marked errors."""
         return self.file.blocks(self._ranked(), numbered=False, errors=True)
 

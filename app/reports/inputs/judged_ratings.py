@@ -14,7 +14,7 @@ from app.domain.recipe import ScoringChoice
 from app.reports.inputs.active_times import fill_missing_start_times
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.scores import load_scored_ratings, resolve_score_definition
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.side_tables import DocumentTable, RatingEventTable
@@ -53,7 +53,7 @@ class RatingsWithTimes:
 
 
 def load_ratings_with_times(
-    session: Session, snapshot: Snapshot, *, on: On = "score", activity: bool = True
+    session: Session, snapshot: CampaignSnapshot, *, on: On = "score", activity: bool = True
 ) -> RatingsWithTimes:
     """The ratings of a campaign as they were given, with times and words.
 
@@ -77,7 +77,7 @@ def load_ratings_with_times(
     return RatingsWithTimes(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 
 
-def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
+def load_control_ratings(session: Session, snapshot: CampaignSnapshot) -> tuple[Ratings, bool]:
     """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
     with plan_for_full_scans(session):
         loaded, profile = _load_ratings(session, snapshot, ratings.CONTROLS)
@@ -87,7 +87,7 @@ def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings,
     return loaded.ratings, of_segments
 
 
-def _load_ratings(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.RatingsWithIds, int]:
+def _load_ratings(session: Session, snapshot: CampaignSnapshot, statement: str) -> tuple[ratings.RatingsWithIds, int]:
     """Ratings as they were given, and the profile that scored them."""
     read = resolve_score_definition(snapshot.campaign, ScoringChoice())
     return load_scored_ratings(session, snapshot, read, statement=statement)

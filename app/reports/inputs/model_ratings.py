@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
 from app.stats.components.fit import ModelNotEstimable, VarianceComponentsFit, fit_variance_components_to_rows
 from app.stats.components.generalizability import find_confounded_system_terms
@@ -93,7 +93,9 @@ class RatingsModel:
         return json.dumps([redraw.simulate_component_estimates(rng) for rng in seeds]).encode()
 
 
-def load_ratings_model(session: Session, snapshot: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:
+def load_ratings_model(
+    session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions, draws: int | None
+) -> RatingsModel:
     """Read what a recipe counts. Raises as `load_recipe_input`."""
     inputs = load_recipe_input(session, snapshot, options)
     selection = select_rows(inputs.rows, inputs.recipe)

@@ -17,7 +17,7 @@ from app.protocols.base import Count, Protocol, TextEdit
 from app.reports.inputs.campaign import find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.registration import StandingExclusion, load_exclusions_and_lock
 from app.reports.inputs.scores import load_scored_ratings, resolve_score_definition
-from app.reports.inputs.snapshot import Snapshot, make_header_fields
+from app.reports.inputs.snapshot import CampaignSnapshot, make_report_header_fields
 from app.stats.postediting.compare import OwnPostEditDistance, SegmentEdits, SegmentTexts, count_segment_edits
 from app.stats.postediting.operations import EditOperations, Tokenization
 from app.stats.ratings import RatingRole, Ratings
@@ -68,7 +68,7 @@ class PostEdits:
     reference: name of the external reference, None where there is none. addresses: of `texts`, one a segment.
     """
 
-    snapshot: Snapshot
+    snapshot: CampaignSnapshot
     tokens: Tokenization
     systems: tuple[str, ...]
     labs: tuple[str | None, ...]
@@ -83,9 +83,9 @@ class PostEdits:
     warnings: tuple[str, ...]
 
     @property
-    def header_fields(self) -> dict[str, Any]:
+    def report_header_fields(self) -> dict[str, Any]:
         """What every view begins with."""
-        return make_header_fields(self.snapshot, self.data_hash, self.dropped)
+        return make_report_header_fields(self.snapshot, self.data_hash, self.dropped)
 
     @property
     def n_chunks(self) -> int:
@@ -98,12 +98,12 @@ class PostEdits:
         return _ROWS.dump_json([_pack_segment(count_segment_edits(texts, self.tokens)) for texts in part])
 
 
-def find_edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
+def find_post_edit_widget(protocol: Protocol[Any]) -> TextEdit | None:
     """The widget in which raters correct an output; None where they correct none."""
     return next((one for one in protocol.form if isinstance(one, TextEdit) and one.start == "output"), None)
 
 
-def load_post_edits(session: Session, snapshot: Snapshot, options: PostEditsOptions) -> PostEdits:
+def load_post_edits(session: Session, snapshot: CampaignSnapshot, options: PostEditsOptions) -> PostEdits:
     """Read the post-edits of a campaign; there are none where its raters correct no outputs."""
     protocol = find_campaign_protocol(snapshot.campaign)
     outputs = {
@@ -115,7 +115,7 @@ def load_post_edits(session: Session, snapshot: Snapshot, options: PostEditsOpti
     reference = (
         options.reference if options.reference in known else (names[0] if names and not options.reference else None)
     )
-    corrects = find_edits_widget(protocol) is not None
+    corrects = find_post_edit_widget(protocol) is not None
     edits, dropped = _edits(session, snapshot, protocol, outputs) if corrects else ([], Counter[str]())
     systems = tuple(sorted({address[0] for address in outputs} | {one.system for one in edits}))
     labs = post_edits.load_system_labs(session, snapshot.campaign_id)
@@ -140,13 +140,13 @@ def load_post_edits(session: Session, snapshot: Snapshot, options: PostEditsOpti
     )
 
 
-def _tokens(snapshot: Snapshot, options: PostEditsOptions) -> Tokenization:
+def _tokens(snapshot: CampaignSnapshot, options: PostEditsOptions) -> Tokenization:
     own = snapshot.campaign.options.get("tokens", "words") if options.tokens == "campaign" else options.tokens
     return Tokenization(by_character=own == "characters", cased=options.case, normalized=options.normalized)
 
 
 def _edits(
-    session: Session, snapshot: Snapshot, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
+    session: Session, snapshot: CampaignSnapshot, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
 ) -> tuple[list[PostEdit], Counter[str]]:
     """Post-edits that count, in the order of ratings, and what was left out."""
     loaded, rows = _load_judgments(session, snapshot, protocol)
@@ -169,7 +169,7 @@ def _edits(
     return edits, dropped
 
 
-def _load_judgments(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
+def _load_judgments(session: Session, snapshot: CampaignSnapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
     measures = protocol.derive_measures(parse_campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
@@ -178,7 +178,7 @@ def _load_judgments(session: Session, snapshot: Snapshot, protocol: Protocol[Any
     return loaded.judgment_ids, loaded.ratings
 
 
-def _load_standing_exclusions(session: Session, snapshot: Snapshot) -> Sequence[StandingExclusion]:
+def _load_standing_exclusions(session: Session, snapshot: CampaignSnapshot) -> Sequence[StandingExclusion]:
     return load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version).exclusions
 
 

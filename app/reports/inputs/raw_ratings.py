@@ -15,7 +15,7 @@ from app.domain.recipe_parsing import WrongValue, parse_option
 from app.protocols.base import Spans
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.scores import ScoreDefinition, load_scored_ratings, resolve_score_definition
-from app.reports.inputs.snapshot import Snapshot, make_header_fields
+from app.reports.inputs.snapshot import CampaignSnapshot, make_report_header_fields
 from app.stats.agreement.distributions import select_raters_of_every_unit
 from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -73,7 +73,7 @@ class RawRatings:
     scale: of the values, None without bounds; of a continuous one a hundredth is a step. ids: of the judgments.
     """
 
-    snapshot: Snapshot
+    snapshot: CampaignSnapshot
     reading: ScoreDefinition
     rows: Ratings
     ids: side_tables.Ids
@@ -83,12 +83,12 @@ class RawRatings:
     dropped: tuple[dict[str, Any], ...]
 
     @property
-    def header_fields(self) -> dict[str, Any]:
+    def report_header_fields(self) -> dict[str, Any]:
         """What every view begins with."""
-        return make_header_fields(self.snapshot, self.data_hash, self.dropped)
+        return make_report_header_fields(self.snapshot, self.data_hash, self.dropped)
 
 
-def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOptions) -> RawRatings:
+def load_raw_ratings(session: Session, snapshot: CampaignSnapshot, options: RawRatingsOptions) -> RawRatings:
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
     read = resolve_score_definition(snapshot.campaign, _scoring(options.scoring))
     loaded, _ = load_scored_ratings(session, snapshot, read)

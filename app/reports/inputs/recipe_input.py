@@ -15,7 +15,7 @@ from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.recipe_ratings import RatingsWithUnknownErrors, load_ratings_with_unknown_errors
 from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.caveats import NO_RATINGS
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingLabels, Ratings
@@ -29,7 +29,7 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 NOTHING = NO_RATINGS
 
 
-class RecipeOptions(BaseModel):
+class NamedRecipeOptions(BaseModel):
     """By which recipe."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,7 +48,7 @@ class CampaignUnderRecipe:
     humans: keys of systems that are human translations. names: of the systems, as they were imported.
     """
 
-    snapshot: Snapshot
+    snapshot: CampaignSnapshot
     recipe: Recipe
     documents: DocumentTable
     humans: frozenset[str]
@@ -61,11 +61,11 @@ class CampaignUnderRecipe:
         return replace(recipe, exclude=self.own).hash
 
     @property
-    def campaigns(self) -> dict[str, int]:
-        """The campaign with the data version that was read."""
+    def data_versions(self) -> dict[str, int]:
+        """The data version that was read, by the key of its campaign."""
         return {self.snapshot.campaign.key: self.snapshot.version}
 
-    def header_fields(
+    def report_header_fields(
         self, dropped: Iterable[DroppedRows], warnings: Iterable[str], data_hash: str = ""
     ) -> dict[str, Any]:
         """What every report says of itself, as fields of a `ReportHeader`.
@@ -73,7 +73,7 @@ class CampaignUnderRecipe:
         data_hash: of the rows that were used, where these are others than the recipe's.
         """
         return {
-            "campaigns": self.campaigns,
+            "campaigns": self.data_versions,
             "data_hash": data_hash or self.data_hash,
             "basis": self.snapshot.campaign.basis,
             "dropped": [{"reason": each.reason, "n": each.n} for each in dropped],
@@ -91,7 +91,7 @@ class RecipeInput(CampaignUnderRecipe):
     marked: RatingsWithUnknownErrors | None = None
 
 
-def find_requested_recipe(session: Session, snapshot: Snapshot, options: RecipeOptions) -> Recipe:
+def find_requested_recipe(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> Recipe:
     """The recipe of these options. Raises NoSuchRecipe, Invalid for a choice that there is not."""
     recipe = named_recipes.find_recipe(session, snapshot.campaign.key, options.recipe)
     if options.seed:
@@ -103,7 +103,7 @@ def find_requested_recipe(session: Session, snapshot: Snapshot, options: RecipeO
 
 def load_campaign_under_recipe(
     session: Session,
-    snapshot: Snapshot,
+    snapshot: CampaignSnapshot,
     recipe: Recipe,
     labels: RatingLabels,
     make_hash: Callable[[Recipe, DocumentTable, Mapping[str, texts.SystemDescription]], str],
@@ -128,7 +128,7 @@ def load_campaign_under_recipe(
     )
 
 
-def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> RecipeInput:
+def load_recipe_input(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> RecipeInput:
     """Read what a recipe ranks.
 
     Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.

@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.inputs.scores import ScoreDefinition, load_scored_ratings, resolve_score_definition
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingLevel, Ratings
 from app.storage import errors_without_weight as unweighed
@@ -17,13 +17,13 @@ from app.storage.db import Session
 from app.storage.rating_codes import Ints
 
 
-def load_recipe_ratings(session: Session, snapshot: Snapshot, recipe: Recipe) -> Ratings:
+def load_recipe_ratings(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) -> Ratings:
     """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
     return load_ratings_with_judgment_ids(session, snapshot, recipe)[0]
 
 
 def load_ratings_with_judgment_ids(
-    session: Session, snapshot: Snapshot, recipe: Recipe
+    session: Session, snapshot: CampaignSnapshot, recipe: Recipe
 ) -> tuple[Ratings, Ints, ScoreDefinition]:
     """The same as `load_recipe_ratings`, with the id of the judgment behind each row, and what scores are read by."""
     read = resolve_score_definition(snapshot.campaign, recipe.scoring)
@@ -54,7 +54,9 @@ class RatingsWithUnknownErrors:
     errors_without_weight: ErrorsWithoutWeight | None
 
 
-def load_ratings_with_unknown_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> RatingsWithUnknownErrors:
+def load_ratings_with_unknown_errors(
+    session: Session, snapshot: CampaignSnapshot, recipe: Recipe
+) -> RatingsWithUnknownErrors:
     """The same as `load_recipe_ratings`, with the errors that its weights do not know."""
     rows, ids, scores = load_ratings_with_judgment_ids(session, snapshot, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:

@@ -10,7 +10,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, JudgmentMeasure, Protocol, ScoringOptions
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats import scoring
 from app.storage import judgments, profiles, ratings
 from app.storage.db import Session
@@ -69,7 +69,7 @@ def hash_campaign_score_profile(campaign: CampaignInfo) -> str:
 
 
 def load_scored_ratings(
-    session: Session, snapshot: Snapshot, read: ScoreDefinition, *, statement: str = ratings.LOAD
+    session: Session, snapshot: CampaignSnapshot, read: ScoreDefinition, *, statement: str = ratings.LOAD
 ) -> tuple[ratings.RatingsWithIds, int]:
     """The ratings of a score definition, derived under its profile if they are not yet, and this profile.
 

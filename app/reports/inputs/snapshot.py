@@ -16,7 +16,7 @@ from app.storage.db import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class CampaignSnapshot:
     """A campaign at a data version."""
 
     campaign: CampaignInfo
@@ -33,7 +33,9 @@ class Snapshot:
         return "+" + hashlib.sha256(json.dumps(choices, sort_keys=True).encode()).hexdigest()
 
 
-def make_header_fields(snapshot: Snapshot, data_hash: str, dropped: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def make_report_header_fields(
+    snapshot: CampaignSnapshot, data_hash: str, dropped: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
     """What every view of one campaign begins with, as fields of a `ReportHeader`."""
     return {
         "campaigns": {snapshot.campaign.key: snapshot.version},
@@ -43,7 +45,7 @@ def make_header_fields(snapshot: Snapshot, data_hash: str, dropped: Iterable[Map
     }
 
 
-def load_snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> Snapshot:
+def load_snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> CampaignSnapshot:
     """Which data a report speaks about: the version asked for, or the last one by a time.
 
     Raises NotFound for an unknown campaign, Invalid for a version that there is not, or not yet.
@@ -57,4 +59,4 @@ def load_snapshot(session: Session, campaign: str, as_of: int | datetime | None)
             what = "must be 0 or more" if as_of < 0 else f"the latest data version is {version}"
             raise Invalid("there is no such data version", places=(Place(("query", "as_of"), what),))
         version = as_of
-    return Snapshot(make_campaign_info(row), row.id, version)
+    return CampaignSnapshot(make_campaign_info(row), row.id, version)

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.expected_time import QUICK_JUDGMENTS
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.table import Cell, Table
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Session
@@ -105,7 +105,7 @@ class TableSection:
 
 
 @dataclass(frozen=True, slots=True)
-class SingleTableLayout:
+class SingleTableHeadings:
     """How a report that is one table is headed in files.
 
     markdown: follows the campaign. latex: the first sentence of the caption, with `{campaign}` in it. long: the table
@@ -137,7 +137,7 @@ class Report(Generic[Options, Result]):
     options: type[Options]
     result: type[Result]
     example: Mapping[str, Any]
-    prepare: Callable[[Session, tuple[Snapshot, ...], Options], ReportWork[Result]]
+    prepare: Callable[[Session, tuple[CampaignSnapshot, ...], Options], ReportWork[Result]]
     tables: Callable[[Result], Sequence[TableSection]]
     csv: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[Cell]]]]
     charts: Mapping[str, Callable[[Result], bytes]]
@@ -150,14 +150,14 @@ class Report(Generic[Options, Result]):
     """Options in which raters are named: viewers may not ask by these."""
     settings: frozenset[str] = frozenset()
     """Names of the campaign's settings that it reads; it sees no others, and they belong to the report's key."""
-    extra_key: Callable[[Session, Snapshot], Sequence[object]] | None = None
+    extra_key: Callable[[Session, CampaignSnapshot], Sequence[object]] | None = None
     """What else it reads that no data version counts: plain values of it, for the report's key."""
     quick: int = QUICK_JUDGMENTS
     """Of one that is not always long: with more judgments than these a job does it, for who answers raters is not to
     compute for longer than some .2 s. The slowest of most take 5 µs a judgment (docs/benchmarks-reports.md)."""
-    takes_long: Callable[[Session, Sequence[Snapshot], Options], bool] | None = None
+    takes_long: Callable[[Session, Sequence[CampaignSnapshot], Options], bool] | None = None
     """Where more than the number of judgments decides: whether these options are long; a job does it then."""
-    check: Callable[[Session, Sequence[Snapshot], Options], None] | None = None
+    check: Callable[[Session, Sequence[CampaignSnapshot], Options], None] | None = None
     """Raises Invalid for what can be told before a job is made for it."""
     other_campaigns: Callable[[Options], Sequence[str]] | None = None
     """Keys of further campaigns that the options name; they are read, too, and whoever asks must see them all."""
@@ -167,7 +167,7 @@ class Report(Generic[Options, Result]):
     """It has routes, a command and a page of its own, and is not offered among the reports by name."""
     options_in: Literal["query", "body"] = "query"
     """Where its routes take the options, which errors name."""
-    single: SingleTableLayout | None = None
+    single: SingleTableHeadings | None = None
     """Where it is one table whose title is that of the report: its result names its `campaign` and `data_version`."""
     warnings: Callable[[Result], Sequence[str]] = attrgetter("warnings")
     terminal: Callable[[Result], Sequence[TableSection]] | None = None

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs import named_recipes
-from app.reports.inputs.snapshot import Snapshot, load_snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.reports.kit.redact import hide_rater_and_task_keys
 from app.reports.kit.report import Report, ReportWork, StoredReport
 from app.reports.kit.request import ReportRequest
@@ -38,7 +38,7 @@ class ReportLookup:
     """What a request comes to: the key of its report, the data versions, and the report where it is stored."""
 
     key: reports.ReportKey
-    about: tuple[Snapshot, ...]
+    about: tuple[CampaignSnapshot, ...]
     body: bytes | None
 
     def as_stored_report(self, body: bytes) -> StoredReport:
@@ -61,16 +61,18 @@ def look_up_report(session: Session, request: ReportRequest) -> ReportLookup:
     return ReportLookup(key, about, reports.find_report(session, key))
 
 
-def filter_settings_read_by_report(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+def filter_settings_read_by_report(
+    report: Report[Any, Any], about: Sequence[CampaignSnapshot]
+) -> tuple[CampaignSnapshot, ...]:
     """The campaigns with those of their settings that this report reads, and no others."""
     return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in about)
 
 
-def _read(report: Report[Any, Any], each: Snapshot) -> dict[str, object]:
+def _read(report: Report[Any, Any], each: CampaignSnapshot) -> dict[str, object]:
     return {name: value for name, value in sorted(each.campaign.settings.items()) if name in report.settings}
 
 
-def _extra_key(session: Session, report: Report[Any, Any], each: Snapshot) -> list[object]:
+def _extra_key(session: Session, report: Report[Any, Any], each: CampaignSnapshot) -> list[object]:
     """What a report reads that the data version does not count; empty for most, so that their keys stay as they are."""
     settings = _read(report, each)
     more = [] if report.extra_key is None else list(report.extra_key(session, each))
@@ -82,7 +84,7 @@ def _extra_key(session: Session, report: Report[Any, Any], each: Snapshot) -> li
 
 
 def compute_report_key(
-    session: Session, report: Report[Any, Any], about: Sequence[Snapshot], options: BaseModel
+    session: Session, report: Report[Any, Any], about: Sequence[CampaignSnapshot], options: BaseModel
 ) -> reports.ReportKey:
     """What a report is a pure function of. Raises NoSuchRecipe.
 

@@ -22,7 +22,7 @@ from app.reports.inputs.calibration import (
     make_unit_values,
 )
 from app.reports.inputs.raw_ratings import NOTHING
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.standing_exclusions import drop_excluded_rows
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.linking.view import (
@@ -76,7 +76,9 @@ class CampaignMeans:
         return int(np.unique(self.test.rater).size)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: LinkingOptions) -> ReportWork[LinkingView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: LinkingOptions
+) -> ReportWork[LinkingView]:
     parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
     if len({one.sign for one in parts}) > 1:
         what = "higher is better in one of these campaigns and worse in another"

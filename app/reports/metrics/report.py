@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints
 
-from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.metrics.charts import plot_metric_accuracy_ranges
 from app.reports.metrics.metric_pairs import (
@@ -25,7 +25,7 @@ from app.reports.metrics.work import (
     MetricEvaluation,
     MetricScores,
     hash_metric_scores,
-    load_metrics,
+    load_scores_of_all_metrics,
     summarize_metric_spread,
 )
 from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, parse_change_groups
@@ -41,7 +41,7 @@ FEW_SYSTEMS = 5
 CHANGES: tuple[Group, ...] = ("references", "lowest", "highest", "degraded", "inflated", "system", "rater", "domain")
 
 
-class MetricsOptions(RecipeOptions):
+class MetricsOptions(NamedRecipeOptions):
     """Under which recipe, and which changes of the human scores are followed."""
 
     permutations: int = Field(
@@ -62,9 +62,14 @@ class MetricsOptions(RecipeOptions):
     )
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MetricsOptions) -> ReportWork[MetricsView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: MetricsOptions
+) -> ReportWork[MetricsView]:
     groups = () if options.changes == "none" else parse_change_groups(options.changes)
-    inputs, metrics = load_recipe_input(session, snapshots[0], options), load_metrics(session, snapshots[0])
+    inputs, metrics = (
+        load_recipe_input(session, snapshots[0], options),
+        load_scores_of_all_metrics(session, snapshots[0]),
+    )
     experiments = ChangeExperimentsFromRatings.from_ratings(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     if not metrics or not experiments.facts.order:
         return make_undivided_work(lambda: _view(inputs, experiments, metrics, options, ()))
@@ -117,7 +122,7 @@ def _view(
     left = len(experiments.facts.order) - len(order)
     known = inputs.rows.documents_known
     return MetricsView(
-        campaigns=inputs.campaigns,
+        campaigns=inputs.data_versions,
         data_hash=f"{inputs.data_hash} {hash_metric_scores(metrics)}",
         basis=inputs.snapshot.campaign.basis,
         dropped=[*map(asdict, experiments.dropped), *([{"reason": "human translation", "n": left}] if left else [])],

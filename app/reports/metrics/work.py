@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from app.domain.errors import Invalid
 from app.reports.inputs.recipe_input import RecipeInput
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.metrics.view import MEASURES, MetricLine, MetricSpreadLine
 from app.stats.aggregate import ScoreMatrix
 from app.stats.metrics.agreement import (
@@ -49,14 +49,14 @@ class MetricScores:
     means: Mapping[str, float]
 
 
-def load_metrics(session: Session, snapshot: Snapshot) -> tuple[MetricScores, ...]:
+def load_scores_of_all_metrics(session: Session, snapshot: CampaignSnapshot) -> tuple[MetricScores, ...]:
     """The metrics of a campaign as they stood."""
     return tuple(
         _metric(session, snapshot, row) for row in stored.load_metrics(session, snapshot.campaign_id, snapshot.version)
     )
 
 
-def _metric(session: Session, snapshot: Snapshot, row: stored.Row) -> MetricScores:
+def _metric(session: Session, snapshot: CampaignSnapshot, row: stored.Row) -> MetricScores:
     sign = 1.0 if row.higher_is_better else -1.0
     systems: dict[str, float] = {}
     outputs: dict[Output, float] = {}

@@ -18,7 +18,7 @@ from app.reports.inputs import data_hash, recipe_ratings
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.scores import ScoreDefinition
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.mqm2.view import MQM2View, SystemScore, make_caption, make_csv, make_tables, plot_penalties
@@ -75,10 +75,10 @@ class MQM2Options(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class CountedErrors:
+class RatingsWithErrorCounts:
     """Rows that count. critical: errors of each. words: of each segment code. unknown: marks without a weight."""
 
-    snapshot: Snapshot
+    snapshot: CampaignSnapshot
     profile: str
     rows: Ratings
     critical: Codes
@@ -89,13 +89,13 @@ class CountedErrors:
     unknown: int
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MQM2Options) -> ReportWork[MQM2View]:
+def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: MQM2Options) -> ReportWork[MQM2View]:
     threshold, snapshot = options.passing_threshold, snapshots[0]
     counts = _count_errors(session, snapshot, _recipe(snapshot, options.weights))
     return make_undivided_work(lambda: _view(counts, threshold, options))
 
 
-def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
+def _recipe(snapshot: CampaignSnapshot, weights: str | None) -> Recipe:
     own = find_campaign_protocol(snapshot.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
     profile = None if own else weights or scoring.MQM2.name
     if profile is not None and profile not in scoring.PROFILES:
@@ -104,7 +104,7 @@ def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
     return replace(BASE, scoring=ScoringChoice("spans", profile))
 
 
-def _count_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErrors:
+def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) -> RatingsWithErrorCounts:
     rows, ids, read = recipe_ratings.load_ratings_with_judgment_ids(session, snapshot, recipe)
     excluding = add_standing_exclusions(
         recipe, load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
@@ -116,7 +116,7 @@ def _count_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> Count
     marks = errors_without_weight.load_errors_without_weight(
         session, snapshot.campaign_id, rows.judgment, ids, read.options.profile
     )
-    return CountedErrors(
+    return RatingsWithErrorCounts(
         snapshot=snapshot,
         profile=read.options.profile.name,
         rows=rows.where(keep),
@@ -129,7 +129,7 @@ def _count_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> Count
     )
 
 
-def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: ScoreDefinition) -> Codes:
+def _critical(session: Session, snapshot: CampaignSnapshot, ids: side_tables.Ids, read: ScoreDefinition) -> Codes:
     """Critical errors that were marked in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, Spans))
     errors = side_tables.load_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
@@ -154,7 +154,7 @@ def _select_rows(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, l
     return keep, [{"reason": why, "n": n} for why, n in out.items() if n]
 
 
-def _view(counts: CountedErrors, threshold: PassingThreshold | None, options: MQM2Options) -> MQM2View:
+def _view(counts: RatingsWithErrorCounts, threshold: PassingThreshold | None, options: MQM2Options) -> MQM2View:
     each = score_systems(
         counts.rows, counts.critical, counts.words, threshold=threshold, critical_fails=options.critical_fails
     )
@@ -175,7 +175,7 @@ def _view(counts: CountedErrors, threshold: PassingThreshold | None, options: MQ
     )
 
 
-def _line(counts: CountedErrors, system: Mqm2SystemScore) -> SystemScore | None:
+def _line(counts: RatingsWithErrorCounts, system: Mqm2SystemScore) -> SystemScore | None:
     if system.scored is None:
         return None
     key = counts.rows.labels.systems[system.system]
@@ -195,7 +195,9 @@ def _line(counts: CountedErrors, system: Mqm2SystemScore) -> SystemScore | None:
     )
 
 
-def _warnings(counts: CountedErrors, each: Sequence[Mqm2SystemScore], threshold: PassingThreshold | None) -> list[str]:
+def _warnings(
+    counts: RatingsWithErrorCounts, each: Sequence[Mqm2SystemScore], threshold: PassingThreshold | None
+) -> list[str]:
     if not each:
         return [NOTHING]
     warnings = [

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NamedExclusion, ScoringChoice
 from app.domain.recipe_parsing import WrongValue, parse_option
-from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions
+from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.scores import resolve_score_definition
 from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
@@ -28,7 +28,7 @@ Names = Annotated[str, StringConstraints(pattern=NAMES)]
 Value = TypeVar("Value")
 
 
-class MultiverseOptions(RecipeOptions):
+class MultiverseOptions(NamedRecipeOptions):
     """Which choices are crossed; all of them by default. What is not a dimension is as in the recipe."""
 
     scorings: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~@+:,\-]{0,400}$")] = Field(

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.domain.recipe import Normalize
 from app.reports.inputs.recipe_input import RecipeInput, load_recipe_input
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.multiverse.choices import (
     MultiverseOptions,
@@ -43,7 +43,7 @@ from app.storage.db import Session
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: MultiverseOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: MultiverseOptions
 ) -> ReportWork[MultiverseView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     space, same = merge_same_exclusions(make_multiverse_space(inputs, options), inputs.rows)
@@ -90,7 +90,7 @@ def _view(
     claims = compute_claim_shares(branches, tuple(inputs.rows.labels.systems) if branches else ())
     missing = [*unasked, *claims.missing]
     return MultiverseView(
-        campaigns=inputs.campaigns,
+        campaigns=inputs.data_versions,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
         warnings=_warnings(base, claims.n),

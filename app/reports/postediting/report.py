@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.reports.inputs.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segment_edits
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting.charts import plot_closest_reference_shares, plot_edit_rates, plot_reference_curve
 from app.reports.postediting.view import (
@@ -42,7 +42,7 @@ ONE_DOCUMENT = "one document, so there are no intervals; collect post-edits of m
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: PostEditsOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PostEditsOptions
 ) -> ReportWork[PosteditingView]:
     post_edits = load_post_edits(session, snapshots[0], options)
     if not post_edits.texts:
@@ -64,7 +64,7 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
     drawn = compute_reference_curve(segments, codes)
     systems = [_system(post_edits, segments, code, options.level) for code in judged]
     return PosteditingView(
-        **post_edits.header_fields,
+        **post_edits.report_header_fields,
         warnings=[*post_edits.warnings, *_warnings(post_edits, segments, drawn)],
         tokens=post_edits.tokens.signature,
         chrf_signature=chrf_signature(),

@@ -15,12 +15,12 @@ from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.inputs.post_edits import (
     PostEdits,
     PostEditsOptions,
-    find_edits_widget,
+    find_post_edit_widget,
     load_post_edits,
     unpack_segment_edits,
 )
-from app.reports.inputs.recipe_input import RecipeOptions
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NamedRecipeOptions
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting_da import work
 from app.reports.postediting_da.charts import plot_mean_correlations, plot_score_edit_scatter
@@ -63,9 +63,9 @@ class PosteditingDAOptions(PostEditsOptions):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PosteditingDAOptions
 ) -> ReportWork[PosteditingDAView]:
-    ours = [one for one in snapshots if find_edits_widget(find_campaign_protocol(one.campaign)) is not None]
+    ours = [one for one in snapshots if find_post_edit_widget(find_campaign_protocol(one.campaign)) is not None]
     if len(ours) > 1:
         what = "at most one of them can be of post-edits"
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), what),))
@@ -73,7 +73,7 @@ def _prepare(
         return make_undivided_work(lambda: _make_empty_view(snapshots, options))
     edits = PostEditsOptions(**options.model_dump(include=set(PostEditsOptions.model_fields)))
     postediting = load_post_edits(session, ours[0], edits)
-    recipe = RecipeOptions(recipe=options.recipe)
+    recipe = NamedRecipeOptions(recipe=options.recipe)
     others = [
         work.load_direct_scores(session, one, recipe, postediting.outputs) for one in snapshots if one is not ours[0]
     ]
@@ -87,7 +87,7 @@ def _prepare(
     )
 
 
-def _make_empty_view(snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions) -> PosteditingDAView:
+def _make_empty_view(snapshots: tuple[CampaignSnapshot, ...], options: PosteditingDAOptions) -> PosteditingDAView:
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in snapshots},
         data_hash="sha256:" + hashlib.sha256(b"").hexdigest(),
@@ -110,19 +110,19 @@ def _make_empty_view(snapshots: tuple[Snapshot, ...], options: PosteditingDAOpti
     )
 
 
-def _bases(snapshots: tuple[Snapshot, ...]) -> str:
+def _bases(snapshots: tuple[CampaignSnapshot, ...]) -> str:
     return ", ".join(sorted({one.campaign.basis for one in snapshots}))
 
 
 def _view(
-    snapshots: tuple[Snapshot, ...],
+    snapshots: tuple[CampaignSnapshot, ...],
     postediting: PostEdits,
     others: Sequence[work.CampaignScores],
     sources: Mapping[tuple[str, int], str],
     options: PosteditingDAOptions,
     segments: Sequence[SegmentEdits],
 ) -> PosteditingDAView:
-    lines = {one.snapshot.campaign.key: work.join_rates_and_scores(postediting, segments, one) for one in others}
+    lines = {one.snapshot.campaign.key: work.join_edit_rates_and_scores(postediting, segments, one) for one in others}
     each = [line for key, ones in lines.items() for line in work.make_score_edit_correlations(key, ones)]
     means = [mean for key in lines for mean in _mean_correlations(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)

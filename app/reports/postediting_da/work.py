@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from app.reports.inputs.post_edits import PostEdits
-from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.postediting_da.view import ScoreConflict, ScoreEditCorrelations
 from app.stats.aggregate import average_segment_scores
 from app.stats.plain_values import number_or_none
@@ -37,7 +37,7 @@ class CampaignScores:
     Higher is better throughout; negated: penalties were, for that. different: outputs whose text is another one here.
     """
 
-    snapshot: Snapshot
+    snapshot: CampaignSnapshot
     scores: Mapping[Output, tuple[float, float, int]]
     negated: bool
     unit: str
@@ -48,7 +48,7 @@ class CampaignScores:
 
 
 def load_direct_scores(
-    session: Session, snapshot: Snapshot, options: RecipeOptions, shown: Mapping[Output, str]
+    session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions, shown: Mapping[Output, str]
 ) -> CampaignScores:
     """The scores of a campaign, of outputs that have the text that was post-edited. shown: that text by output."""
     inputs = load_recipe_input(session, snapshot, options)
@@ -107,7 +107,7 @@ class EditRatesAndScores:
     n: Sequence[int]
 
 
-def join_rates_and_scores(
+def join_edit_rates_and_scores(
     post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores
 ) -> list[EditRatesAndScores]:
     """System by system what both say."""

@@ -10,7 +10,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ClusterRule
 from app.reports.inputs.model_ratings import MOST_DRAWS
-from app.reports.inputs.recipe_input import RecipeOptions
+from app.reports.inputs.recipe_input import NamedRecipeOptions
 from app.stats.components.generalizability import make_planning_components
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import GROUPINGS, Grouping, VarianceComponents
@@ -24,7 +24,7 @@ Values = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,20}=[0-9.]{1,20}(,
 Adjusted = Literal["holm", "none"]
 
 
-class PowerOptions(RecipeOptions):
+class PowerOptions(NamedRecipeOptions):
     """A difference, the designs to compare, and what an hour costs. What is not given is as in the campaign."""
 
     difference: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
@@ -68,7 +68,7 @@ class PowerOptions(RecipeOptions):
         None, description="Bootstrap draws of the components, for intervals; 0 for none."
     )
 
-    def designs(self) -> tuple[tuple[Grouping, int], ...]:
+    def list_designs(self) -> tuple[tuple[Grouping, int], ...]:
         """Grouping and ratings per item of every design. Raises Invalid for one that there is not."""
         groupings = self.groupings.split(",")
         if set(groupings) - set(GROUPINGS):

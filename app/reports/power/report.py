@@ -9,7 +9,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.model_ratings import load_ratings_model
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.report import Report, ReportWork
@@ -24,8 +24,8 @@ RECOMMENDED = (
 )
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PowerOptions) -> ReportWork[PowerView]:
-    options.designs(), options.parse_given_components()
+def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PowerOptions) -> ReportWork[PowerView]:
+    options.list_designs(), options.parse_given_components()
     data, *pilots = (load_ratings_model(session, one, options, options.draws) for one in snapshots)
     for pilot in pilots:
         _check_pilot(snapshots[0], pilot.inputs.snapshot)
@@ -33,7 +33,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PowerOp
     return ReportWork(planner.n_chunks, planner.compute_chunk, lambda parts: _view(planner, parts))
 
 
-def _check_pilot(snapshot: Snapshot, pilot: Snapshot) -> None:
+def _check_pilot(snapshot: CampaignSnapshot, pilot: CampaignSnapshot) -> None:
     """Raise Invalid for judgments on another scale."""
     own, other = snapshot.campaign.protocol, pilot.campaign.protocol
     if own != other:
@@ -45,7 +45,7 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
     options, data = planner.options, planner.data
     known = not isinstance(planner.components, str)
     return PowerView(
-        campaigns={**data.inputs.campaigns, **planner.planning_ratings.inputs.campaigns},
+        campaigns={**data.inputs.data_versions, **planner.planning_ratings.inputs.data_versions},
         data_hash=_hash(planner),
         basis=data.inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
@@ -115,7 +115,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
     if planner.has_measured_components:
         warnings += planner.planning_ratings.list_imbalance_warnings()
     warnings += planner.score_simulator.warnings
-    left = [design for design in planner.options.designs() if design not in planner.feasible_designs]
+    left = [design for design in planner.options.list_designs() if design not in planner.feasible_designs]
     if left:
         warnings.append(
             f"{captions.pluralize(len(left), 'design')} left out for needing "

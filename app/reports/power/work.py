@@ -84,7 +84,7 @@ class PowerPlanner(StudySizes):
     @cached_property
     def feasible_designs(self) -> tuple[tuple[Grouping, int], ...]:
         """Those that the raters suffice for."""
-        return tuple(one for one in self.options.designs() if one[1] <= self.n_raters)
+        return tuple(one for one in self.options.list_designs() if one[1] <= self.n_raters)
 
     @cached_property
     def document_counts(self) -> tuple[int, ...]:

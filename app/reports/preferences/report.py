@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.registration import load_exclusions_and_lock
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.preferences.view import (
@@ -59,7 +59,7 @@ class _PairwiseAnswer:
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: PreferencesOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PreferencesOptions
 ) -> ReportWork[PreferencesView]:
     snapshot = snapshots[0]
     rows = stored.load_side_by_side_preferences(session, snapshot.campaign_id, snapshot.version)
@@ -70,7 +70,9 @@ def _prepare(
     return make_undivided_work(lambda: _view(snapshot, options, rows, out))
 
 
-def _view(snapshot: Snapshot, options: PreferencesOptions, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
+def _view(
+    snapshot: CampaignSnapshot, options: PreferencesOptions, rows: Sequence[stored.Row], out: Out
+) -> PreferencesView:
     mode = snapshot.campaign.options.get("preference")
     dropped: Counter[str] = Counter()
     counted: list[stored.Row] = []

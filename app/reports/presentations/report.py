@@ -22,7 +22,7 @@ from app.reports.arms.judgments import (
 )
 from app.reports.arms.lines import ArmPace
 from app.reports.arms.report import ONE, order_conditions
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, make_undivided_work
 from app.reports.kit.report import ReportWork as Job
 from app.reports.presentations import lines as of_scores
@@ -91,7 +91,7 @@ class ComparedCondition:
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: PresentationsOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PresentationsOptions
 ) -> Job[PresentationsView]:
     campaign_conditions = [load_judgments_by_condition(session, one, options) for one in snapshots]
     match: Match = (

@@ -24,7 +24,7 @@ from app.reports.inputs.calibration import (
 )
 from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.raw_ratings import NOTHING
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
     ProtocolsView,
@@ -78,7 +78,9 @@ class ProtocolRatings:
     addresses: list[Address]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ProtocolsOptions) -> ReportWork[ProtocolsView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ProtocolsOptions
+) -> ReportWork[ProtocolsView]:
     protocols = [_protocol_ratings(session, one, options) for one in snapshots]
     _check_order([one.parts for one in protocols], options)
     return make_undivided_work(lambda: _view(protocols, options))
@@ -92,7 +94,7 @@ def _check_order(parts: Sequence[CampaignCalibrationSplit], options: ProtocolsOp
             raise Invalid("the query is not valid", places=(Place(("query", "order"), what),))
 
 
-def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
+def _protocol_ratings(session: Session, snapshot: CampaignSnapshot, options: ProtocolsOptions) -> ProtocolRatings:
     parts = load_campaign_calibration_split(session, snapshot, options)
     units = find_bootstrap_units(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
@@ -106,7 +108,7 @@ def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOp
     return ProtocolRatings(parts, units, mean, _seconds(session, snapshot, options.repeats), addresses)
 
 
-def _seconds(session: Session, snapshot: Snapshot, repeats: Repeated) -> dict[Timed, Floats]:
+def _seconds(session: Session, snapshot: CampaignSnapshot, repeats: Repeated) -> dict[Timed, Floats]:
     """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
     read = load_ratings_with_times(session, snapshot)
     rows, started, submitted = read.rows, read.events.started, read.events.submitted

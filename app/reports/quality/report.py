@@ -10,8 +10,8 @@ from app.domain.recipe import ScoringChoice
 from app.protocols.base import Spans
 from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.inputs.scores import resolve_score_definition
-from app.reports.inputs.snapshot import Snapshot
-from app.reports.kit.report import Report, ReportWork, SingleTableLayout, make_undivided_work
+from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.kit.report import Report, ReportWork, SingleTableHeadings, make_undivided_work
 from app.reports.quality.chart import plot_control_differences
 from app.reports.quality.tables import make_caption, make_csv, make_tables
 from app.reports.quality.view import QualityOptions, QualityView
@@ -34,7 +34,9 @@ from app.storage import seeded_errors
 from app.storage.db import Session
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: QualityOptions) -> ReportWork[QualityView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: QualityOptions
+) -> ReportWork[QualityView]:
     read = load_ratings_with_times(session, snapshots[0], on=options.on)
     return make_undivided_work(partial(_result, read, _load_seeded_errors(session, snapshots[0], read), options))
 
@@ -47,7 +49,7 @@ class _SeededErrorCounts:
     span_hits: Mapping[str, SeededErrorHits]
 
 
-def _load_seeded_errors(session: Session, snapshot: Snapshot, read: RatingsWithTimes) -> _SeededErrorCounts:
+def _load_seeded_errors(session: Session, snapshot: CampaignSnapshot, read: RatingsWithTimes) -> _SeededErrorCounts:
     form = resolve_score_definition(snapshot.campaign, ScoringChoice()).protocol.form
     field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
     texts = (
@@ -125,5 +127,5 @@ REPORT: Report[QualityOptions, QualityView] = Report(
     role="manager",
     own_routes=True,
     quick=2_000,  # .2 ms a judgment: the tests of each rater draw
-    single=SingleTableLayout("quality of raters", "{campaign}: quality of raters"),
+    single=SingleTableHeadings("quality of raters", "{campaign}: quality of raters"),
 )

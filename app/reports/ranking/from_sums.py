@@ -21,7 +21,7 @@ from app.reports.inputs.registration import (
     restore_requested_recipe,
 )
 from app.reports.inputs.scores import resolve_score_definition
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.ranking.input import add_note_on_human_pairs, encode_ranking, load_names_and_domains, make_ranking_key
 from app.stats.ranking.rank_totals import can_rank_from_sums, rank_from_sums
 from app.stats.side_tables import DocumentTable
@@ -38,7 +38,7 @@ WHY = (
 ERRORS_NOT_LOOKED_AT = "errors that the weights do not know were not looked for"
 
 
-def find_ratings_folder_for_sums(session: Session, about: Snapshot, recipe: Recipe) -> RatingsFolder | None:
+def find_ratings_folder_for_sums(session: Session, about: CampaignSnapshot, recipe: Recipe) -> RatingsFolder | None:
     """Where the file of ratings lies from which a ranking is made; None where ratings are held in memory."""
     if not can_rank_from_sums(recipe, documents_known=about.campaign.documents_known):
         return None
@@ -52,7 +52,7 @@ class RankingInputFromSums:
     counts_errors: scores are weights of marked errors.
     """
 
-    about: Snapshot
+    about: CampaignSnapshot
     recipe: Recipe
     file: RatingsFile
     words: Mapping[str, texts.SystemDescription]
@@ -79,7 +79,7 @@ class RankingInputFromSums:
 
 
 def open_ranking_input_from_sums(
-    session: Session, about: Snapshot, recipe: Recipe, folder: RatingsFolder
+    session: Session, about: CampaignSnapshot, recipe: Recipe, folder: RatingsFolder
 ) -> RankingInputFromSums:
     """Open the file of ratings, and read what a ranking needs beside it.
 

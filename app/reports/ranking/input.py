@@ -18,7 +18,7 @@ from app.reports.inputs.registration import (
     load_exclusions_and_lock,
     restore_requested_recipe,
 )
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.store import make_report_key
 from app.reports.ranking.captions import HUMANS_COUNT
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
@@ -42,7 +42,7 @@ class RankingInput:
     names: digest of the names and domains in it. errors_without_weight: marked errors that the weights do not know.
     """
 
-    about: Snapshot
+    about: CampaignSnapshot
     recipe: Recipe
     rows: Ratings
     words: Mapping[str, texts.SystemDescription]
@@ -79,7 +79,7 @@ class RankingInput:
 
 def encode_ranking(
     ranking: Ranking,
-    about: Snapshot,
+    about: CampaignSnapshot,
     registration: ExclusionsAndLock,
     words: Mapping[str, texts.SystemDescription],
     data_hash: str,
@@ -103,7 +103,7 @@ def encode_ranking(
     return json.dumps({**head, **fields}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
-def load_ranking_input(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput:
+def load_ranking_input(session: Session, about: CampaignSnapshot, recipe: Recipe) -> RankingInput:
     """Read all that a ranking is computed from, names and domains as they are now.
 
     session: no snapshot, because scores by new weights are derived and stored.
@@ -129,7 +129,7 @@ def load_names_and_domains(
     return words, documents, names
 
 
-def make_ranking_key(about: Snapshot, recipe: Recipe, names: str, *, from_sums: bool = False) -> ReportKey:
+def make_ranking_key(about: CampaignSnapshot, recipe: Recipe, names: str, *, from_sums: bool = False) -> ReportKey:
     """The key of a ranking. names: digest of the names and domains in it. from_sums: it is made from sums.
 
     The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems and

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.domain.recipe import Recipe
 from app.domain.recipe_choices import FEWEST_PERMUTATIONS
-from app.reports.inputs.snapshot import Snapshot, load_snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.from_sums import (
@@ -30,7 +30,7 @@ class RankingLookup:
     from_sums: it is, or is to be, made from sums over a file.
     """
 
-    about: Snapshot
+    about: CampaignSnapshot
     recipe: Recipe
     key: reports.ReportKey
     body: bytes | None
@@ -78,7 +78,7 @@ def compute_missing_ranking(database: Database, lookup: RankingLookup) -> Stored
 
 
 def load_ranking_input_or_sums(
-    session: Session, about: Snapshot, recipe: Recipe
+    session: Session, about: CampaignSnapshot, recipe: Recipe
 ) -> RankingInput | RankingInputFromSums:
     """All that a ranking is computed from: its ratings, or the file of them where the campaign is large.
 

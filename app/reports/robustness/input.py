@@ -16,13 +16,13 @@ from app.reports.inputs.file_sums import (
 )
 from app.reports.inputs.recipe_input import (
     CampaignUnderRecipe,
-    RecipeOptions,
+    NamedRecipeOptions,
     find_requested_recipe,
     load_campaign_under_recipe,
     load_recipe_input,
 )
 from app.reports.inputs.scores import resolve_score_definition
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.rank_totals import can_rank_from_sums
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import ChangeExperiments, ChangeExperimentsFromRatings
@@ -46,7 +46,7 @@ class RobustnessInput:
         return ChangeExperimentsFromRatings.from_ratings(self.ratings, about.recipe, humans, about.documents)
 
 
-def load_robustness_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> RobustnessInput:
+def load_robustness_input(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> RobustnessInput:
     """Read what a recipe ranks.
 
     Raises NoSuchRecipe, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
@@ -59,7 +59,7 @@ def load_robustness_input(session: Session, snapshot: Snapshot, options: RecipeO
     return RobustnessInput(inputs, inputs.rows)
 
 
-def _load_file(session: Session, snapshot: Snapshot, recipe: Recipe, folder: RatingsFolder) -> RobustnessInput:
+def _load_file(session: Session, snapshot: CampaignSnapshot, recipe: Recipe, folder: RatingsFolder) -> RobustnessInput:
     read = resolve_score_definition(snapshot.campaign, recipe.scoring)
     with closing(open_or_write_ratings_file(session, snapshot, read, folder)) as file:
         facts = load_campaign_under_recipe(
@@ -72,11 +72,13 @@ def _load_file(session: Session, snapshot: Snapshot, recipe: Recipe, folder: Rat
         return RobustnessInput(facts, ChangeableRatingsFile(file.folder, file.frame))
 
 
-def _is_summed(snapshot: Snapshot, recipe: Recipe) -> bool:
+def _is_summed(snapshot: CampaignSnapshot, recipe: Recipe) -> bool:
     return can_rank_from_sums(recipe, documents_known=snapshot.campaign.documents_known)
 
 
-def check_changes_computable(session: Session, snapshots: Sequence[Snapshot], options: RecipeOptions) -> None:
+def check_changes_computable(
+    session: Session, snapshots: Sequence[CampaignSnapshot], options: NamedRecipeOptions
+) -> None:
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     for snapshot in snapshots:
         if _is_summed(snapshot, find_requested_recipe(session, snapshot, options)):

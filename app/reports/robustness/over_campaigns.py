@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
 from app.reports.inputs.file_sums import list_report_key_parts_for_sums
-from app.reports.inputs.recipe_input import CampaignUnderRecipe, RecipeOptions
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import CampaignUnderRecipe, NamedRecipeOptions
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import LocalChunk, Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar
@@ -24,7 +24,7 @@ from app.reports.robustness.report import (
     GROUPS_PATTERN,
     KEYS_PATTERN,
     compute_change_chunk,
-    decode_change_views,
+    decode_change_effects,
     parse_change_groups,
     parse_human_systems,
 )
@@ -45,7 +45,7 @@ DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_ro
 UNKNOWN = "unknown"
 
 
-class RobustnessOverCampaignsOptions(RecipeOptions):
+class RobustnessOverCampaignsOptions(NamedRecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -90,7 +90,7 @@ class RobustnessOverCampaignsView(ReportHeader):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOverCampaignsOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RobustnessOverCampaignsOptions
 ) -> ReportWork[RobustnessOverCampaignsView]:
     groups = parse_change_groups(options.changes)
     campaigns = [load_robustness_input(session, one, options) for one in snapshots]
@@ -125,11 +125,11 @@ def _view(
     recipe: str,
 ) -> RobustnessOverCampaignsView:
     shown = [
-        _campaign(one, why, decode_change_views(part)) for (one, _, _, why), part in zip(prepared, parts, strict=True)
+        _campaign(one, why, decode_change_effects(part)) for (one, _, _, why), part in zip(prepared, parts, strict=True)
     ]
     first = prepared[0][0]
     return RobustnessOverCampaignsView(
-        campaigns={key: version for one, _, _, _ in prepared for key, version in one.campaigns.items()},
+        campaigns={key: version for one, _, _, _ in prepared for key, version in one.data_versions.items()},
         data_hash=" ".join(one.data_hash for one, _, _, _ in prepared),
         basis=" ".join(sorted({one.basis for one in shown})) or first.snapshot.campaign.basis,
         dropped=[

@@ -11,8 +11,8 @@ from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.file_sums import list_report_key_parts_for_sums
-from app.reports.inputs.recipe_input import CampaignUnderRecipe, RecipeOptions
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.recipe_input import CampaignUnderRecipe, NamedRecipeOptions
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
 from app.reports.robustness.charts import plot_ranking_changes, plot_ranks_by_degradation, plot_ranks_by_inflation
 from app.reports.robustness.input import check_changes_computable, load_robustness_input
@@ -40,7 +40,7 @@ SUMMED = "made from sums by document and rater, because the campaign is large"
 GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
 
-class RobustnessOptions(RecipeOptions):
+class RobustnessOptions(NamedRecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -66,7 +66,7 @@ def parse_change_groups(text: str) -> tuple[Group, ...]:
 
 
 def _prepare(
-    session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOptions
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RobustnessOptions
 ) -> ReportWork[RobustnessView]:
     groups = options.list_change_groups()
     given = load_robustness_input(session, snapshots[0], options)
@@ -85,7 +85,7 @@ def _prepare(
         len(parts),
         LocalChunk(chunk) if summed else chunk,
         lambda done: make_robustness_view(
-            inputs, experiments, groups, none, [one for part in done for one in decode_change_views(part)]
+            inputs, experiments, groups, none, [one for part in done for one in decode_change_effects(part)]
         ),
     )
 
@@ -107,7 +107,7 @@ def compute_change_chunk(experiments: ChangeExperiments, changes: Sequence[Score
     return _LINES.dump_json([ChangeEffectView.from_effect(effect) for effect in experiments.apply_changes(changes)])
 
 
-def decode_change_views(part: bytes) -> list[ChangeEffectView]:
+def decode_change_effects(part: bytes) -> list[ChangeEffectView]:
     """What `compute_change_chunk` wrote."""
     return _LINES.validate_json(part)
 
@@ -122,7 +122,7 @@ def make_robustness_view(
     """The report of one campaign."""
     recipe, order = experiments.recipe, experiments.facts.order
     return RobustnessView(
-        campaigns=inputs.campaigns,
+        campaigns=inputs.data_versions,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in experiments.dropped],

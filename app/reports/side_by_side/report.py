@@ -8,7 +8,7 @@ from functools import partial
 
 from app.domain.errors import Invalid
 from app.reports.inputs import named_recipes, snapshot
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import report
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
@@ -31,7 +31,7 @@ def find_or_compute_recipe_rankings(
 
 def look_up_recipe_rankings(
     session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
-) -> tuple[Snapshot, dict[str, RankingLookup]]:
+) -> tuple[CampaignSnapshot, dict[str, RankingLookup]]:
     """The campaign at a data version, and the ranking of each recipe by its name.
 
     Raises as `find_or_compute_recipe_rankings`.
@@ -44,7 +44,7 @@ def look_up_recipe_rankings(
 
 
 def compute_missing_recipe_rankings(
-    database: Database, about: Snapshot, wanted: Mapping[str, RankingLookup]
+    database: Database, about: CampaignSnapshot, wanted: Mapping[str, RankingLookup]
 ) -> RankingsSideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
     columns = [
@@ -54,7 +54,7 @@ def compute_missing_recipe_rankings(
     return arrange_rankings(describe_campaign(about), columns)
 
 
-def describe_campaign(about: Snapshot) -> str:
+def describe_campaign(about: CampaignSnapshot) -> str:
     """What rankings of a campaign are rankings of."""
     return f"{about.campaign.key}, data version {about.version}"
 

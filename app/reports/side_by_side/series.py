@@ -9,7 +9,7 @@ from functools import partial
 from app.domain.errors import Invalid, NotFound
 from app.reports.inputs import named_recipes, snapshot
 from app.reports.inputs.named_recipes import NoSuchRecipe
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.report import RankingLookup
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
@@ -32,7 +32,7 @@ class TooManyCampaigns(Invalid):
 class SeriesMember:
     """A campaign of a series, and the ranking that is asked of it; None where the recipe's name means nothing in it."""
 
-    about: Snapshot
+    about: CampaignSnapshot
     ranking: RankingLookup | None
 
     @property

@@ -20,7 +20,7 @@ from app.reports.inputs.file_sums import (
 )
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.scores import resolve_score_definition
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
@@ -50,7 +50,7 @@ class StudyInput:
     notes: tuple[str, ...] = ()
 
 
-def load_study_input(session: Session, snapshot: Snapshot, recipe: Recipe, counting: Recipe) -> StudyInput:
+def load_study_input(session: Session, snapshot: CampaignSnapshot, recipe: Recipe, counting: Recipe) -> StudyInput:
     """Read what studies are drawn from. counting: the recipe with the standing exclusions that it applies.
 
     Raises NotMultiplyRated, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
@@ -68,7 +68,7 @@ def load_study_input(session: Session, snapshot: Snapshot, recipe: Recipe, count
 
 
 def _sum_file(
-    session: Session, snapshot: Snapshot, recipe: Recipe, counting: Recipe, folder: RatingsFolder
+    session: Session, snapshot: CampaignSnapshot, recipe: Recipe, counting: Recipe, folder: RatingsFolder
 ) -> StudyInput:
     read = resolve_score_definition(snapshot.campaign, recipe.scoring)
     with closing(open_or_write_ratings_file(session, snapshot, read, folder)) as file:
@@ -76,9 +76,9 @@ def _sum_file(
         words = texts.load_system_descriptions(session, snapshot.campaign_id)
         source = SummableRatingsFile(file, counting)
         ratings, _ = source.count_ranked_by_rater_and_system()
-        moments = source.sum_ranked_by_rater()
+        moments = source.compute_ranked_rater_moments()
         sums = sum_items_by_block(
-            source.blocks_with_errors(),
+            source.iterate_ranked_blocks_with_errors(),
             np.unique(ratings.system),
             centre=moments.overall,
             labels=file.labels,
@@ -88,7 +88,7 @@ def _sum_file(
     return StudyInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
 
 
-def check_studies_computable(session: Session, snapshots: Sequence[Snapshot], options: StabilityIn) -> None:
+def check_studies_computable(session: Session, snapshots: Sequence[CampaignSnapshot], options: StabilityIn) -> None:
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     if can_select_rows_independently(recipe):

@@ -19,8 +19,8 @@ from app.reports.inputs.registration import (
     load_exclusions_and_lock,
     parse_stored_recipe,
 )
-from app.reports.inputs.snapshot import Snapshot
-from app.reports.kit.report import Report, ReportWork, SingleTableLayout
+from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.kit.report import Report, ReportWork, SingleTableHeadings
 from app.reports.stability.charts import plot_stability_curves
 from app.reports.stability.input import StudyInput, check_studies_computable, load_study_input
 from app.reports.stability.options import StabilityIn
@@ -56,17 +56,23 @@ _REQUEST: TypeAdapter[StabilityRequest] = TypeAdapter(StabilityRequest)
 _OF_RATERS = "the raters of each bucket are the same people in every study, so other raters may agree less"
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: StabilityIn) -> ReportWork[StabilityView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: StabilityIn
+) -> ReportWork[StabilityView]:
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     return _work(session, snapshots[0], recipe, options.to_request())
 
 
-def make_work_for_old_jobs(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
+def make_work_for_old_jobs(
+    session: Session, snapshot: CampaignSnapshot, given: Mapping[str, Any]
+) -> ReportWork[StabilityView]:
     """The same for a job of the name `EARLIER`, with what it keeps of its request."""
     return _work(session, snapshot, parse_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
 
-def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: StabilityRequest) -> ReportWork[StabilityView]:
+def _work(
+    session: Session, snapshot: CampaignSnapshot, recipe: Recipe, request: StabilityRequest
+) -> ReportWork[StabilityView]:
     """Read what a request needs; its chunks are those of the simulator.
 
     Raises Invalid where the request does not fit the data.
@@ -99,7 +105,7 @@ class StudyChunks:
 class _Origin:
     """What a report was made from. misfits: designs that a lenient request leaves out. notes: for its warnings."""
 
-    about: Snapshot
+    about: CampaignSnapshot
     recipe: Recipe
     data_hash: str
     misfits: tuple[StabilityCurve, ...]
@@ -279,7 +285,7 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     version=STABILITY_VERSION,
     own_routes=True,
     options_in="body",
-    single=SingleTableLayout(
+    single=SingleTableHeadings(
         "would the ranking hold if the study were run again?", "Stability of the ranking of {campaign}", long=True
     ),
     terminal=make_narrow_tables,

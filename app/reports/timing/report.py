@@ -16,11 +16,11 @@ from app.reports.inputs.judged_ratings import (
     find_shown_document_codes,
     load_ratings_with_times,
 )
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
-from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
+from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableHeadings, TableSection, make_undivided_work
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
@@ -65,7 +65,7 @@ class TimingView(RaterReportHeader):
     warnings: list[str]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) -> ReportWork[TimingView]:
+def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], _: NoOptions) -> ReportWork[TimingView]:
     return make_undivided_work(partial(_result, load_ratings_with_times(session, snapshots[0])))
 
 
@@ -199,5 +199,5 @@ REPORT: Report[NoOptions, TimingView] = Report(
     caption=_caption,
     role="manager",
     own_routes=True,
-    single=SingleTableLayout("timing of raters", "{campaign}: timing of raters"),
+    single=SingleTableHeadings("timing of raters", "{campaign}: timing of raters"),
 )

@@ -16,7 +16,7 @@ from app.reports.inputs.calibration import (
     make_comparison_header,
 )
 from app.reports.inputs.raw_ratings import NOTHING
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.standing_exclusions import drop_excluded_rows
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
@@ -63,7 +63,7 @@ ENOUGH = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageDirection:
+class CampaignToCalibrate:
     """A campaign ready to be put on the scale. own, left: fixed points by rater, and raters who stay as they are."""
 
     parts: CampaignCalibrationSplit
@@ -73,7 +73,7 @@ class LanguageDirection:
     left: tuple[str, ...]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOptions) -> ReportWork[XstsView]:
+def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: XstsOptions) -> ReportWork[XstsView]:
     parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
     check_shared_scale(parts, options)
     automatic = find_automatic_scores(parts, options.automatic)
@@ -90,7 +90,7 @@ def _view(
 ) -> XstsView:
     ready, target = grouped.ready, grouped.target
     directions = [
-        LanguageDirection(part, language, *_calibrate_scores(part, one, options, target))
+        CampaignToCalibrate(part, language, *_calibrate_scores(part, one, options, target))
         for part, language, one in zip(parts, grouped.languages, ready, strict=True)
     ]
     sizes = [_set_size(group) for group in grouped.groups]
@@ -138,7 +138,7 @@ def _set_size(group: Sequence[CampaignCalibrationSplit]) -> int:
 
 
 def _systems(
-    directions: Sequence[LanguageDirection],
+    directions: Sequence[CampaignToCalibrate],
     ready: Sequence[LanguagePairRatings],
     target: float | None,
     n_pairs: int,
@@ -168,7 +168,7 @@ def _select_system(judged: LanguagePairRatings, system: int) -> ValuesByUnit:
 
 
 def _system(
-    direction: LanguageDirection, system: CalibratedSystemScores, key: str, by_rater: float, options: XstsOptions
+    direction: CampaignToCalibrate, system: CalibratedSystemScores, key: str, by_rater: float, options: XstsOptions
 ) -> ComparedSystemView:
     scores = []
     for method, moved in system.moved.items():
@@ -197,7 +197,7 @@ def _rank_systems(systems: list[ComparedSystemView], options: XstsOptions, sign:
 
 
 def _direction(
-    direction: LanguageDirection,
+    direction: CampaignToCalibrate,
     before: LanguagePairRatings,
     target: float | None,
     size: int,
@@ -235,7 +235,7 @@ def _line(method: Method, here: CalibrationFixedPoints, options: XstsOptions) ->
     return CalibrationLineView(method=method, slope=fit.slope, intercept=fit.intercept)
 
 
-def _raters(direction: LanguageDirection) -> list[RaterFixedPoints]:
+def _raters(direction: CampaignToCalibrate) -> list[RaterFixedPoints]:
     return [
         RaterFixedPoints(
             rater=name,
@@ -250,7 +250,7 @@ def _raters(direction: LanguageDirection) -> list[RaterFixedPoints]:
 
 
 def _warnings(
-    directions: Sequence[LanguageDirection],
+    directions: Sequence[CampaignToCalibrate],
     direction_views: Sequence[LanguageDirectionView],
     systems: Sequence[ComparedSystemView],
     options: XstsOptions,

@@ -18,7 +18,7 @@ _MARKED = re.compile(
 )
 
 
-def make_token_prefix() -> str:
+def make_organization_token_prefix() -> str:
     """What tokens of the organization in use begin with."""
     return f"{MARK}{current_organization() or ''}_"
 

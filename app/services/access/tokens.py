@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from app.domain.errors import Forbidden, Invalid, NotFound, Place, Unauthorized
-from app.services.access.organization_marks import MARK_PATTERN, make_token_prefix
+from app.services.access.organization_marks import MARK_PATTERN, make_organization_token_prefix
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, raters, teams, tokens
 from app.storage.db import Database, Session
@@ -214,7 +214,7 @@ def create_token(
 def generate_token_prefix_and_secret() -> tuple[str, str]:
     """The name of a new token and its secret of 256 random bits."""
     prefix, key = secrets.token_hex(6), base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
-    return prefix, f"{make_token_prefix()}{prefix}_{key}"
+    return prefix, f"{make_organization_token_prefix()}{prefix}_{key}"
 
 
 def authenticate_secret(session: Session, secret: str) -> Caller:

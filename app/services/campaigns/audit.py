@@ -29,7 +29,7 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditChainCheck:
+class AuditChainVerification:
     """A chain that was followed. faults: what is wrong, and at which row. hash: of the last row; note it elsewhere."""
 
     campaign: str | None
@@ -76,7 +76,7 @@ def list_audit_entries(
     return [_entry(row) for row in rows], reached
 
 
-def verify_audit_chains(session: Session) -> Iterator[AuditChainCheck]:
+def verify_audit_chains(session: Session) -> Iterator[AuditChainVerification]:
     """Follow every chain and compute every hash anew."""
     for campaign_id, key in audit.list_audit_chains(session):
         previous, rows, faults = audit.START, 0, []
@@ -89,7 +89,7 @@ def verify_audit_chains(session: Session) -> Iterator[AuditChainCheck]:
             if row.hash != audit.hash_audit_row(previous, **said):
                 faults.append(f"row {row.n} was changed after it was written")
             previous = row.hash
-        yield AuditChainCheck(key, rows, previous.hex(), tuple(faults))
+        yield AuditChainVerification(key, rows, previous.hex(), tuple(faults))
 
 
 def _entry(row: audit.AuditRecord) -> AuditEntry:

@@ -15,7 +15,7 @@ PURGED, SEALED = "rater purged", "data sealed"
 
 
 @dataclass(frozen=True, slots=True)
-class DataSealCheck:
+class DataSealVerification:
     """A campaign's data versions that were followed. hash: of the last seal; note it elsewhere."""
 
     campaign: str
@@ -25,14 +25,14 @@ class DataSealCheck:
     faults: tuple[str, ...]
 
 
-def verify_data_seals(session: Session) -> Iterator[DataSealCheck]:
+def verify_data_seals(session: Session) -> Iterator[DataSealVerification]:
     """Compute the hash of every sealed row and every seal anew."""
     for campaign in seals.load_sealable_campaigns(session):
         rows = seals.compare_sealed_versions(session, campaign.id, load_purged_rows(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_list_contradicted_seals(session, campaign.id, rows)]
         last = next((row.hash for row in reversed(rows) if row.sealed), b"")
         judgments = sum(row.found for row in rows)
-        yield DataSealCheck(campaign.key, int(campaign.data_version), judgments, last.hex(), tuple(faults))
+        yield DataSealVerification(campaign.key, int(campaign.data_version), judgments, last.hex(), tuple(faults))
 
 
 def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:

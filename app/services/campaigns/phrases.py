@@ -44,7 +44,7 @@ def _fault(message: str, text: object) -> str | None:
     return None
 
 
-def get_phrases(settings: Mapping[str, object], language: str) -> Mapping[str, str]:
+def get_custom_phrases(settings: Mapping[str, object], language: str) -> Mapping[str, str]:
     """The campaign's own phrases in a language, by their English text."""
     given = settings.get(NAME)
     phrases = given.get(language) if isinstance(given, Mapping) else None

@@ -10,7 +10,7 @@ from datetime import datetime
 from app.domain.recipe import Recipe
 from app.reports.inputs.expected_time import QUICK_JUDGMENTS
 from app.reports.inputs.registration import parse_stored_recipe
-from app.reports.inputs.snapshot import Snapshot, load_snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import load_ranking_input, make_ranking_key
@@ -74,6 +74,6 @@ def _pack(pieces: Iterator[bytes]) -> bytes:
     return b"".join([*map(packing.compress, pieces), packing.flush()])
 
 
-def _key(about: Snapshot, light: Recipe) -> ReportKey:
+def _key(about: CampaignSnapshot, light: Recipe) -> ReportKey:
     """The table names nothing but keys, so no name belongs to its key."""
     return replace(make_ranking_key(about, light, ""), kind=KIND)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict
 
 from app.reports.inputs.registration import parse_stored_recipe
-from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
 from app.reports.ranking.report import RankingLookup
@@ -114,7 +114,7 @@ class RequestedRanking(NamedTuple):
     """A ranking that is asked for, by the name of its column; None where the recipe's name means nothing."""
 
     name: str
-    about: Snapshot
+    about: CampaignSnapshot
     ranking: RankingLookup | None
 
     def as_json(self) -> list[Any]:

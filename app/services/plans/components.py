@@ -10,7 +10,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
 from app.reports.inputs.campaign import CampaignInfo
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
-from app.reports.inputs.snapshot import Snapshot, load_snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.stats.components.fit_for_forecast import FEWEST_RATINGS, fit_forecast_components, parse_forecast_components
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.planning import BETWEEN, NoVarianceComponents, VarianceComponents, default_variance_components
@@ -62,7 +62,9 @@ def parse_pilot_components(report: Mapping[str, Any]) -> ForecastVarianceCompone
     )
 
 
-def _load_pilot_components(session: Session, view: CampaignInfo, snapshot: Snapshot) -> ForecastVarianceComponents:
+def _load_pilot_components(
+    session: Session, view: CampaignInfo, snapshot: CampaignSnapshot
+) -> ForecastVarianceComponents:
     campaign = snapshot.campaign
     if campaign.protocol != view.protocol:
         raise _unfit_pilot(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")
@@ -88,7 +90,7 @@ def _unfit_pilot(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
 
 
-def _fit_own_components(session: Session, snapshot: Snapshot) -> ForecastVarianceComponents | None:
+def _fit_own_components(session: Session, snapshot: CampaignSnapshot) -> ForecastVarianceComponents | None:
     recipe = NAMED["recommended"]
     # A plan may be looked at where nothing may be written.
     if not profiles.has_any_score(session, snapshot.campaign_id):

@@ -35,7 +35,7 @@ class PlanChartData:
     notes: tuple[str, ...]
 
 
-def draw_plan_chart(view: PlanChartData) -> bytes:
+def plot_plan_chart(view: PlanChartData) -> bytes:
     """Bars of segments by rater, and beside them a map of rater by system; as SVG."""
     names = [canvas.shorten_in_middle(one.rater, LONGEST_NAME) for one in view.raters]
     left = MARGIN + max(map(len, names), default=6) * CHARACTER + 12

@@ -17,7 +17,7 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict
 from app.design.compile import hash_design_inputs
 from app.domain.errors import Conflict, Invalid, NotFound
 from app.reports.inputs.campaign import CampaignInfo
-from app.reports.inputs.snapshot import Snapshot, load_snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.reports.kit.report import ReportWork, make_undivided_work
 from app.reports.kit.store import make_report_key
 from app.services.jobs.jobs import JobInputsChanged, JobRequest, RandomDrawFailed
@@ -102,7 +102,7 @@ def _compile_requested_plan(session: Session, wanted: PlanRequest) -> CompiledPl
     return CompiledPlan(plans.unpack_plan(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
 
 
-def _key(session: Session, wanted: PlanRequest, about: Snapshot | None) -> stored.ReportKey:
+def _key(session: Session, wanted: PlanRequest, about: CampaignSnapshot | None) -> stored.ReportKey:
     """Of all that a plan follows from; a seed that is drawn is no part of the question. about: the pilot."""
     parts = [
         wanted.given,
@@ -123,7 +123,7 @@ def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: in
     ]
 
 
-def _pilot_cache_key(session: Session, about: Snapshot) -> list[object]:
+def _pilot_cache_key(session: Session, about: CampaignSnapshot) -> list[object]:
     campaign = about.campaign
     scored = profiles.has_any_score(session, about.campaign_id)
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]

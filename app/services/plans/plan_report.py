@@ -13,7 +13,7 @@ from app.design.checks import PlanCheckReport, PlannedRaterLoad, check_plan
 from app.design.plan import Plan
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import idle_raters
-from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanChartData, RaterLoad, draw_plan_chart
+from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanChartData, RaterLoad, plot_plan_chart
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.plan_forecast import forecast_plan, warn_of_few_documents
@@ -192,9 +192,9 @@ def _control_warnings(checks: PlanCheckReport) -> Iterator[str]:
             yield f"{told}: {why}; {what}, or let each rater have more tasks, or more documents in one"
 
 
-def draw_plan_report_chart(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
+def plot_plan_report_chart(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
     """A plan as SVG: work by rater, and the map of rater by system."""
-    return draw_plan_chart(_draw_plan(campaign, version, report))
+    return plot_plan_chart(_draw_plan(campaign, version, report))
 
 
 def _draw_plan(campaign: str, version: int | None, report: Mapping[str, Any]) -> PlanChartData:

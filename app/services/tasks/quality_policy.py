@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.domain.errors import Invalid
 from app.reports.inputs.judged_ratings import load_control_ratings, load_ratings_with_times
-from app.reports.inputs.snapshot import Snapshot, load_snapshot
+from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings
@@ -97,7 +97,7 @@ def load_quality_evidence(
         return None
 
 
-def _fails_controls(session: Session, about: Snapshot, rater: str, asked: QualitySettings) -> bool:
+def _fails_controls(session: Session, about: CampaignSnapshot, rater: str, asked: QualitySettings) -> bool:
     rows, of_segments = load_control_ratings(session, about)
     results = verdicts_by_controls(rows, asked.to_criteria(), of_segments=of_segments, only=rater)
     return results.get(rater) == "fail"

@@ -32,7 +32,7 @@ _BESIDE = (("rank_sets", "simultaneous rank sets"), ("influence", "influence of 
 class SummableRatings(Protocol):
     """Ratings of one recipe that are summed where they are stored; codes are those of `labels`."""
 
-    def count_dropped(self) -> tuple[DroppedRows, ...]:
+    def count_dropped_rows(self) -> tuple[DroppedRows, ...]:
         """Rows left out by reason, as `select_rows` counts them. Raises Invalid where an exclusion names nothing."""
 
     def count_ranked_by_rater_and_system(self) -> tuple[Ratings, Codes]:
@@ -89,7 +89,7 @@ def rank_from_sums(
     ------
     Invalid : as `rank_systems`.
     """
-    dropped = source.count_dropped()
+    dropped = source.count_dropped_rows()
     ranked, times = source.count_ranked_by_rater_and_system()
     resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_of_documents_with_same_raters)
     resolved = drop_recipe_choices_needing_rows(resolved)

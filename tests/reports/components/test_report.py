@@ -29,7 +29,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
     n = len(ratings.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.full(n, 2), np.full(n, 30))
     given = SimpleNamespace(
-        campaigns={"c": 1},
+        data_versions={"c": 1},
         data_hash="sha256:x",
         hash_requested_recipe=lambda recipe: recipe.hash,
         snapshot=SimpleNamespace(campaign=SimpleNamespace(basis="source", key="c")),
@@ -226,7 +226,7 @@ def test_raters_that_are_not_enough_in_any_number_have_a_reason() -> None:
 def test_questions_that_cannot_be_are_refused_by_name(wrong: dict[str, str]) -> None:
     asked = PowerOptions(**wrong)
     with pytest.raises(Invalid) as refused:
-        asked.designs(), asked.list_document_counts(20), asked.parse_given_components()
+        asked.list_designs(), asked.list_document_counts(20), asked.parse_given_components()
     assert refused.value.places[0].loc == ("query", next(iter(wrong)))
 
 

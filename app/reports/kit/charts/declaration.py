@@ -50,12 +50,12 @@ class RowChart:
     form: Literal["rows"] = "rows"
 
     @property
-    def heights(self) -> list[int]:
+    def panel_heights(self) -> list[int]:
         """Room of each panel, in pixels."""
         return [len({mark.row for mark in self.marks}) * ROW_HEIGHT + AXIS_ROOM]
 
     @property
-    def series(self) -> list[str]:
+    def legend_names(self) -> list[str]:
         """The names in the legend."""
         return list(dict.fromkeys(mark.series for mark in self.marks if mark.series))
 
@@ -102,7 +102,7 @@ class CurveChart:
     form: Literal["curves"] = "curves"
 
     @property
-    def heights(self) -> list[int]:
+    def panel_heights(self) -> list[int]:
         """Room of each panel, in pixels."""
         if self.look == "ranks":
             ranks = {point.y for panel in self.panels for curve in panel.curves for point in curve.points}
@@ -110,7 +110,7 @@ class CurveChart:
         return [HISTOGRAM_HEIGHT if self.look == "bars" else PANEL_HEIGHT] * len(self.panels)
 
     @property
-    def series(self) -> list[str]:
+    def legend_names(self) -> list[str]:
         """The names in the legend."""
         names = list(dict.fromkeys(curve.series for panel in self.panels for curve in panel.curves))
         return names if len(names) > 1 and self.look != "bars" else []
@@ -142,14 +142,14 @@ class CellChart:
     form: Literal["cells"] = "cells"
 
     @property
-    def heights(self) -> list[int]:
+    def panel_heights(self) -> list[int]:
         """Room of the panel, in pixels."""
         cell = CELL_HEIGHT if len(self.rows) <= FEW_ROWS else SLIM_CELL_HEIGHT
         labels = min(LONGEST_LABEL, max(map(len, self.columns), default=0)) * 7 + 24
         return [len(self.rows) * cell + labels]
 
     @property
-    def series(self) -> list[str]:
+    def legend_names(self) -> list[str]:
         """Cells have no series."""
         return []
 
@@ -168,7 +168,7 @@ def declares_chart(
             if not _as_declaration.get():
                 return draw(*args, **kwargs)
             chart = declare(*args, **kwargs)
-            shown = {**asdict(chart), "heights": chart.heights, "series": chart.series}
+            shown = {**asdict(chart), "heights": chart.panel_heights, "series": chart.legend_names}
             return to_json(shown, inf_nan_mode="null")
 
         return drawn_or_declared

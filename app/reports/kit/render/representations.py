@@ -7,7 +7,7 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.reports.kit import captions
 from app.reports.kit.render import csv_text, markup
-from app.reports.kit.report import Report, ReportHeader, SingleTableLayout, TableSection
+from app.reports.kit.report import Report, ReportHeader, SingleTableHeadings, TableSection
 
 PICTURE = "default"
 
@@ -45,7 +45,7 @@ def _draw_svg(report: Report[Any, Any], view: Any, picture: str) -> bytes:
     return report.charts[picture](view)
 
 
-def _single(report: Report[Any, Any], heads: SingleTableLayout, view: Any, shape: str) -> bytes:
+def _single(report: Report[Any, Any], heads: SingleTableHeadings, view: Any, shape: str) -> bytes:
     """The only table of a report between its heading and its warnings."""
     (shown,) = report.tables(view)
     caption, warnings = report.caption(view), report.warnings(view)
