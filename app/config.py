@@ -19,8 +19,8 @@ from app.domain.media_types import MediaLimits
 from app.services.access.provider_options import USUAL_SCOPES, IdentityProviderOptions, is_safe_for_secrets
 from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.services.media.policy import MediaPolicy
-from app.storage.media.files import MediaFolder
-from app.storage.media.s3 import S3Store
+from app.storage.media.files import FolderMediaStore
+from app.storage.media.s3 import S3MediaStore
 from app.web.rate_limits import UnauthenticatedLimits
 
 if TYPE_CHECKING:
@@ -225,7 +225,9 @@ def make_media_policy(settings: Settings) -> MediaPolicy:
     folder = settings.data_dir / "media"
     elsewhere = settings.media_store
     return MediaPolicy(
-        store=S3Store.parse(elsewhere, endpoint=settings.media_endpoint) if elsewhere else MediaFolder(folder),
+        store=S3MediaStore.from_address(elsewhere, endpoint=settings.media_endpoint)
+        if elsewhere
+        else FolderMediaStore(folder),
         parts=folder / "parts",
         limits=MediaLimits(settings.media_limit, settings.media_seconds, settings.media_pixels),
         lifetime=timedelta(minutes=settings.media_minutes),

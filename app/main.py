@@ -25,25 +25,25 @@ from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
-from app.storage.recorder.recorder import Recorder
+from app.storage.recorder.recorder import AnswerRecorder
 from app.web import cors, hosts, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.deps import ServiceOptions
 from app.web.fast import route as fast_routes
 from app.web.fast.rater_cache import RaterCache
 from app.web.head_requests import HeadRequestsLayer
-from app.web.hosts import HostsLayer
+from app.web.hosts import AllowedHostsLayer
 from app.web.live import STOPPING, LiveStreams
 from app.web.metrics import ServiceMetrics
 from app.web.openapi.document import OpenApiDocument
 from app.web.organizations import OrganizationDirectory, OrganizationLayer
 from app.web.rate_limits import UnauthenticatedLimits
 from app.web.request_log import RequestLogLayer
-from app.web.strangers import KnownCredentials, UnauthenticatedLayer
-from app.web.traces import NO_TELEMETRY, start_traces
+from app.web.strangers import RecentlyValidCredentials, UnauthenticatedLimitsLayer
+from app.web.traces import NO_TELEMETRY, start_tracing
 
 if TYPE_CHECKING:
-    from app.web.single_sign_on.provider import Provider
+    from app.web.single_sign_on.provider import IdentityProviderClient
 
 COLLECT_AFTER = 10_000  # objects: looking at five times as many stopped all threads for 25 ms
 
@@ -80,7 +80,7 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     app.state.live = LiveStreams()
     app.state.counts = ProgressCountCache()
     app.state.judging = JudgingService(
-        Recorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.note_flush),
+        AnswerRecorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.count_flush),
         database,
         AnswerableTaskCache(),
     )
@@ -89,22 +89,22 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     return app
 
 
-def _provider(options: ServiceOptions) -> Provider | None:
+def _provider(options: ServiceOptions) -> IdentityProviderClient | None:
     """The identity provider. What speaks with it is imported only where there is one."""
     if options.provider is None:
         return None
-    from app.web.single_sign_on.provider import Provider
+    from app.web.single_sign_on.provider import IdentityProviderClient
 
-    return Provider(options.provider)
+    return IdentityProviderClient(options.provider)
 
 
 def _add_guards(layers: ASGIApp, app: FastAPI) -> ASGIApp:
     """What stands before everything else: under which name we are asked, and what strangers may cost."""
     options: ServiceOptions = app.state.options
-    app.state.familiar = KnownCredentials()
+    app.state.familiar = RecentlyValidCredentials()
     if options.strangers is not None:
-        layers = UnauthenticatedLayer(layers, options.strangers, app.state.familiar, ui.render_problem_page)
-    return layers if options.allowed_hosts is None else HostsLayer(layers, options.allowed_hosts)
+        layers = UnauthenticatedLimitsLayer(layers, options.strangers, app.state.familiar, ui.render_problem_page)
+    return layers if options.allowed_hosts is None else AllowedHostsLayer(layers, options.allowed_hosts)
 
 
 def create_app_from_environment() -> FastAPI:
@@ -113,7 +113,7 @@ def create_app_from_environment() -> FastAPI:
     What stands after the start is never looked at again by the garbage collector, which keeps the slowest answers fast.
     """
     settings = Settings.load()
-    start_traces(settings.traces, "plumbline-web")
+    start_tracing(settings.traces, "plumbline-web")
     app = create_app(_database(settings), make_service_options(settings))
     _collect_rarely()
     return app
@@ -122,7 +122,7 @@ def create_app_from_environment() -> FastAPI:
 def create_pearmut_app_from_environment() -> FastAPI:
     """The application of Pearmut's pages as its environment says, for a process of its own."""
     settings = Settings.load()
-    start_traces(settings.traces, "plumbline-pearmut")
+    start_tracing(settings.traces, "plumbline-pearmut")
     chosen = make_service_options(settings)
     if settings.pearmut_url and not settings.allowed_hosts:
         chosen = replace(chosen, allowed_hosts=None)

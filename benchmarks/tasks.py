@@ -202,10 +202,10 @@ def change_file(folder: str) -> Figures:
 
 
 def _open_made_up_file(folder: str) -> Any:
-    from app.storage.rating_codes import RatingsFrame
+    from app.storage.rating_codes import RatingsMetadata
     from app.storage.ratings_files.reading import RatingsFile
 
-    frame = RatingsFrame(higher_is_better=True, scale=None, criterion=None, documents_known=True)
+    frame = RatingsMetadata(higher_is_better=True, scale=None, criterion=None, documents_known=True)
     return RatingsFile.open(Path(folder), frame)
 
 

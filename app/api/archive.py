@@ -14,7 +14,7 @@ from app.domain.keys import KEY_PATTERN
 from app.services.data import archive
 from app.services.data.archived_media import add_media_addresses
 from app.web.access import Manager, Public
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.cookies import own_origin
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -31,7 +31,7 @@ class ArchiveLinkOut(BaseModel):
     created_at: Time
 
 
-class ArchivedJudgmentOut(AnswerModel):
+class ArchivedJudgmentOut(ResponseModel):
     """The last answer of a rater."""
 
     rater: int = Field(description="A number in place of the name, the same in all documents of the campaign.")
@@ -39,7 +39,7 @@ class ArchivedJudgmentOut(AnswerModel):
     payload: dict[str, Any] = Field(description="Without notes, comments and links, in which raters write freely.")
 
 
-class ArchivedOutputOut(AnswerModel):
+class ArchivedOutputOut(ResponseModel):
     """What a system gave for a segment."""
 
     system: str
@@ -47,7 +47,7 @@ class ArchivedOutputOut(AnswerModel):
     judgments: list[ArchivedJudgmentOut]
 
 
-class ArchivedSegmentOut(AnswerModel):
+class ArchivedSegmentOut(ResponseModel):
     """A segment with the outputs of all systems."""
 
     position: int
@@ -55,14 +55,14 @@ class ArchivedSegmentOut(AnswerModel):
     outputs: list[ArchivedOutputOut]
 
 
-class ArchivedDocumentScoreOut(AnswerModel):
+class ArchivedDocumentScoreOut(ResponseModel):
     """A judgment of a whole document."""
 
     systems: list[str]
     judgment: ArchivedJudgmentOut
 
 
-class ArchivedMediaOut(AnswerModel):
+class ArchivedMediaOut(ResponseModel):
     """A file that a text such as `<audio src="talk.wav">` stands for, or the captions of one."""
 
     name: str
@@ -76,7 +76,7 @@ class ArchivedMediaOut(AnswerModel):
     address: str = Field(description="Where everybody who has the address of the archive can read the file.")
 
 
-class ArchivedDocumentOut(AnswerModel):
+class ArchivedDocumentOut(ResponseModel):
     """A document with all judgments that count."""
 
     document: str

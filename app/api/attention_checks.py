@@ -12,10 +12,10 @@ from app.api.models.times import Time
 from app.services.tasks import attention
 from app.services.tasks.attention import AttentionSort, AttentionState
 from app.web.access import Manager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
+from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/attention-checks", tags=["raters"])
 
@@ -26,7 +26,7 @@ State = Annotated[
 Sort = Annotated[AttentionSort, Query(description="Sort key; `-` reverses the order.")]
 
 
-class AttentionCheckResultOut(AnswerModel):
+class AttentionCheckResultOut(ResponseModel):
     """How a rater did."""
 
     rater: str
@@ -75,5 +75,5 @@ def list_attention_check_results(
     results = attention.list_attention_check_results(
         session, campaign, after=after, limit=limit + 1, state=state, sort=sort, q=q
     )
-    page = make_page(results, limit, lambda one: write_sort_cursor(*attention.make_attention_result_cursor(one, sort)))
+    page = make_page(results, limit, lambda one: format_sort_cursor(*attention.make_attention_result_cursor(one, sort)))
     return Page(items=[AttentionCheckResultOut.model_validate(one) for one in page.items], next=page.next)

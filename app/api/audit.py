@@ -11,7 +11,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.campaigns import audit
 from app.web.access import Manager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make_page
@@ -41,7 +41,7 @@ SearchWords = Annotated[
 ]
 
 
-class AuditEntryOut(AnswerModel):
+class AuditEntryOut(ResponseModel):
     """Something that was changed."""
 
     campaign: str | None = Field(description="Null for what belongs to no campaign.")

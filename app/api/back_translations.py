@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import back_translations
 from app.web.access import Manager, UnboundManager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -33,7 +33,7 @@ class BackTranslationsCopyIn(BodyModel):
     rater: Key | None = Field(None, description="Whose; null: output by output the first back-translator by key.")
 
 
-class BackTranslationsCopyOut(AnswerModel):
+class BackTranslationsCopyOut(ResponseModel):
     """What became outputs."""
 
     outputs: int = Field(description="Those that were not there before.")
@@ -45,7 +45,7 @@ class BackTranslationsCopyOut(AnswerModel):
     data_version: int = Field(description="Of the other campaign.")
 
 
-class RaterWrittenOutputOut(AnswerModel):
+class RaterWrittenOutputOut(ResponseModel):
     """Who wrote an output."""
 
     model_config = ConfigDict(populate_by_name=True)

@@ -13,7 +13,7 @@ from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.campaigns import calibration_sets
 from app.services.campaigns.calibration_sets import CalibrationPair, CalibrationSet, count_pairs_by_stratum
 from app.web.access import Manager, UnboundManager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -48,7 +48,7 @@ class CalibrationSetIn(BodyModel):
     pairs: list[CalibrationPairIn] = Field(min_length=1, max_length=5000)
 
 
-class CalibrationPairOut(AnswerModel):
+class CalibrationPairOut(ResponseModel):
     """A pair."""
 
     text1: str
@@ -69,7 +69,7 @@ class CalibrationSetOut(BaseModel):
     pairs: list[CalibrationPairOut]
 
 
-class CalibrationSetRow(AnswerModel):
+class CalibrationSetRow(ResponseModel):
     """A set in its latest version."""
 
     key: str

@@ -15,7 +15,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.tasks import campaign_judgments
 from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.web.access import Manager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
@@ -26,7 +26,7 @@ from app.web.streams import stream_response
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["tasks"])
 
 
-class JudgmentOut(AnswerModel):
+class JudgmentOut(ResponseModel):
     """A judgment with its systems and score, as managers see it."""
 
     id: int
@@ -116,7 +116,7 @@ class VoidJudgmentsIn(BodyModel):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
-class VoidJudgmentsOut(AnswerModel):
+class VoidJudgmentsOut(ResponseModel):
     """What was set aside, under which data version."""
 
     judgments: int

@@ -16,7 +16,7 @@ from app.services.plans import campaign_states
 from app.services.plans.campaign_states import StateChange
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -47,7 +47,7 @@ class JudgmentCarryOverIn(BodyModel):
     source: Other = Field(alias="from", description="Key of the campaign that has them.")
 
 
-class JudgmentCarryOverOut(AnswerModel):
+class JudgmentCarryOverOut(ResponseModel):
     """What was carried over."""
 
     judgments: int

@@ -9,14 +9,14 @@ from pydantic import Field, JsonValue
 
 from app.services.templates.templates import TEMPLATES, CampaignTemplate, find_template
 from app.web.access import Public
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.examples import example_response
 from app.web.pagination import Page
 
 router = APIRouter(prefix="/v1/campaign-templates", tags=["campaigns"])
 
 
-class CampaignTemplateOut(AnswerModel):
+class CampaignTemplateOut(ResponseModel):
     """What a template sets; name it as `template` of a new campaign."""
 
     name: str

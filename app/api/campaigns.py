@@ -18,13 +18,13 @@ from app.services.campaigns.campaigns import CampaignSort, NewCampaign
 from app.services.templates.templates import create_campaign_from_template
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager, Viewer
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchDep, quote_etag
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
+from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
@@ -73,7 +73,7 @@ class CampaignPatch(BodyModel):
         return self.model_dump(include=self.model_fields_set)
 
 
-class CampaignOut(AnswerModel):
+class CampaignOut(ResponseModel):
     """A campaign."""
 
     key: str
@@ -195,7 +195,7 @@ def list_campaigns(
     views = campaigns.list_campaigns(
         session, after=after, limit=limit + 1, only=caller.campaign, sort=sort, where=where, q=q, name=name
     )
-    page = make_page(views, limit, lambda view: write_sort_cursor(*campaigns.make_campaign_cursor(view, sort)))
+    page = make_page(views, limit, lambda view: format_sort_cursor(*campaigns.make_campaign_cursor(view, sort)))
     return Page(items=[CampaignOut.model_validate(view) for view in page.items], next=page.next)
 
 

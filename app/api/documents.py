@@ -13,7 +13,7 @@ from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import DocumentInput, SegmentInput, TestSetPutResult
 from app.web.access import Manager, Viewer
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -63,7 +63,7 @@ class DocumentIn(BodyModel):
         return DocumentInput(**plain, segments=tuple(SegmentInput(**one.model_dump()) for one in self.segments))
 
 
-class SegmentOut(AnswerModel):
+class SegmentOut(ResponseModel):
     """A segment."""
 
     source: str | None
@@ -76,7 +76,7 @@ class SegmentOut(AnswerModel):
     )
 
 
-class DocumentRow(AnswerModel):
+class DocumentRow(ResponseModel):
     """A document without its segments."""
 
     key: str
@@ -93,7 +93,7 @@ class DocumentOut(DocumentRow):
     segments: list[SegmentOut]
 
 
-class TestSetChangeOut(AnswerModel):
+class TestSetChangeOut(ResponseModel):
     """What became of it."""
 
     created: bool

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from app.services.data import bundle, exports
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/exports", tags=["exports"])
@@ -26,7 +26,7 @@ SENT |= {"jsonl": (exports.MEDIA_TYPES["jsonl"], LINES), "any": ("application/oc
     "/{format}",
     summary="Export a campaign",
     response_class=StreamingResponse,
-    responses=other_media_response(200, "The file, as it is made.", **SENT),
+    responses=non_json_example_response(200, "The file, as it is made.", **SENT),
 )
 def export_campaign(
     caller: Manager,  # noqa: ARG001  (says who may call)

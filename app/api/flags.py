@@ -14,7 +14,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -58,7 +58,7 @@ class CreatedFlagOut(BaseModel):
     flag: str
 
 
-class FlagOut(AnswerModel):
+class FlagOut(ResponseModel):
     """A flag as managers see it."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -114,7 +114,7 @@ class FlagsPatch(BodyModel):
         return self
 
 
-class PreviousFlagState(AnswerModel):
+class PreviousFlagState(ResponseModel):
     """What a flag had before a change."""
 
     model_config = ConfigDict(populate_by_name=True)

@@ -20,11 +20,11 @@ from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["reports"])
 
-IN_TEXT = other_media_response(200, "The verdict.", **TEXTS)
+IN_TEXT = non_json_example_response(200, "The verdict.", **TEXTS)
 IN_JSON = example_response(200, GateView.model_validate(GATE.example), "The verdict.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **IN_TEXT[200]["content"]}},

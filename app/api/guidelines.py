@@ -11,7 +11,7 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -29,7 +29,7 @@ class GuidelineTextsIn(RootModel[Annotated[dict[Language, Markdown], Field(min_l
     model_config = ConfigDict(json_schema_extra={"additionalProperties": False, "propertyNames": {"maxLength": 35}})
 
 
-class GuidelineTextsOut(AnswerModel):
+class GuidelineTextsOut(ResponseModel):
     """A version of a text; it never changes."""
 
     version: int = Field(description="Counts from 1.")

@@ -17,7 +17,7 @@ from app.stats.ranking.result import METHOD_VERSION
 from app.web import supervision
 from app.web.access import Public, Viewer
 from app.web.deps import DatabaseDep, SessionDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.metrics import MEDIA_TYPE, ServiceMetrics, format_gauges
 
 router = APIRouter(tags=["health"])
@@ -80,10 +80,14 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     try:
         await to_thread.run_sync(readiness.check_readiness, database, limiter=_health_check_thread())
     except AppError as error:
-        error.members = {"parts": supervision.get_part_states()} if supervision.get_part_states() else {}
+        error.members = (
+            {"parts": supervision.get_service_part_states()} if supervision.get_service_part_states() else {}
+        )
         raise
     return Readiness(
-        parts={name: ServicePartOut.model_validate(part) for name, part in supervision.get_part_states().items()}
+        parts={
+            name: ServicePartOut.model_validate(part) for name, part in supervision.get_service_part_states().items()
+        }
     )
 
 
@@ -91,21 +95,21 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     "/metrics",
     summary="What is counted",
     response_class=PlainTextResponse,
-    responses=other_media_response(200, "In Prometheus' text format.", any=("text/plain", METRIC)),
+    responses=non_json_example_response(200, "In Prometheus' text format.", any=("text/plain", METRIC)),
 )
 async def get_prometheus_metrics(_: Public, request: Request, database: DatabaseDep) -> Response:
     """Requests, answers written, leases, queues, workers and connections. No names stand in it."""
     counted: ServiceMetrics = request.app.state.metrics
     counted.in_use.set(database.connections_in_use)
     state = await to_thread.run_sync(request.app.state.service_state.read, limiter=_health_check_thread())
-    return Response(counted.text(state), media_type=MEDIA_TYPE)
+    return Response(counted.format_all(state), media_type=MEDIA_TYPE)
 
 
 @router.get(
     "/v1/metrics",
     summary="How far campaigns are, for monitoring",
     response_class=PlainTextResponse,
-    responses=other_media_response(200, "In Prometheus' text format.", any=("text/plain", PROGRESS)),
+    responses=non_json_example_response(200, "In Prometheus' text format.", any=("text/plain", PROGRESS)),
 )
 def get_campaign_task_gauges(caller: Viewer, session: SessionDep) -> Response:
     """Tasks of open and paused campaigns by state; of its campaign alone for a credential of one."""

@@ -25,7 +25,7 @@ from app.services.people.hours import HoursCorrection
 from app.web.access import Coordinator, Manager
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.idempotency import OnceDep
 from app.web.negotiation import choose_media_type
 from app.web.pagination import Limit, Page, make_page
@@ -33,7 +33,7 @@ from app.web.pagination import Limit, Page, make_page
 router = APIRouter(prefix="/v1/campaigns/{campaign}/hours", tags=["raters"])
 
 CSV = "text/csv"
-TABLE = other_media_response(
+TABLE = non_json_example_response(
     200,
     "A line a rater and day.",
     csv=(CSV, "campaign,team,rater,day,active_seconds,adjusted_seconds\r\nted-ende,bonn,r1,2026-11-20,5400.0,600\r\n"),

@@ -27,7 +27,7 @@ from app.services.campaigns import campaigns
 from app.services.data import imports
 from app.storage.db import Database, Session
 from app.web.access import Manager
-from app.web.bodies import JsonBody, JsonOrFile, Upload, UploadDep
+from app.web.bodies import JsonBody, JsonOrFileBody, UploadDep, UploadedFile
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import IdempotentCreation, OnceDep, created_response
@@ -92,12 +92,12 @@ def create_import(
     caller: Manager,
     campaign: CampaignKey,
     asked: Annotated[SingleRequestImportQuery, Query()],
-    body: Annotated[ImportIn | Upload, Depends(JsonOrFile(ANNOUNCE, "format"))],
+    body: Annotated[ImportIn | UploadedFile, Depends(JsonOrFileBody(ANNOUNCE, "format"))],
     database: DatabaseDep,
     once: OnceDep,
 ) -> Response:
     """Nothing is visible before the commit: all of it or nothing. With `format=` the body is the file itself."""
-    if isinstance(body, Upload):
+    if isinstance(body, UploadedFile):
         return _import_now(database, campaign, asked, body, caller, once)
     with database.transaction() as session:
         announced = (body.format, body.options)
@@ -182,7 +182,7 @@ def _import_now(
     database: Database,
     campaign: str,
     asked: SingleRequestImportQuery,
-    upload: Upload,
+    upload: UploadedFile,
     caller: Caller,
     once: IdempotentCreation,
 ) -> Response:

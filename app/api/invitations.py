@@ -16,7 +16,7 @@ from app.services.people import invitations
 from app.services.people.invitations import InvitationSort
 from app.storage.db import Session
 from app.web.access import Manager, Public
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.cookies import check_not_cross_site, read_session_cookie, set_session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -24,7 +24,7 @@ from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
 from app.web.organizations import use_organization_of_credential
-from app.web.pagination import Limit, Number, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
+from app.web.pagination import Limit, Number, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -82,7 +82,7 @@ class InvitationIn(BodyModel):
     )
 
 
-class InvitationOut(AnswerModel):
+class InvitationOut(ResponseModel):
     """An invitation, without its secret."""
 
     invitation: str = Field(validation_alias="public_id", serialization_alias="invitation")
@@ -132,7 +132,7 @@ class SeatClaimOut(BaseModel):
     token: str | None = Field(description="Where one was wanted; send it as `Authorization: Bearer …`.")
 
 
-class CompletionCodeOut(AnswerModel):
+class CompletionCodeOut(ResponseModel):
     """A task that was handed in with a code."""
 
     task: str
@@ -241,7 +241,7 @@ def list_invitations(
     """Ended ones included, without their secrets."""
     after = parse_sort_cursor(cursor, by_value=sort.endswith("made"))
     views = invitations.list_invitations(session, campaign, after=after, limit=limit + 1, live=live, sort=sort, q=q)
-    page = make_page(views, limit, lambda view: write_sort_cursor(*invitations.make_invitation_cursor(view, sort)))
+    page = make_page(views, limit, lambda view: format_sort_cursor(*invitations.make_invitation_cursor(view, sort)))
     return Page(items=[InvitationOut.model_validate(view) for view in page.items], next=page.next)
 
 

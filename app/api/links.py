@@ -15,7 +15,7 @@ from app.services.people.enrolment import MOST
 from app.web.access import Coordinator
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
 from app.web.qr_codes import draw_qr_code
@@ -93,7 +93,7 @@ def create_rater_link(
     status_code=201,
     summary="Give a team its links",
     response_class=Response,
-    responses=other_media_response(201, "Made; the secrets are shown once.", csv=("text/csv", FILE)),
+    responses=non_json_example_response(201, "Made; the secrets are shown once.", csv=("text/csv", FILE)),
 )
 def create_rater_links(
     caller: Coordinator,

@@ -25,7 +25,7 @@ from app.web.deps import DatabaseDep, SessionDep, get_options
 from app.web.examples import example_response
 from app.web.organizations import use_organization_of_credential
 from app.web.single_sign_on.confirming import find_identity_provider
-from app.web.strangers import note_sign_in_attempt, recognize_sender
+from app.web.strangers import mark_sender_authenticated, note_sign_in_attempt
 
 router = APIRouter(prefix="/v1", tags=["access"])
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no browser session."}}
@@ -102,7 +102,7 @@ def open_session(
     with database.transaction() as session:
         opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
-    recognize_sender(request, opened.secret)
+    mark_sender_authenticated(request, opened.secret)
     set_session_cookie(request, response, opened.secret, who, lifetime=opened.lifetime)
     return SessionOut(me=_make_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
 

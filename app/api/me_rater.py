@@ -13,10 +13,10 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import DatabaseDep, SessionDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/me", tags=["raters"])
@@ -34,7 +34,7 @@ class ConsentIn(BodyModel):
     language: Language = Field(description="In which the text was read.")
 
 
-class ConsentAgreementOut(AnswerModel):
+class ConsentAgreementOut(ResponseModel):
     """What a rater agreed to."""
 
     version: int
@@ -110,7 +110,7 @@ def list_own_completion_codes(rater: RaterCaller, session: SessionDep) -> Comple
     "/export",
     summary="Everything stored about me",
     response_class=StreamingResponse,
-    responses=other_media_response(
+    responses=non_json_example_response(
         200, "One JSON object, as it is made.", json=("application/json", '{"rater": {"key": "r1"}}')
     ),
 )

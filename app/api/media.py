@@ -14,7 +14,7 @@ from app.web.access import Manager, Viewer
 from app.web.bodies import BodyModel, UploadDep, json_body
 from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
-from app.web.media_content import content_response
+from app.web.media_content import media_content_response
 from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/media", tags=["media"])
@@ -120,7 +120,7 @@ def get_media_content(
     """The bytes, or with `Range` a part of them."""
     with database.transaction() as session:
         content = library.open_media(session, policy, campaign, name)
-    return content_response(request, content)
+    return media_content_response(request, content)
 
 
 @router.patch("/{media}", summary="Set captions or transcript", responses=example_response(200, MEDIA))

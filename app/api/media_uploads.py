@@ -13,7 +13,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.media import uploads
 from app.services.media.uploads import UploadView
 from app.web.access import Manager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, UploadDep, json_body
 from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
@@ -40,7 +40,7 @@ class MediaUploadIn(BodyModel):
     )
 
 
-class MediaUploadOut(AnswerModel):
+class MediaUploadOut(ResponseModel):
     """How much of a file has arrived."""
 
     upload: str
@@ -54,7 +54,7 @@ UPLOAD = MediaUploadOut(upload="u_" + "0" * 32, name="talk-1.mp4", size=314_572_
 WHOLE = UPLOAD.model_copy(update={"offset": UPLOAD.size, "media": MEDIA})
 
 
-class MediaUploadsOut(AnswerModel):
+class MediaUploadsOut(ResponseModel):
     """All that are under way; there are at most 10,000."""
 
     uploads: list[MediaUploadOut]

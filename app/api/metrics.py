@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import metrics
 from app.web.access import Manager, Viewer
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -49,7 +49,7 @@ class MetricScoresIn(BodyModel):
     )
 
 
-class MetricOut(AnswerModel):
+class MetricOut(ResponseModel):
     """A metric as it stands."""
 
     metric: str

@@ -12,9 +12,9 @@ from pydantic import Field
 from app.services.plans import items as plan_items
 from app.services.plans.items import PlannedItemView
 from app.web.access import Manager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make_page
 from app.web.streams import stream_response
 
@@ -39,7 +39,7 @@ Version = Annotated[
 ]
 
 
-class PlannedRatingOut(AnswerModel):
+class PlannedRatingOut(ResponseModel):
     """The rating that an item is part of."""
 
     group: int = Field(description="The same for all items of the rating.")
@@ -47,7 +47,7 @@ class PlannedRatingOut(AnswerModel):
     nth: int = Field(description="Which rating of the unit, from 1.")
 
 
-class OriginalItemOut(AnswerModel):
+class OriginalItemOut(ResponseModel):
     """Where the item stands that a repeat or degraded copy goes back to."""
 
     task: str | None = Field(description="Null in an earlier plan.")
@@ -55,7 +55,7 @@ class OriginalItemOut(AnswerModel):
     item: int
 
 
-class PlannedItemOut(AnswerModel):
+class PlannedItemOut(ResponseModel):
     """An item of a plan, with all that the plan says of it."""
 
     plan: int = Field(description="Version of the plan.")
@@ -142,7 +142,7 @@ def list_plan_items(
     "/items.jsonl",
     summary="Export the items of the plan",
     response_class=StreamingResponse,
-    responses=other_media_response(200, "A line for each item.", jsonl=(LINES, EXAMPLE.model_dump_json() + "\n")),
+    responses=non_json_example_response(200, "A line for each item.", jsonl=(LINES, EXAMPLE.model_dump_json() + "\n")),
 )
 def export_plan_items(
     caller: Manager,  # noqa: ARG001  (says who may call)

@@ -25,11 +25,11 @@ from app.services.plans.plan_jobs import PlanNeedsJob
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, check_all_campaigns_visible
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.idempotency import IdempotentCreation, OnceDep, created_response
 from app.web.pagination import Limit, Number, Page, make_page
 
@@ -55,7 +55,7 @@ class DesignIn(RootModel[DesignJson]):
     """A design: grouping, balance, ratings per item, overlap, buckets, tasks, arms, controls, calibration, seed."""
 
 
-class PlanOut(AnswerModel):
+class PlanOut(ResponseModel):
     """A plan."""
 
     campaign: str
@@ -77,7 +77,7 @@ class PlanOut(AnswerModel):
     )
 
 
-class PlanRow(AnswerModel):
+class PlanRow(ResponseModel):
     """A plan without its report."""
 
     version: int
@@ -272,7 +272,7 @@ def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Pla
     "/plan.svg",
     summary="Look at the plan as a picture",
     response_class=Response,
-    responses={**other_media_response(200, "The picture.", svg=("image/svg+xml", "<svg/>")), **REFUSED},
+    responses={**non_json_example_response(200, "The picture.", svg=("image/svg+xml", "<svg/>")), **REFUSED},
 )
 def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Response:  # noqa: ARG001  (says who may call)
     """Work by rater, and how often each rater judges each system."""

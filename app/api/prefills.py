@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import reannotation
 from app.web.access import UnboundManager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -32,7 +32,7 @@ class ErrorPrefillIn(BodyModel):
     rater: Key | None = Field(None, description="One of them; null: output by output the first who judged it.")
 
 
-class ErrorPrefillOut(AnswerModel):
+class ErrorPrefillOut(ResponseModel):
     """What was taken over."""
 
     outputs: int

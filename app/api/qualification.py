@@ -17,12 +17,12 @@ from app.services.people import qualification
 from app.services.people.qualification import MarkedQualificationAttempt, QualificationSort, QualificationTest
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
+from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -65,7 +65,7 @@ class QualificationTestIn(BodyModel):
     attempts: Annotated[int, Field(ge=1, le=1000)] | None = Field(3, description="How many; null for no bound.")
 
 
-class QualificationTestItemOut(AnswerModel):
+class QualificationTestItemOut(ResponseModel):
     """An item with its answer."""
 
     source: str | None
@@ -78,7 +78,7 @@ class QualificationTestItemOut(AnswerModel):
     reasons: dict[str, str]
 
 
-class QualificationTestVersionOut(AnswerModel):
+class QualificationTestVersionOut(ResponseModel):
     """A version of the test; it never changes."""
 
     version: int
@@ -153,7 +153,7 @@ class QualificationWaiverIn(BodyModel):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
-class QualificationResultOut(AnswerModel):
+class QualificationResultOut(ResponseModel):
     """How a rater did."""
 
     rater: str
@@ -272,7 +272,7 @@ def list_qualification_results(
         session, campaign, after=after, limit=limit + 1, passed=passed, sort=sort, q=q
     )
     page = make_page(
-        results, limit, lambda row: write_sort_cursor(*qualification.make_qualification_result_cursor(row, sort))
+        results, limit, lambda row: format_sort_cursor(*qualification.make_qualification_result_cursor(row, sort))
     )
     return Page(items=[QualificationResultOut.model_validate(one) for one in page.items], next=page.next)
 

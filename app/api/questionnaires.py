@@ -18,7 +18,7 @@ from app.domain.questionnaires import (
 from app.services.people import questionnaires
 from app.services.people.questionnaires import AnswersSort, OwnQuestionnaire
 from app.web.access import AnyRole, Manager, Public, RaterCaller
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -78,7 +78,7 @@ class LanguageBiographyQuestionsOut(BaseModel):
     questions: list[Question]
 
 
-class QuestionnaireOwn(AnswerModel):
+class QuestionnaireOwn(ResponseModel):
     """What a rater is asked at a moment, and the latest answers."""
 
     moment: Moment
@@ -101,7 +101,7 @@ class QuestionnaireAnswersIn(BodyModel):
     answers: dict[str, JsonValue] = Field(max_length=MOST_QUESTIONS)
 
 
-class QuestionnaireAnswersOut(AnswerModel):
+class QuestionnaireAnswersOut(ResponseModel):
     """What a rater answered last; null where there are no answers."""
 
     rater: str

@@ -32,7 +32,7 @@ from app.web.access import Public, Viewer
 from app.web.bodies import json_body
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.negotiation import choose_media_type
 from app.web.pagination import Page
 from app.web.streams import stream_response
@@ -44,7 +44,7 @@ Table = Annotated[Literal["systems", "pairs"], Query(description="Which table, w
 JSON = "application/json"
 KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in RANKING_TYPES.items()}}
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-TEXTS = other_media_response(
+TEXTS = non_json_example_response(
     200,
     "The ranking.",
     csv=("text/csv", "rank,system,score\r\n1,ref,0.9115\r\n"),
@@ -157,7 +157,7 @@ async def post_ranking(
     summary="The segment scores behind a ranking",
     response_class=StreamingResponse,
     responses={
-        **other_media_response(
+        **non_json_example_response(
             200, "A line a segment and system.", csv=("text/csv", "system,document,position,score\r\n")
         ),
         **LATER,

@@ -13,7 +13,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import rater_messages
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator, RaterCaller
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -42,7 +42,7 @@ class MessagesSentOut(BaseModel):
     sent: int
 
 
-class MessageOwn(AnswerModel):
+class MessageOwn(ResponseModel):
     """A message as its rater sees it."""
 
     id: int

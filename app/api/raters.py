@@ -34,13 +34,13 @@ from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterSort, RaterView
 from app.services.tasks import quality_policy
 from app.web.access import Coordinator, Manager
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchOnChange
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
+from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
 
@@ -182,7 +182,7 @@ def list_raters(
     views = raters.list_raters(
         session, campaign, by=caller, after=after, limit=limit + 1, team=team, state=state, sort=sort, q=q
     )
-    page = make_page(views, limit, lambda view: write_sort_cursor(*raters.make_rater_cursor(view, sort)))
+    page = make_page(views, limit, lambda view: format_sort_cursor(*raters.make_rater_cursor(view, sort)))
     return Page(items=[RaterOut.model_validate(view) for view in page.items], next=page.next)
 
 
@@ -227,14 +227,14 @@ def get_rater(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, sessi
     return _rater_response(raters.get_rater(session, campaign, rater, by=caller))
 
 
-class RaterRuleOutcomeOut(AnswerModel):
+class RaterRuleOutcomeOut(ResponseModel):
     """What a rule says of a rater."""
 
     rule: str = Field(description="A check of quality control, `tutorial` or `attention`.", examples=["controls"])
     outcome: Literal["pass", "fail", "untested"] = Field(description="untested: there is nothing to judge by.")
 
 
-class OverallRaterVerdictOut(AnswerModel):
+class OverallRaterVerdictOut(ResponseModel):
     """One verdict on a rater: fail where any rule says so."""
 
     verdict: Literal["pass", "fail"] = Field(description="What the rater's next completion code would tell.")

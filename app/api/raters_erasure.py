@@ -11,7 +11,7 @@ from app.api.models.raters import RaterKey
 from app.domain.keys import KEY_PATTERN
 from app.services.people import erasure
 from app.web.access import Manager
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 
@@ -24,7 +24,7 @@ Which = Annotated[
 SEVERAL: dict[int | str, dict[str, Any]] = {409: {"description": "Several raters have this key: name the campaign."}}
 
 
-class ErasedAccountOut(AnswerModel):
+class ErasedAccountOut(ResponseModel):
     """An account that was erased."""
 
     campaign: str

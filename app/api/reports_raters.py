@@ -26,14 +26,14 @@ from app.storage.db import Database
 from app.web.access import Coordinator, Manager
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
 
 AnyReport = Report[Any, Any]
 Kind = Literal["csv", "tex", "md", "svg"]
 JSON = "application/json"
-TEXTS = other_media_response(
+TEXTS = non_json_example_response(
     200,
     "A line a rater.",
     csv=("text/csv", "rater,judgments\r\nrater1,1850\r\n"),

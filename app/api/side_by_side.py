@@ -28,7 +28,7 @@ from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.negotiation import choose_media_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
@@ -38,7 +38,7 @@ JSON = "application/json"
 KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in MEDIA_TYPES.items()}}
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 NAMES = r"^[A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,11}$"
-TEXTS = other_media_response(
+TEXTS = non_json_example_response(
     200,
     "The rankings.",
     csv=("text/csv", "system,ranking,rank\r\nref,recommended,1\r\n"),

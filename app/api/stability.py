@@ -22,7 +22,7 @@ from app.services.jobs.jobs import JobView
 from app.web.access import Viewer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["reports"])
 
@@ -33,7 +33,7 @@ ASKED: dict[str, Any] = {
     "studies": 100,
     "seed": 1,
 }
-TEXTS = other_media_response(
+TEXTS = non_json_example_response(
     200,
     "The report.",
     csv=("text/csv", "grouping,documents,srp\r\npsxs,20,0.9418\r\n"),

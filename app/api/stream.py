@@ -14,7 +14,7 @@ from app.storage.db import Database
 from app.storage.organizations import pin_current_organization
 from app.web.access import ViewerOrCoordinator, is_still_allowed
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.live import HEADERS, MEDIA_TYPE, EventStream, LiveState, LiveStreams, format_event
+from app.web.live import HEADERS, MEDIA_TYPE, EventStreamResponse, LiveSnapshot, LiveStreams, format_server_sent_event
 from app.web.negotiation import choose_media_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
@@ -46,10 +46,12 @@ async def stream_progress(
     if choose_media_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.run_in_thread(partial(look, None))
         return Response(
-            format_event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS
+            format_server_sent_event(first) if isinstance(first, LiveSnapshot) else b"",
+            media_type=MEDIA_TYPE,
+            headers=HEADERS,
         )
     await live.run_in_thread(partial(_read_snapshot, database, campaign, sight))
-    return EventStream(
+    return EventStreamResponse(
         live, (pin_current_organization(), campaign, sight), look, partial(is_still_allowed, request, caller), request
     )
 
@@ -62,12 +64,12 @@ def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> P
 
 def _read_progress(
     database: Database, counts: ProgressCountCache, campaign: str, sight: ProgressScope, known: str | None
-) -> LiveState | None:
+) -> LiveSnapshot | None:
     """The progress, unless it is what is known already: then a few look-ups tell."""
     with database.transaction(snapshot=True) as session:
         seen = progress.load_progress_snapshot(session, campaign, sight)
         if seen.tag == known:
             return None
-        return LiveState(
+        return LiveSnapshot(
             seen.tag, progress.make_campaign_progress(session, seen, sight, counts).model_dump_json().encode()
         )

@@ -15,7 +15,7 @@ from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import SystemInput
 from app.web.access import Manager, Viewer
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -46,7 +46,7 @@ class SystemIn(BodyModel):
         return SystemInput(**{**self.model_dump(), "tags": tuple(self.tags)})
 
 
-class SystemOut(AnswerModel):
+class SystemOut(ResponseModel):
     """A system."""
 
     key: str
@@ -76,7 +76,7 @@ class OutputsIn(BodyModel):
     )
 
 
-class OutputOut(AnswerModel):
+class OutputOut(ResponseModel):
     """One output."""
 
     text: str | None
@@ -96,7 +96,7 @@ class OutputsOut(BaseModel):
     segments: list[OutputOut]
 
 
-class DocumentOutputCountRow(AnswerModel):
+class DocumentOutputCountRow(ResponseModel):
     """A document that a system has outputs on."""
 
     document: str

@@ -15,7 +15,7 @@ from app.services.tasks import task_media
 from app.web.access import RaterCaller
 from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
-from app.web.media_content import content_response
+from app.web.media_content import media_content_response
 
 router = APIRouter(prefix="/v1/tasks/{task}/media", tags=["tasks"])
 
@@ -98,4 +98,4 @@ def get_task_media(
     with database.transaction() as session:
         signed = SignedMediaQuery(expires, signature)
         content = task_media.open_task_media(session, policy, task, media, signed, rater=rater)
-    return content_response(request, content)
+    return media_content_response(request, content)

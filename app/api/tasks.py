@@ -10,14 +10,14 @@ from app.api.protocols import WidgetOut, make_widget_out
 from app.protocols import RaterForm
 from app.services.tasks import quality_policy, tasks
 from app.web.access import RaterCaller
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/tasks/{task}", tags=["tasks"])
 
 
-class AttentionCheckWarningOut(AnswerModel):
+class AttentionCheckWarningOut(ResponseModel):
     """What a rater is told who did not pass an attention check."""
 
     texts: list[dict[str, str]] = Field(description="Of the rules that were not kept, each by language.")

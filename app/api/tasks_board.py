@@ -13,7 +13,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks import board as tasks_board
 from app.web.access import Manager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -41,7 +41,7 @@ class ManagedTaskItemOut(BaseModel):
     systems: list[str]
 
 
-class ManagedTaskOut(AnswerModel):
+class ManagedTaskOut(ResponseModel):
     """A task as managers see it."""
 
     model_config = ConfigDict(populate_by_name=True)

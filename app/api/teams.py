@@ -11,7 +11,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people import teams
 from app.web.access import Coordinator, Manager
-from app.web.answers import AnswerModel, json_response
+from app.web.answers import ResponseModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -33,7 +33,7 @@ class TeamIn(BodyModel):
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class TeamOut(AnswerModel):
+class TeamOut(ResponseModel):
     """A team."""
 
     key: str

@@ -13,12 +13,12 @@ from app.services.access import tokens
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Given, Role, TokenSort
 from app.web.access import AnyRole, Manager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
+from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
 
@@ -59,7 +59,7 @@ class TokenIn(BodyModel):
     expires_at: TimeIn | None = Field(None, description="When it stops working; null for never.")
 
 
-class TokenOut(AnswerModel):
+class TokenOut(ResponseModel):
     """A token, without its secret."""
 
     prefix: str
@@ -151,7 +151,7 @@ def list_tokens(
     """The tokens that you manage, without their secrets."""
     after = parse_sort_cursor(cursor, by_value=sort != "prefix")
     views = tokens.list_tokens(session, by=caller, after=after, limit=limit + 1, only=role, live=live, sort=sort, q=q)
-    page = make_page(views, limit, lambda view: write_sort_cursor(*tokens.make_token_cursor(view, sort)))
+    page = make_page(views, limit, lambda view: format_sort_cursor(*tokens.make_token_cursor(view, sort)))
     return Page(items=[TokenOut.model_validate(view) for view in page.items], next=page.next)
 
 

@@ -15,11 +15,11 @@ from app.services.people import tutorials
 from app.services.people.answer_rule import MOST_COLUMNS
 from app.services.people.tutorials import TutorialCourse, TutorialLesson, TutorialSort
 from app.web.access import Manager, RaterCaller
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
+from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -83,7 +83,7 @@ class TutorialAnswerOut(BaseModel):
     again: bool = Field(default=False, description="It is to be answered again, until all is right.")
 
 
-class TutorialResultOut(AnswerModel):
+class TutorialResultOut(ResponseModel):
     """How a rater did."""
 
     rater: str
@@ -170,7 +170,7 @@ def list_tutorial_results(
     results = tutorials.list_tutorial_results(
         session, campaign, after=after, limit=limit + 1, answered=answered, sort=sort, q=q
     )
-    page = make_page(results, limit, lambda one: write_sort_cursor(*tutorials.make_tutorial_result_cursor(one, sort)))
+    page = make_page(results, limit, lambda one: format_sort_cursor(*tutorials.make_tutorial_result_cursor(one, sort)))
     return Page(items=[TutorialResultOut.model_validate(one) for one in page.items], next=page.next)
 
 

@@ -13,7 +13,7 @@ from app.services.webhooks import webhooks
 from app.services.webhooks.addresses import LONGEST_URL
 from app.services.webhooks.events import EVENT_KINDS, MEANINGS, DeliveredKind, EventKind
 from app.web.access import Manager
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, ServiceOptions, SessionDep, get_options
 from app.web.examples import example_response
@@ -49,7 +49,7 @@ class WebhookIn(BodyModel):
     )
 
 
-class WebhookOut(AnswerModel):
+class WebhookOut(ResponseModel):
     """A webhook, without its secret."""
 
     webhook: str = Field(validation_alias="public_id", serialization_alias="webhook")
@@ -79,13 +79,13 @@ class ReplayIn(BodyModel):
     )
 
 
-class TestEventOut(AnswerModel):
+class TestEventOut(ResponseModel):
     """A test event."""
 
     event: int = Field(description="Its number; the deliveries show what became of it.")
 
 
-class WebhookDeliveryOut(AnswerModel):
+class WebhookDeliveryOut(ResponseModel):
     """One request."""
 
     id: int

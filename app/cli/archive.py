@@ -19,7 +19,12 @@ from app.services.data.archive import ArchivedDocument, ArchiveIndex
 from app.services.data.archived_media import add_media_addresses
 from app.services.media import library
 from app.services.media.library import MediaContent
-from app.ui.archive import assign_file_names, render_archive_index, render_archived_document, render_style_sheet
+from app.ui.archive import (
+    assign_document_file_names,
+    render_archive_index,
+    render_archive_style_sheet,
+    render_archived_document,
+)
 from app.ui.assets import STYLE
 
 DOCUMENT: TypeAdapter[ArchivedDocument] = TypeAdapter(ArchivedDocument)
@@ -64,11 +69,12 @@ def _files(
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
     documents = tuple(one for index in indexes for one in index.documents)
     whole = ArchiveIndex(indexes[0].campaign, documents, None)
-    names = assign_file_names([key for key, _ in documents])
+    names = assign_document_file_names([key for key, _ in documents])
     yield "index.html", iter([render_archive_index(whole, lambda key: f"documents/{names[key]}.html").encode()])
-    yield STYLE, iter([render_style_sheet()])
+    yield STYLE, iter([render_archive_style_sheet()])
     files = {
-        name: f"media/{n}.{ENDINGS[media[name].media_type]}" for name, n in assign_file_names(sorted(media)).items()
+        name: f"media/{n}.{ENDINGS[media[name].media_type]}"
+        for name, n in assign_document_file_names(sorted(media)).items()
     }
     shown: set[str] = set()
     for key, _ in documents:

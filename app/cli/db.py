@@ -85,7 +85,7 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
     with closing(Database(url, size=2)) as database:
         for number in list_organization_numbers(database):
             with use_organization(number), database.transaction() as session:
-                sizes |= rows.load_stored_sizes(session)
+                sizes |= rows.load_media_sizes_by_hash(session)
         if not sizes:
             return
         store = make_media_policy(Settings.load()).require_store()

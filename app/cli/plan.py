@@ -111,7 +111,7 @@ def _read(path: Path) -> object:
         return strict_json.parse_json(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
     except OSError as error:
         raise Invalid(places=(Place((str(path),), f"cannot be read: {type(error).__name__}"),)) from None
-    except (strict_json.NotJson, strict_json.NotStrict) as error:
+    except (strict_json.NotJson, strict_json.JsonNotStrict) as error:
         raise Invalid(places=(Place((str(path),), f"is not usable JSON: {error.detail}"),)) from None
 
 

@@ -25,7 +25,7 @@ from app.services.every_organization import run_for_each_organization
 from app.services.media.sweep import delete_unused_media
 from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.embedded import write_private_file
-from app.web.traces import start_traces
+from app.web.traces import start_tracing
 
 BEAT_FILE = "worker.beat"
 EVERY = 60.0
@@ -73,7 +73,7 @@ def run_worker(
     supervisor = None if line is None else ConnectionToSupervisor(line, told=lambda _: None, alone=stop.set)
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
-    start_traces(Settings.load().traces, "plumbline-worker")
+    start_tracing(Settings.load().traces, "plumbline-worker")
     with context.open_upgraded_database(watched=True, of_all=True) as database:
         if once:
             run_for_each_organization(database, partial(clean_up_expired_data, database))

@@ -97,7 +97,7 @@ class Worker:
         """Leave nothing as taken; where the database is away, others find it in time."""
         try:
             with self._database.transaction() as session:
-                jobs_queue.requeue_orphans(session)
+                jobs_queue.requeue_orphaned_entries(session)
         except AppError as error:
             log.warning("what was taken is left to others: %s", error.title())
 

@@ -134,7 +134,7 @@ class QueueComputer:
 
     def _do(self, task: str, job_id: int, n: int | None, compute: ChunkComputer) -> None:
         with self._database.transaction() as session:
-            jobs_queue.commit_asynchronously(session)
+            jobs_queue.disable_synchronous_commit(session)
             row = stored.lock_job(session, job_id)
             has_result = n is not None and stored.has_chunk_result(session, job_id, n)
         if row is None or row.state not in stored.UNFINISHED or has_result:
@@ -177,11 +177,11 @@ class QueueComputer:
     def _chunk(self, row: stored.Row, n: int, compute: ChunkComputer) -> None:
         body = compute(row.id, self._work(row).chunk, n)
         with self._database.transaction() as session:
-            jobs_queue.commit_asynchronously(session)
+            jobs_queue.disable_synchronous_commit(session)
             held = stored.lock_job(session, row.id)
             if held is None or held.state != "running":
                 return
-            if not stored.store_chunk(session, row.id, n, body, self._name):
+            if not stored.store_chunk_result(session, row.id, n, body, self._name):
                 return
             if held.n_done + 1 == held.n_chunks:
                 stored.mark_job_finishing(session, row.id)

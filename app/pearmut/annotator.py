@@ -137,11 +137,11 @@ async def _read_body_of_user(request: Request, model: type[B]) -> tuple[B, Pearm
 def _user(request: Request, state: PearmutState, body: NextItemIn, session: Session) -> PearmutUser:
     """The annotator. Raises PearmutUserUnknown, and TooManyUnknownUsers where an address tries many names."""
     loaded, address = state.campaigns.load(session, body.campaign_id), find_client_address(request.scope)
-    wait = state.failures.wait(address)
+    wait = state.failures.seconds_until_next_try(address)
     if wait:
         raise TooManyUnknownUsers(retry_after=wait)
     try:
         return identify_user(session, loaded, body.user_id)
     except PearmutUserUnknown:
-        state.failures.note(address, hashlib.sha256(body.user_id.encode("utf-8", "replace")).digest())
+        state.failures.count_failure(address, hashlib.sha256(body.user_id.encode("utf-8", "replace")).digest())
         raise

@@ -20,10 +20,10 @@ from app.pearmut.state import WINDOW, PearmutState
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.storage.db import Database
-from app.storage.recorder.recorder import Recorder
+from app.storage.recorder.recorder import AnswerRecorder
 from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.deps import ServiceOptions
-from app.web.hosts import HostsLayer
+from app.web.hosts import AllowedHostsLayer
 from app.web.metrics import ServiceMetrics
 from app.web.organizations import OrganizationDirectory, OrganizationLayer
 from app.web.rate_limits import FailedSignIns, UnauthenticatedLimits
@@ -49,7 +49,7 @@ def create_pearmut_app(database: Database, options: ServiceOptions, files: Pearm
         redirect_slashes=False,
         telemetry=NO_TELEMETRY,
     )
-    recorder = Recorder(database.url, role=database.role, pulse=database.pulse)
+    recorder = AnswerRecorder(database.url, role=database.role, pulse=database.pulse)
     judging = JudgingService(recorder, database, AnswerableTaskCache())
     limits = options.strangers or UnauthenticatedLimits()
     app.state.database = database
@@ -65,7 +65,7 @@ def create_pearmut_app(database: Database, options: ServiceOptions, files: Pearm
     app.state.organizations = OrganizationDirectory(database)
     layers: ASGIApp = OrganizationLayer(app.build_middleware_stack())
     if options.allowed_hosts is not None:
-        layers = HostsLayer(layers, options.allowed_hosts)
+        layers = AllowedHostsLayer(layers, options.allowed_hosts)
     app.middleware_stack = RequestLogLayer(layers, app.state.metrics)
     return app
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from app.services.pearmut.assets import open_asset, parse_asset_token_id
 from app.web.deps import find_database, get_options
-from app.web.media_content import content_response
+from app.web.media_content import media_content_response
 from app.web.organizations import use_organization_of_row
 
 router = APIRouter()
@@ -19,4 +19,4 @@ def serve_asset(request: Request, address: str) -> Response:
     use_organization_of_row(request, parse_asset_token_id(address))
     with find_database(request).transaction() as session:
         content = open_asset(session, get_options(request).media, address)
-    return content_response(request, content)
+    return media_content_response(request, content)

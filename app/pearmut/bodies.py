@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, StrictS
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
 from app.services.pearmut.answers import LATEST_TIME
-from app.web.bodies import read_json
+from app.web.bodies import read_json_body
 
 M = TypeVar("M", bound=BaseModel)
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -91,7 +91,7 @@ class NewCampaignIn(PearmutRequestBody):
 
 async def read_body(request: Request, model: type[M]) -> M:
     """The body as a model. Raises Invalid, naming each place, and what reading raises."""
-    data = await read_json(request)
+    data = await read_json_body(request)
     try:
         return await to_thread.run_sync(model.model_validate_json, data)
     except ValidationError as error:

@@ -105,7 +105,7 @@ def make_ingest_report(session: Session, campaign: str) -> IngestReport:
 
 
 def _count(
-    tally: _Tally, keys: list[str], segment: test_sets.SegmentOutputs, address: str, wanted: frozenset[str] | None
+    tally: _Tally, keys: list[str], segment: test_sets.SegmentWithOutputs, address: str, wanted: frozenset[str] | None
 ) -> None:
     shared = Counter(text for text in segment.outputs.values() if text)
     for key in keys:
@@ -128,7 +128,7 @@ def _count(
         _check_text(tally, text, f"{key} {address}", wanted, "output")
 
 
-def _faults(text: str, segment: test_sets.SegmentOutputs) -> Iterator[str]:
+def _faults(text: str, segment: test_sets.SegmentWithOutputs) -> Iterator[str]:
     """What is odd about an output beside its source and references."""
     if segment.source is not None and text == segment.source and any(char.isalpha() for char in text):
         yield "output identical to the source"

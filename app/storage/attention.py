@@ -14,9 +14,9 @@ from app.storage.rater_results import load_rater_results, make_rater_results_que
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
-    number_term,
-    text_term,
-    time_term,
+    number_sort_term,
+    text_sort_term,
+    time_sort_term,
 )
 
 Row = sa.Row[Any]
@@ -91,12 +91,12 @@ GROUP BY r.id, r.key, x.key""",
 )
 RESULT_ORDERS = make_sort_orders(
     {
-        "rater": (None, text_term),
-        "team": (_RESULTS.c.team, text_term),
-        "checks": (_RESULTS.c.checks, number_term),
-        "passed": (_RESULTS.c.passed, number_term),
-        "failed": (_RESULTS.c.failed, number_term),
-        "at": (_RESULTS.c["at"], time_term),
+        "rater": (None, text_sort_term),
+        "team": (_RESULTS.c.team, text_sort_term),
+        "checks": (_RESULTS.c.checks, number_sort_term),
+        "passed": (_RESULTS.c.passed, number_sort_term),
+        "failed": (_RESULTS.c.failed, number_sort_term),
+        "at": (_RESULTS.c["at"], time_sort_term),
     }
 )
 """By what the results of attention checks are sorted."""

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.storage.tables import audit_log, campaigns
-from app.storage.word_search import contains_word, make_word_pattern
+from app.storage.word_search import make_word_condition, make_word_pattern
 
 AuditRecord = sa.Row[Any]
 START = bytes(32)
@@ -97,7 +97,7 @@ def load_audit_page(
     looked = query.limit(LOOKED_AT).subquery()
     meant = sa.select(looked)
     for word in words:
-        named = contains_word((looked.c.actor, looked.c.action, looked.c.campaign), word)
+        named = make_word_condition((looked.c.actor, looked.c.action, looked.c.campaign), word)
         meant = meant.where(named | looked.c.what.regexp_match(make_word_pattern(word, in_json=True)))
     rows = list(session.execute(meant.order_by(looked.c.id.desc()).limit(limit)))
     count, last = session.execute(sa.select(sa.func.count(), sa.func.min(looked.c.id))).one()

@@ -13,7 +13,7 @@ from app.storage import seals
 from app.storage.comments import OF_OUTPUT, OF_SCREEN
 from app.storage.credited_systems import CREDITED
 from app.storage.full_scans import execute_full_scan
-from app.storage.judgment_filter import load_filtered_page, resolve_judgment_filter
+from app.storage.judgment_filter import load_filtered_judgments_page, resolve_judgment_filter
 
 Row = sa.Row[Any]
 BATCH = 2000
@@ -55,7 +55,7 @@ def load_judgments_page(
     wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is None:
         return [], None
-    judgment_page = load_filtered_page(session, campaign_id, wanted, after=after, limit=limit)
+    judgment_page = load_filtered_judgments_page(session, campaign_id, wanted, after=after, limit=limit)
     keys = {"campaign": campaign_id, "profile": profile_id, "ids": judgment_page.ids}
     return list(session.execute(text(_PAGE), keys)), judgment_page.reached
 
@@ -67,7 +67,7 @@ def stream_judgment_rows(
     wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is not None:
         keys = {**wanted.values, "campaign": campaign_id, "profile": profile_id}
-        yield from execute_full_scan(session, _ALL.format(meant=wanted.condition), keys, batch=BATCH)
+        yield from execute_full_scan(session, _ALL.format(meant=wanted.sql_condition), keys, batch=BATCH)
 
 
 def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> int:
@@ -76,7 +76,7 @@ def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mappin
     if wanted is None:
         return 0
     keys = {**wanted.values, "campaign": campaign_id}
-    return int(execute_full_scan(session, _COUNT.format(meant=wanted.condition), keys).scalar_one())
+    return int(execute_full_scan(session, _COUNT.format(meant=wanted.sql_condition), keys).scalar_one())
 
 
 def insert_judgment_voids(
@@ -90,6 +90,6 @@ def insert_judgment_voids(
     keys = {**wanted.values, "campaign": campaign_id, "reason": reason, "actor": actor, "version": version}
     return int(
         execute_full_scan(
-            session, seals.sealed_insert_sql(seals.VOID, VOID.format(meant=wanted.condition)), keys
+            session, seals.sealed_insert_sql(seals.VOID, VOID.format(meant=wanted.sql_condition)), keys
         ).scalar_one()
     )

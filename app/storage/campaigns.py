@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
 from app.storage import seals
-from app.storage.sorting import SortCursor, SortOrder, sort_page
+from app.storage.sorting import SortCursor, SortOrder, sort_query_after_cursor
 from app.storage.tables import campaigns, versions
-from app.storage.word_search import contains_word
+from app.storage.word_search import make_word_condition
 
 CampaignRecord = sa.Row[Any]
 _KEY = campaigns.c.key.collate("C")
@@ -99,10 +99,10 @@ def load_campaigns_page(
     for column, value in where.items():
         query = query.where(c[column] == value)
     for word in words:
-        query = query.where(contains_word((c.name, c.key, c.series), word))
+        query = query.where(make_word_condition((c.name, c.key, c.series), word))
     if name is not None:
-        query = query.where(contains_word((c.name, c.key), name))
-    return _load_records(session, sort_page(query, _KEY, _ORDERS[sort], after=after), only)
+        query = query.where(make_word_condition((c.name, c.key), name))
+    return _load_records(session, sort_query_after_cursor(query, _KEY, _ORDERS[sort], after=after), only)
 
 
 def load_language_pairs(session: Session, *, only: int | None) -> list[tuple[str | None, str | None]]:

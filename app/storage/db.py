@@ -20,10 +20,15 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
 from app.storage.connections import ConfiguredConnection
-from app.storage.organizations import DEFAULT, current_organization, pin_current_organization, search_path_statement
+from app.storage.organizations import (
+    DEFAULT,
+    current_organization_number,
+    pin_current_organization,
+    search_path_statement,
+)
 from app.storage.pulse import SILENT, DatabaseLivenessProbe, ProbedConnection
 from app.storage.ratings_folder import RatingsFolder
-from app.storage.temporary_tables import listen_for_temporary_tables
+from app.storage.temporary_tables import install_temporary_table_rewriting
 
 __all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "translate_database_errors"]
 
@@ -121,7 +126,7 @@ class Database:
         self._engine = self._pool(size, role)
         self._probe = self._pool(1, role)
         sa.event.listen(self._engine, "connect", _read_numbers_as_written)
-        listen_for_temporary_tables(self._engine)
+        install_temporary_table_rewriting(self._engine)
 
     def _pool(self, size: int, role: str | None) -> sa.Engine:
         limit = f"-c statement_timeout={round(self.timeout * 1000)}"
@@ -296,7 +301,7 @@ def _translate_error(error: BaseException | None, *, disconnected: bool) -> Base
         return kind(retry_after=1 if issubclass(kind, Unavailable) else None)
     if state == "XX000" and str(error).startswith(_NODE_LOST):
         return DatabaseDown(retry_after=1)
-    if state == NO_SUCH_TABLE and current_organization() != DEFAULT:
+    if state == NO_SUCH_TABLE and current_organization_number() != DEFAULT:
         return OrganizationGone()
     if isinstance(error, psycopg.DataError | UnicodeEncodeError) or (state or "").startswith(("22", "23")):
         return NotStorable()

@@ -58,7 +58,7 @@ def erase_rater_account(session: Session, account: AccountRecord) -> None:
     session.execute(sa.update(raters).where(raters.c.id == rater_id).values(name=raters.c.key, attributes={}))
     session.execute(sa.delete(contacts).where(contacts.c.rater_id == rater_id))
     session.execute(sa.delete(rater_messages).where(rater_messages.c.rater_id == rater_id))
-    pearmut.erase_user(session, campaign_id, rater_id)
+    pearmut.erase_user_personal_data(session, campaign_id, rater_id)
     questionnaires.erase_answers(session, campaign_id, rater_id)
     comments.erase_comments_of_rater(session, campaign_id, rater_id)
     attention.withdraw_open_attention_checks(session, campaign_id, rater_id)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import documents, exclusions, raters, systems, tasks
-from app.storage.word_search import join_word_conditions, make_word_values
+from app.storage.word_search import join_word_conditions, make_word_condition_values
 
 ExclusionRecord = sa.Row[Any]
 _TABLES: Mapping[str, sa.Table] = MappingProxyType(
@@ -120,7 +120,7 @@ def load_exclusions_page(
     }
     conditions = join_optional_conditions(only, values) + join_word_conditions(_SEARCHED, words)
     query = sa.text(f"{_NAMED} {conditions} ORDER BY e.version {'DESC' if descending else 'ASC'} LIMIT :limit")
-    return list(session.execute(query, {**values, **make_word_values(words)}))
+    return list(session.execute(query, {**values, **make_word_condition_values(words)}))
 
 
 def load_standing_exclusions(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import flags
-from app.storage.word_search import join_word_conditions, make_word_values
+from app.storage.word_search import join_word_conditions, make_word_condition_values
 
 Row = sa.Row[Any]
 
@@ -80,7 +80,7 @@ def load_flags_page(
     if not conditions:
         query = f"{_FLAGS} AND f.id > :after {only} ORDER BY f.id LIMIT :limit"
         return list(session.execute(text(query), keys)), None
-    keys |= {"looked": LOOKED_AT, "rater": rater, **make_word_values(words)}
+    keys |= {"looked": LOOKED_AT, "rater": rater, **make_word_condition_values(words)}
     looked = _LOOKED.format(only=only)
     count, last = session.execute(text(f"SELECT count(*), max(id) FROM ({looked}) f"), keys).one()
     query = f"{_FLAGS} AND f.id IN ({looked}) {conditions} ORDER BY f.id LIMIT :limit"

@@ -24,7 +24,7 @@ class MemoryTooSmall(Invalid):
 def require_memory_for_ratings(session: Session, campaign_id: int) -> None:
     """Raise MemoryTooSmall where the ratings of a large campaign do not fit into memory."""
     folder = find_ratings_folder(session)
-    if folder is None or not folder.is_large(session, campaign_id):
+    if folder is None or not folder.is_campaign_large(session, campaign_id):
         return
     free = read_free_memory()
     n = int(session.execute(text(_COUNT), {"campaign": campaign_id}).scalar_one())

@@ -20,9 +20,9 @@ from app.storage.attention import SHOWN_TEXT
 from app.storage.db import Session, driver_connection
 from app.storage.full_scans import plan_for_full_scans
 from app.storage.optional_filters import join_optional_conditions
-from app.storage.packed_columns import make_packed_select, unpack_column, unpack_microseconds
+from app.storage.packed_columns import make_packed_columns_select, unpack_column, unpack_microseconds
 from app.storage.tables import hour_adjustments
-from app.storage.word_search import join_word_conditions, make_word_values
+from app.storage.word_search import join_word_conditions, make_word_condition_values
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
@@ -126,7 +126,7 @@ def load_recorded_activity(
         "hides": list(HIDES),
         "silent": list(SAYS_NOTHING),
     }
-    activity = make_packed_select(
+    activity = make_packed_columns_select(
         "activity", _COLUMNS, _ACTIVITY.format(conditions=join_optional_conditions(_ACTIVITY_BY, keys))
     )
     with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
@@ -190,7 +190,7 @@ _PLACES = """(
     JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = i.task_id AND t.state <> 'imported'
     LEFT JOIN segments g ON g.campaign_id = %(campaign)s AND g.id = j.segment_id
     WHERE j.campaign_id = %(campaign)s) x"""
-PLACES = f"SELECT * FROM {make_packed_select('places', _PLACE_COLUMNS, _PLACES)}"
+PLACES = f"SELECT * FROM {make_packed_columns_select('places', _PLACE_COLUMNS, _PLACES)}"
 
 
 def find_data_version_time(session: Session, campaign_id: int, version: int) -> datetime | None:
@@ -265,7 +265,7 @@ def load_hours_entries(
     answered: only disputes with an answer, or without. words: each is a part of the rater or the reason, in any case.
     """
     keys: dict[str, object] = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after}
-    keys |= {"limit": limit, "answered": answered, **make_word_values(words)}
+    keys |= {"limit": limit, "answered": answered, **make_word_condition_values(words)}
     conditions = join_optional_conditions(_ENTRIES_BY, keys)
     conditions += join_word_conditions("concat_ws(' ', r.key, h.reason)", words)
     return list(session.execute(text(_ENTRIES.format(conditions=conditions)), keys))

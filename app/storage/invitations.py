@@ -10,14 +10,14 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
 from app.storage.attention import IS_CHECK
-from app.storage.sorting import SortCursor, make_sort_orders, sort_page, text_term, time_term
+from app.storage.sorting import SortCursor, make_sort_orders, sort_query_after_cursor, text_sort_term, time_sort_term
 from app.storage.tables import campaigns, enrolments, invitations, raters, tasks, teams
 from app.storage.word_search import filter_by_words
 
 InvitationRecord = sa.Row[Any]
 
 
-ORDERS = make_sort_orders({"invitation": (None, text_term), "made": (invitations.c.created_at, time_term)})
+ORDERS = make_sort_orders({"invitation": (None, text_sort_term), "made": (invitations.c.created_at, time_sort_term)})
 """By what invitations are sorted."""
 LOOKED_AT = 500
 """Codes of completion that a page looks at, at most, for those that are searched."""
@@ -90,7 +90,7 @@ def load_invitations_page(
     if live is not None:
         query = query.where(_is_live() == sa.literal(live))
     query = filter_by_words(query, (i.public_id, i.platform, teams.c.key), words)
-    return list(session.execute(sort_page(query, i.public_id.collate("C"), ORDERS[sort], after=after)))
+    return list(session.execute(sort_query_after_cursor(query, i.public_id.collate("C"), ORDERS[sort], after=after)))
 
 
 def end_invitation(session: Session, campaign_id: int, public_id: str) -> bool:
@@ -101,7 +101,7 @@ def end_invitation(session: Session, campaign_id: int, public_id: str) -> bool:
     return session.execute(revoked).one_or_none() is not None
 
 
-def lock_campaign_for_claim(session: Session, campaign_id: int) -> str:
+def lock_campaign_for_seat_claim(session: Session, campaign_id: int) -> str:
     """Let one claim at a time look for a seat and take it, until the transaction ends; the campaign's state."""
     query = sa.select(campaigns.c.state).where(campaigns.c.id == campaign_id)
     return str(session.execute(query.with_for_update(key_share=True)).scalar_one())
@@ -133,7 +133,7 @@ def find_completion_url(session: Session, campaign_id: int, rater_id: int) -> st
     ).scalar()
 
 
-def load_completions_page(
+def load_completion_codes_page(
     session: Session,
     campaign_id: int,
     *,

@@ -81,7 +81,7 @@ def load_campaign_jobs_page(
     return session.execute(query.order_by(jobs.c.id.desc()).limit(limit)).all()
 
 
-def count_versions_of_request(session: Session, campaign_id: int, kind: str, question: str) -> int:
+def count_jobs_of_same_request(session: Session, campaign_id: int, kind: str, question: str) -> int:
     """How many jobs of a kind have answered a question, by what they keep as `question`, under whichever key.
 
     Those that were asked for only to look do not count.
@@ -113,7 +113,7 @@ def mark_job_begun(session: Session, row: Row, n_chunks: int) -> None:
     _update_job(session, row.id, state="running", n_chunks=n_chunks, started_at=sa.func.now())
 
 
-def store_chunk(session: Session, job_id: int, n: int, body: bytes, worker: str) -> bool:
+def store_chunk_result(session: Session, job_id: int, n: int, body: bytes, worker: str) -> bool:
     """Keep the result of a chunk; False where it has one."""
     made = insert(chunk_results).values(job_id=job_id, n=n, body=body, worker=worker).on_conflict_do_nothing()
     if session.execute(made.returning(chunk_results.c.n)).one_or_none() is None:

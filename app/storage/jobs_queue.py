@@ -19,7 +19,7 @@ from procrastinate.manager import JobManager
 
 from app.domain.tracing import current_traceparent
 from app.storage.db import Session, driver_connection
-from app.storage.organizations import current_organization, organization_schema
+from app.storage.organizations import current_organization_number, organization_schema
 from app.storage.queue_schema import SCHEMA
 
 Weight = Literal["light", "heavy"]
@@ -65,11 +65,11 @@ def _manager() -> JobManager:
 
 def set_queue_search_path(session: Session) -> None:
     """Let the functions of the queue find its tables beside the organization's, until this transaction ends."""
-    path = f"{SCHEMA}, {organization_schema(current_organization())}"
+    path = f"{SCHEMA}, {organization_schema(current_organization_number())}"
     session.execute(sa.text(f"SET LOCAL search_path = {path}"))
 
 
-def commit_asynchronously(session: Session) -> None:
+def disable_synchronous_commit(session: Session) -> None:
     """Let this transaction's commit not wait for the disk, so that raters who wait for it need not wait for us.
 
     For what is computed again where a crash of the server takes it: the log is kept in order, so a result is never
@@ -116,7 +116,7 @@ def load_stalled_entries(session: Session, seconds: float) -> Sequence[StalledQu
     return [StalledQueueEntry(*row) for row in session.execute(sa.text(query), {"seconds": seconds})]
 
 
-def record_entry_ending(session: Session, queue_id: int, what: Ended) -> int:
+def increment_entry_ending_count(session: Session, queue_id: int, what: Ended) -> int:
     """Note on an entry that it ended so once more; how often that makes. 0 where the entry is gone.
 
     Each way to end is counted by itself, and what the queue tries again because the database was away by none of them.
@@ -141,7 +141,7 @@ def remove_queue_entry(session: Session, queue_id: int) -> None:
     session.execute(sa.text("DELETE FROM procrastinate_jobs WHERE id = :id"), {"id": queue_id})
 
 
-def find_jobs_without_entries(session: Session, job_ids: Sequence[int]) -> set[int]:
+def find_unqueued_jobs(session: Session, job_ids: Sequence[int]) -> set[int]:
     """Those of the jobs for which nothing is in the queue."""
     set_queue_search_path(session)
     query = sa.text("SELECT DISTINCT (args->>'job')::bigint FROM procrastinate_jobs WHERE status IN ('todo', 'doing')")
@@ -162,12 +162,12 @@ def delete_dead_workers(session: Session, seconds: float) -> None:
     session.execute(sa.text(call), {"seconds": seconds})
 
 
-def try_lock_sweep(session: Session) -> bool:
+def try_lock_queue_sweep(session: Session) -> bool:
     """Whether this transaction is the only one that sweeps now."""
     return bool(session.execute(sa.text("SELECT pg_try_advisory_xact_lock(:n)"), {"n": SWEEP_LOCK}).scalar())
 
 
-def requeue_orphans(session: Session) -> int:
+def requeue_orphaned_entries(session: Session) -> int:
     """Enter again what a worker that has ended in good order took and did not get to; how many.
 
     One that is told to stop between taking an entry and beginning it leaves it as taken, by nobody.

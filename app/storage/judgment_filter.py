@@ -14,7 +14,7 @@ from sqlalchemy import text
 from app.storage.comments import SCREEN_OF_ITEM
 from app.storage.db import Session
 from app.storage.optional_filters import join_optional_conditions
-from app.storage.word_search import join_word_conditions, make_word_values
+from app.storage.word_search import join_word_conditions, make_word_condition_values
 
 LOOKED_AT = 300
 """Judgments that one page looks at, at most: to look for the system of one touches three blocks of an index."""
@@ -90,7 +90,7 @@ class ResolvedJudgmentFilter:
     values: Mapping[str, object]
 
     @property
-    def condition(self) -> str:
+    def sql_condition(self) -> str:
         """For a statement over all judgments `j` of the campaign; each part with AND before it."""
         return _join_conditions(self.values, fence="")
 
@@ -114,12 +114,12 @@ def resolve_judgment_filter(
         rows = tuple(session.execute(query, {**only, "campaign": campaign_id}).one())
     if any(row is None for row in rows):
         return None
-    words = make_word_values(str(only.get("q") or "").split())
+    words = make_word_condition_values(str(only.get("q") or "").split())
     fields = {name: value for name, value in only.items() if name != "q"}
     return ResolvedJudgmentFilter({**fields, **dict(zip(named, rows, strict=True)), **words})
 
 
-def load_filtered_page(
+def load_filtered_judgments_page(
     session: Session, campaign_id: int, wanted: ResolvedJudgmentFilter, *, after: int, limit: int
 ) -> FilteredJudgmentPage:
     """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""

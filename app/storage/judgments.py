@@ -15,7 +15,7 @@ from app.storage.attention import SHOWN_TEXT
 from app.storage.imports import staging
 from app.storage.imports.merge import MergeCheck, require_merge_checks_pass
 from app.storage.optional_filters import join_optional_conditions
-from app.storage.temporary_tables import are_temporary_tables_subqueries
+from app.storage.temporary_tables import reads_temporary_tables_as_subqueries
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be, in one table, so
 # that nothing after it has to join the million rows of a large import again. An answer equal
@@ -184,7 +184,7 @@ planner expects one row, and would read all its outputs for each judgment."""
 
 
 @dataclass(frozen=True, slots=True)
-class AppendResult:
+class AppendedJudgmentCounts:
     """How many judgments were added, how many of them revise an earlier answer, and how many said nothing new."""
 
     added: int
@@ -192,14 +192,14 @@ class AppendResult:
     unchanged: int
 
 
-def resolve_staged_judgments(session: Session, campaign_id: int, *, history: bool) -> AppendResult:
+def resolve_staged_judgments(session: Session, campaign_id: int, *, history: bool) -> AppendedJudgmentCounts:
     """Find the row and the revision of every staged judgment, once `merge.create_staged_entities` is done.
 
     history: whether the campaign had judgments before this import. Raises ImportContradiction, with file and line, for
     two answers at one address or another answer to a stored revision.
     """
     sequence = session.execute(text(SEQUENCE)).scalar_one()
-    number, apart = f"nextval('{sequence}') AS id, ", are_temporary_tables_subqueries(session)
+    number, apart = f"nextval('{sequence}') AS id, ", reads_temporary_tables_as_subqueries(session)
     parts = {"history": HISTORY if history else NO_HISTORY, "comments": comments.SET_APART}
     resolve = RESOLVE.format(number="" if apart else number, **parts)
     if apart:
@@ -217,7 +217,7 @@ def resolve_staged_judgments(session: Session, campaign_id: int, *, history: boo
                FROM resolved"""
         )
     ).one()
-    return AppendResult(added=resolved, revisions=revisions, unchanged=staged - resolved)
+    return AppendedJudgmentCounts(added=resolved, revisions=revisions, unchanged=staged - resolved)
 
 
 def append_staged_judgments(session: Session, *, campaign_id: int, profile_id: int | None, version: int) -> None:
@@ -242,7 +242,7 @@ def has_new_staged_voids(session: Session, campaign_id: int) -> bool:
     return bool(session.execute(text(NEW_VOIDS), {"campaign": campaign_id}).scalar())
 
 
-def require_voidable_judgments(session: Session, campaign_id: int) -> None:
+def require_judgments_of_staged_voids(session: Session, campaign_id: int) -> None:
     """Raise ImportContradiction, with file and line, for a staged void that names no stored judgment."""
     require_merge_checks_pass(session, campaign_id, (NOTHING_THERE,))
 
@@ -251,7 +251,7 @@ def apply_staged_voids(session: Session, *, campaign_id: int, version: int) -> i
     """Set aside what the staged voids name, and revisions of what was void; how many that were not void before."""
     keys = {"campaign": campaign_id, "version": version}
     seals.collect_row_hashes(session)
-    statements = (seals.collecting_insert_sql(seals.VOID, sql) for sql in (VOID, STILL_VOID))
+    statements = (seals.hash_collecting_insert_sql(seals.VOID, sql) for sql in (VOID, STILL_VOID))
     return sum(int(getattr(session.execute(text(sql), keys), "rowcount", 0)) for sql in statements)
 
 
@@ -268,7 +268,7 @@ def has_judgments(session: Session, campaign_id: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAnswer:
+class AnswerWithTexts:
     """A stored payload with the texts that it was given on."""
 
     judgment_id: int
@@ -277,17 +277,17 @@ class StoredAnswer:
     text: str | None
 
 
-def stream_stored_answers(
+def stream_answers_with_texts(
     session: Session, campaign_id: int, *, among: Sequence[int] | None = None
-) -> Iterator[StoredAnswer]:
+) -> Iterator[AnswerWithTexts]:
     """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
     keys = {"campaign": campaign_id, "among": None if among is None else list(among)}
     query = ANSWERS.format(conditions=join_optional_conditions({"among": "j.id = ANY(:among)"}, keys))
     for row in session.execute(text(query), keys, execution_options={"yield_per": 5000}):
-        yield StoredAnswer(*row)
+        yield AnswerWithTexts(*row)
 
 
-def find_marks_beyond_text(session: Session, campaign_id: int, most: int) -> list[int]:
+def find_judgments_marking_beyond_text(session: Session, campaign_id: int, most: int) -> list[int]:
     """The first judgments of the import under way that mark something beyond the end of its text."""
     return list(session.execute(text(REACHING_OUT), {"campaign": campaign_id, "most": most}).scalars())
 
@@ -308,7 +308,7 @@ class JudgmentAwaitingText:
     led: int
 
 
-def mark_new_texts(session: Session, campaign_id: int) -> None:
+def note_new_staged_texts(session: Session, campaign_id: int) -> None:
     """Note which staged texts are news of a stored segment; to be called before `merge.create_staged_entities`."""
     session.execute(text(TOLD), {"campaign": campaign_id})
     session.execute(text("ANALYZE told"))
@@ -321,7 +321,7 @@ def stream_judgments_awaiting_text(session: Session, campaign_id: int) -> Iterat
         yield JudgmentAwaitingText(*row)
 
 
-def find_import_line(session: Session, judgment_id: int) -> tuple[str, int]:
+def find_import_file_and_line(session: Session, judgment_id: int) -> tuple[str, int]:
     """File and line that a judgment of the import under way came from."""
     query = text("SELECT file, line FROM resolved WHERE id = :id")
     file, line = session.execute(query, {"id": judgment_id}).one()

@@ -10,6 +10,6 @@ LINKED = """
 SELECT r.key, p.key AS person FROM raters r JOIN people p ON p.id = r.person_id WHERE r.campaign_id = :campaign"""
 
 
-def load_linked_people(session: Session, campaign_id: int) -> dict[str, str]:
+def load_person_keys_by_rater(session: Session, campaign_id: int) -> dict[str, str]:
     """The person of each rater who is linked to one, by keys."""
     return {row.key: row.person for row in session.execute(text(LINKED), {"campaign": campaign_id})}

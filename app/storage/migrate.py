@@ -20,7 +20,7 @@ from app.storage.db import sqlalchemy_url, translate_database_errors
 from app.storage.numbering import find_misnumbered_tables, set_id_range_of_new_tables, set_id_range_of_tables
 from app.storage.organizations import DEFAULT, organization_schema
 from app.storage.schema_revisions import find_head_revision, find_migrations_folder, list_known_revisions
-from app.storage.serving_rights import grant_serving_role
+from app.storage.serving_rights import grant_rights_to_serving_role
 
 MIGRATION_LOCK = 7_215_340_911  # any constant: the same for every starter
 WAIT = 0.2  # seconds between two looks whether another starter is done
@@ -51,10 +51,10 @@ def upgrade_schema(url: str, revision: str = "head") -> None:
         _upgrade(connection, DEFAULT, revision)
         organizations = organization_list.list_organizations(connection)
     for organization in organizations:
-        upgrade_organization(url, organization.number, revision)
+        upgrade_organization_schema(url, organization.number, revision)
 
 
-def upgrade_organization(url: str, number: int, revision: str = "head") -> None:
+def upgrade_organization_schema(url: str, number: int, revision: str = "head") -> None:
     """Upgrade the schema of one organization, which may be empty."""
     with MigrationConnection(url, number) as connection:
         _upgrade(connection, number, revision)
@@ -70,7 +70,7 @@ def _upgrade(connection: sa.Connection, organization: int, revision: str) -> Non
         set_id_range_of_tables(connection, organization)
         if distribution.is_organization_distributed(connection, organization):
             distribution.use_clock_for_default_times(connection)
-    grant_serving_role(connection, organization)
+    grant_rights_to_serving_role(connection, organization)
     connection.commit()
     if sealing and sa.inspect(connection).has_table("seals"):
         _seal(connection)
@@ -127,7 +127,7 @@ def _is_later(connection: sa.Connection, *, or_later: bool) -> bool:
     """Whether the schema is of a later version, which may do; else it must be at our head. Raises SchemaBehind."""
     if or_later and MigrationContext.configure(connection).get_current_revision() not in list_known_revisions():
         return True
-    require_head(connection)
+    require_head_revision(connection)
     return False
 
 
@@ -138,7 +138,7 @@ def _check(connection: sa.Connection) -> None:
         raise SchemaDiffers(str(error)) from error
 
 
-def require_head(connection: sa.Connection) -> None:
+def require_head_revision(connection: sa.Connection) -> None:
     """Raise SchemaBehind unless the database is at this version's head."""
     current = MigrationContext.configure(connection).get_current_revision()
     if current != find_head_revision():

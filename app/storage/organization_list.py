@@ -68,7 +68,7 @@ class OrganizationRecord:
     created_at: datetime
 
 
-def make_organization_list(connection: sa.Connection) -> None:
+def ensure_organization_list(connection: sa.Connection) -> None:
     """Make the shared schema, if it is missing. Raises OrganizationsNotAllowed."""
     try:
         connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))

@@ -13,7 +13,7 @@ from app.storage.migrate import MigrationConnection
 from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, OrganizationsNotAllowed
 from app.storage.organizations import DEFAULT, SPAN, organization_schema
 from app.storage.queue_schema import SCHEMA as QUEUE
-from app.storage.serving_rights import grant_serving_role
+from app.storage.serving_rights import grant_rights_to_serving_role
 
 
 def add_organization(
@@ -26,9 +26,9 @@ def add_organization(
     Raises SchemaBehind, OrganizationExists, OrganizationsNotAllowed, TooManyOrganizations.
     """
     with MigrationConnection(url) as connection:
-        migrate.require_head(connection)
-        organization_list.make_organization_list(connection)
-        grant_serving_role(connection, DEFAULT)
+        migrate.require_head_revision(connection)
+        organization_list.ensure_organization_list(connection)
+        grant_rights_to_serving_role(connection, DEFAULT)
         begun = [one for one in organization_list.list_organizations(connection, only_open=False) if one.key == key]
         record = begun[0] if begun and begun[0].state == "preparing" else None
         record = record or organization_list.insert_organization(connection, key, name)
@@ -39,7 +39,7 @@ def add_organization(
                 raise OrganizationsNotAllowed from error
             raise
         connection.commit()
-    migrate.upgrade_organization(url, record.number)
+    migrate.upgrade_organization_schema(url, record.number)
     distribute_organization(url, record.number)
     prepare(record.number)
     with MigrationConnection(url) as connection:

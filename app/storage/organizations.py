@@ -1,8 +1,8 @@
 """Organizations that share an installation: each has all tables in a Postgres schema of its own (decision 46).
 
 The tables of an installation that knows of no organizations are the default one's, number 0, in `public`. Whatever
-reads or writes a database asks `current_organization` for whom: a transaction then sets `search_path` first, so that no
-statement reaches further.
+reads or writes a database asks `current_organization_number` for whom: a transaction then sets `search_path` first, so
+that no statement reaches further.
 
 The rows of each organization are numbered from its own number times `SPAN` on. So a number names the organization as
 well as the row: what is kept by a number in memory, in a lock or in the queue is never that of another organization.
@@ -27,17 +27,17 @@ class OrganizationsMixed(RuntimeError):
 
 
 @dataclass(slots=True)
-class OrganizationInUse:
+class CurrentOrganization:
     """For whom a piece of work is. used: whether a transaction has relied on it."""
 
     number: int = DEFAULT
     used: bool = False
 
 
-_in_use: ContextVar[OrganizationInUse | None] = ContextVar("organization", default=None)
+_in_use: ContextVar[CurrentOrganization | None] = ContextVar("organization", default=None)
 
 
-def current_organization() -> int:
+def current_organization_number() -> int:
     """The number of the organization for which this thread or task works now."""
     in_use = _in_use.get()
     return DEFAULT if in_use is None else in_use.number
@@ -55,7 +55,7 @@ def pin_current_organization() -> int:
 @contextmanager
 def use_organization(number: int) -> Iterator[None]:
     """Work for an organization within the block, and within what is begun there."""
-    token = _in_use.set(OrganizationInUse(number))
+    token = _in_use.set(CurrentOrganization(number))
     try:
         yield
     finally:

@@ -24,7 +24,7 @@ _FROM_2000 = 946_684_800_000_000  # microseconds from 1970, where ours begin, to
 _NO_TIME = np.iinfo(np.int64).min  # -infinity
 
 
-def make_packed_select(alias: str, columns: Mapping[str, str], rows: str) -> str:
+def make_packed_columns_select(alias: str, columns: Mapping[str, str], rows: str) -> str:
     """A one-row SELECT of whole columns as byte strings, named alias_column.
 
     columns: the type of each. No segment is −1. All of one SELECT see the rows in one order.
@@ -36,7 +36,7 @@ def make_packed_select(alias: str, columns: Mapping[str, str], rows: str) -> str
     return f"(SELECT {', '.join(sends)} FROM {rows}) {alias}"
 
 
-def read_packed_blocks(
+def load_packed_columns_in_blocks(
     session: Session, statement: str, keys: Mapping[str, object], ids: tuple[int, int], block: int
 ) -> Mapping[str, bytes]:
     """The packed columns of a statement that is asked for some ids at a time, from `first` to `last`.

@@ -102,7 +102,7 @@ def load_answers(
     return session.execute(query if resets else query.where(~a.reset)).all()
 
 
-def load_answered_places(session: Session, campaign_id: int) -> Sequence[Row]:
+def load_answer_metadata(session: Session, campaign_id: int) -> Sequence[Row]:
     """Who answered what, without the answers: rater, place, what checks came to, and times; in the order of sending."""
     a = pearmut_answers.c
     query = sa.select(a.id, a.rater_id, a.place, a.checks, a.begun, a.ended, a.seconds, a.skipped)
@@ -116,7 +116,7 @@ def mark_answers_reset(session: Session, campaign_id: int, rater_id: int) -> Non
     session.execute(sa.update(pearmut_answers).where(here).values(reset=True))
 
 
-def erase_user(session: Session, campaign_id: int, rater_id: int) -> None:
+def erase_user_personal_data(session: Session, campaign_id: int, rater_id: int) -> None:
     """Take what could say who a user is: the name, the note, answers to forms, and comments."""
     a, u = pearmut_answers.c, pearmut_users.c
     here = (a.campaign_id == campaign_id) & (a.rater_id == rater_id)

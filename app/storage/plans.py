@@ -155,7 +155,7 @@ def delete_untouched_tasks(session: Session, campaign_id: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRows:
+class RowsToCopy:
     """Rows of one table, in its columns."""
 
     table: str
@@ -170,7 +170,7 @@ TYPES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def copy_rows(session: Session, batch: TableRows) -> None:
+def insert_rows_by_copy(session: Session, batch: RowsToCopy) -> None:
     """Write rows by COPY; values of JSON columns are given as plain values."""
     json_columns = {batch.columns.index(name) for name in TYPES.get(batch.table, {}) if name in batch.columns}
     names = sql.SQL(", ").join(map(sql.Identifier, batch.columns))
@@ -186,7 +186,9 @@ def reserve_row_ids(session: Session, table: str, n: int) -> list[int]:
     return list(session.execute(query, {"table": table, "n": n}).scalars())
 
 
-def load_output_ids(session: Session, campaign_id: int, wanted: Iterable[str]) -> dict[tuple[str, str, int], Row]:
+def load_outputs_by_address(
+    session: Session, campaign_id: int, wanted: Iterable[str]
+) -> dict[tuple[str, str, int], Row]:
     """Outputs of some documents, with id and text, by (system, document, position)."""
     query = """SELECT s.key AS system, d.key AS document, g.position, o.id, o.text, g.source
            FROM outputs o JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
@@ -215,7 +217,7 @@ WHERE t.campaign_id = :campaign AND t.state IN ('free', 'leased') AND t.plan = (
 ON CONFLICT DO NOTHING"""
 
 
-def join_task_pool(session: Session, campaign_id: int, rater_id: int) -> None:
+def add_rater_to_task_pool(session: Session, campaign_id: int, rater_id: int) -> None:
     """Let a rater take the tasks that are anybody's."""
     session.execute(text(JOIN_POOL), {"campaign": campaign_id, "rater": rater_id})
 
@@ -234,7 +236,7 @@ def load_all_systems(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(ALL_SYSTEMS), {"campaign": campaign_id}))
 
 
-def load_donor_texts(session: Session, campaign_id: int, most: int) -> list[str]:
+def load_degradation_donor_texts(session: Session, campaign_id: int, most: int) -> list[str]:
     """Texts of the target language to take spans from, sorted: references, where there are any, else outputs.
 
     Of more than `most` those with the smallest hashes, which depend on nothing but the texts.

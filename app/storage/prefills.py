@@ -60,7 +60,7 @@ WHERE i.campaign_id = :campaign AND i.prefill IS NOT NULL AND i.role = 0
 ORDER BY j.id, o.id"""
 
 
-def stream_answered_prefills(session: Session, campaign_id: int, version: int) -> Iterator[sa.Row[Any]]:
+def stream_answers_with_prefills(session: Session, campaign_id: int, version: int) -> Iterator[sa.Row[Any]]:
     """Answers about items that were judged for their own sake with prefilled errors, and these errors.
 
     Of all revisions up to a data version, by id; spans are empty where an output had none.

@@ -87,7 +87,7 @@ def load_progress_inputs(session: Session, key: str) -> Row:
     return row
 
 
-def load_counted_tasks(session: Session, campaign_id: int, parts: Sequence[int] | None = None) -> list[Row]:
+def load_tasks_not_withdrawn(session: Session, campaign_id: int, parts: Sequence[int] | None = None) -> list[Row]:
     """The tasks that were not withdrawn. parts: the parts of the digest that they are of; None for all."""
     query = _TASKS.format(tasks="tasks t" if parts is None else _OF_PARTS, states="<> 'withdrawn'")
     keys = {"campaign": campaign_id} if parts is None else {"campaign": campaign_id, "parts": list(parts)}
@@ -99,7 +99,7 @@ def load_leased_tasks(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(_TASKS.format(tasks="tasks t", states="= 'leased'")), {"campaign": campaign_id}))
 
 
-def load_imported_tasks(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:
+def load_imported_task_sizes(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:
     """Segments and words of their sources, by task that came with its answers.
 
     characters: how many are a word, where the language has no spaces; None where it has.
@@ -124,6 +124,6 @@ def load_systems(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(_SYSTEMS), {"campaign": campaign_id}))
 
 
-def load_plan(session: Session, campaign_id: int) -> Row | None:
+def load_plan_version_and_entropy(session: Session, campaign_id: int) -> Row | None:
     """Version and normalized entropy of the plan in force."""
     return session.execute(text(_PLAN), {"campaign": campaign_id}).one_or_none()

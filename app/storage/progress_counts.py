@@ -88,7 +88,7 @@ def count_new_judgments(session: Session, campaign_id: int, *, after: int, versi
     return list(session.execute(text(_NEW), keys))
 
 
-def count_task_contents(session: Session, campaign_id: int, tasks: Collection[int]) -> list[Row]:
+def count_task_items(session: Session, campaign_id: int, tasks: Collection[int]) -> list[Row]:
     """Items of some tasks: by task and system, and by task and group."""
     return list(session.execute(text(_CONTENTS), {"campaign": campaign_id, "tasks": sorted(tasks)}))
 
@@ -99,7 +99,7 @@ def is_changed_by_answers_only(session: Session, campaign_id: int, *, after: int
     return bool(session.execute(text(_ANSWERED), keys).scalar_one() == version - after)
 
 
-def find_last_version_without_answers(session: Session, campaign_id: int) -> int:
+def find_last_version_not_from_answers(session: Session, campaign_id: int) -> int:
     """The last data version that raters' work did not make; 0 where there is none."""
     keys = {"campaign": campaign_id, "answering": list(ANSWERING)}
     return int(session.execute(text(_LAST_BUT_ANSWERS), keys).scalar() or 0)

@@ -41,7 +41,7 @@ _DELETIONS = (
 )
 
 
-def purge_rater(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
+def purge_rater_data(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
     """Delete the answers, activity, attempts and flags of a rater; what each sealed row hashed to (SHA-256).
 
     It is the hash that the row's version was sealed with, which has to be kept for the seal to be checked.

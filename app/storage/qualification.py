@@ -13,9 +13,9 @@ from app.storage.rater_results import load_rater_results, make_rater_results_que
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
-    number_term,
-    text_term,
-    time_term,
+    number_sort_term,
+    text_sort_term,
+    time_sort_term,
 )
 from app.storage.tables import enrolments, qualification_attempts, qualifications
 
@@ -81,11 +81,11 @@ GROUP BY r.id, r.key, t.key""",
 )
 RESULT_ORDERS = make_sort_orders(
     {
-        "rater": (None, text_term),
-        "team": (_RESULTS.c.team, text_term),
-        "attempts": (_RESULTS.c.attempts, number_term),
-        "best": (_RESULTS.c.best, number_term),
-        "at": (_RESULTS.c["at"], time_term),
+        "rater": (None, text_sort_term),
+        "team": (_RESULTS.c.team, text_sort_term),
+        "attempts": (_RESULTS.c.attempts, number_sort_term),
+        "best": (_RESULTS.c.best, number_sort_term),
+        "at": (_RESULTS.c["at"], time_sort_term),
     }
 )
 """By what the results of a test are sorted."""

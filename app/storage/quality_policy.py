@@ -20,7 +20,7 @@ _HOLDS = """
 SELECT EXISTS (SELECT FROM tasks WHERE campaign_id = :campaign AND rater_id = :rater AND state = 'leased')"""
 
 
-def find_recorded_checks(session: Session, campaign_id: int, rater: str, then: str) -> set[str]:
+def find_checks_already_acted_on(session: Session, campaign_id: int, rater: str, then: str) -> set[str]:
     """The checks for which an act about a rater is in the audit log already."""
     keys = {"campaign": campaign_id, "action": ACTION, "rater": rater, "then": then}
     return set(session.execute(text(_DONE), keys).scalars())

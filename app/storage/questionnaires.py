@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import enrolments, questionnaire_answers
-from app.storage.word_search import join_word_conditions, make_word_values
+from app.storage.word_search import join_word_conditions, make_word_condition_values
 
 Row = sa.Row[Any]
 LATEST = """
@@ -35,7 +35,7 @@ JOIN raters r ON r.campaign_id = :campaign AND r.id = q.rater_id
 WHERE q.campaign_id = :campaign ORDER BY r.key, q.moment, q.n DESC"""
 
 
-def load_own_answers(session: Session, campaign_id: int, rater_id: int) -> dict[str, Row]:
+def load_rater_answers(session: Session, campaign_id: int, rater_id: int) -> dict[str, Row]:
     """The latest answers of a rater, by moment."""
     rows = session.execute(text(LATEST), {"campaign": campaign_id, "rater": rater_id})
     return {row.moment: row for row in rows}
@@ -53,7 +53,7 @@ def insert_answers(
 ) -> None:
     """Keep answers as the next revision, unless they are those of the latest. Others of the rater's wait."""
     session.execute(sa.select(enrolments.c.rater_id).where(enrolments.c.rater_id == rater_id).with_for_update())
-    latest = load_own_answers(session, campaign_id, rater_id).get(moment)
+    latest = load_rater_answers(session, campaign_id, rater_id).get(moment)
     if latest is not None and latest.answers == answers:
         return
     row = {"campaign_id": campaign_id, "rater_id": rater_id, "moment": moment, "answers": dict(answers)}
@@ -80,7 +80,7 @@ def load_answers_page(
     conditions = join_optional_conditions({**only, "answered": "(x.moments IS NOT NULL) = :answered"}, keys)
     conditions += join_word_conditions(_SEARCHED, words)
     query = _OF_ALL.format(conditions=conditions, way="DESC" if descending else "ASC")
-    return session.execute(text(query), {**keys, **make_word_values(words)}).all()
+    return session.execute(text(query), {**keys, **make_word_condition_values(words)}).all()
 
 
 def load_answers_by_rater(session: Session, campaign_id: int) -> dict[str, dict[str, object]]:

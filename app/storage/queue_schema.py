@@ -27,12 +27,16 @@ QUEUE_MARK = "steps of procrastinate up to "
 """What the comment on the schema begins with, before the name of a step."""
 
 
-class QueueNotAllowed(Conflict):
+class QueueSchemaNotAllowed(Conflict):
     """The schema's owner may not create a schema for the queue; run `CREATE SCHEMA procrastinate` for it."""
 
+    published = "QueueNotAllowed"
 
-class QueueBehind(Conflict):
+
+class QueueSchemaBehind(Conflict):
     """The queue's tables are not those of this version; run `plumbline db upgrade`."""
+
+    published = "QueueBehind"
 
 
 def _find_sql_folder() -> Path:
@@ -60,7 +64,7 @@ def find_last_queue_migration(connection: sa.Connection) -> str | None:
 
 
 def apply_queue_migrations(connection: sa.Connection) -> None:
-    """Apply what is missing, within the connection's transaction. Raises QueueNotAllowed."""
+    """Apply what is missing, within the connection's transaction. Raises QueueSchemaNotAllowed."""
     last, all_steps = find_last_queue_migration(connection), list_queue_migrations()
     if last == all_steps[-1]:
         return
@@ -75,7 +79,7 @@ def apply_queue_migrations(connection: sa.Connection) -> None:
             connection.execute(sa.text(f"CREATE SCHEMA {SCHEMA}"))
     except sa.exc.ProgrammingError as error:
         if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
-            raise QueueNotAllowed from error
+            raise QueueSchemaNotAllowed from error
         raise
     before = connection.execute(sa.text("SHOW search_path")).scalar()
     connection.execute(sa.text(f"SET LOCAL search_path = {SCHEMA}"))
@@ -87,6 +91,6 @@ def apply_queue_migrations(connection: sa.Connection) -> None:
 
 
 def require_queue_schema(connection: sa.Connection) -> None:
-    """Raise QueueBehind unless the database has every step of the installed version."""
+    """Raise QueueSchemaBehind unless the database has every step of the installed version."""
     if find_last_queue_migration(connection) != list_queue_migrations()[-1]:
-        raise QueueBehind
+        raise QueueSchemaBehind

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeEngine
 
-from app.storage.sorting import SortCursor, SortOrder, sort_page
+from app.storage.sorting import SortCursor, SortOrder, sort_query_after_cursor
 from app.storage.word_search import filter_by_words
 
 Row = sa.Row[Any]
@@ -37,5 +37,5 @@ def load_rater_results(
     if condition is not None:
         wanted = wanted.where(condition)
     return session.execute(
-        sort_page(wanted, results.c.rater.collate("C"), order, after=after), {"campaign": campaign_id}
+        sort_query_after_cursor(wanted, results.c.rater.collate("C"), order, after=after), {"campaign": campaign_id}
     ).all()

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
-from app.storage.sorting import SortCursor, make_sort_orders, sort_page, text_term, time_term
+from app.storage.sorting import SortCursor, make_sort_orders, sort_query_after_cursor, text_sort_term, time_sort_term
 from app.storage.tables import contacts, enrolments, people, raters, teams, tokens
 from app.storage.word_search import filter_by_words
 
@@ -31,16 +31,16 @@ _ENROLMENT = ("state", "capacity", "capacity_unit", "buckets", "languages", "ext
 
 ORDERS = make_sort_orders(
     {
-        "key": (None, text_term),
-        "enrolled": (enrolments.c.created_at, time_term),
-        "state": (enrolments.c.state, text_term),
-        "team": (teams.c.key, text_term),
+        "key": (None, text_sort_term),
+        "enrolled": (enrolments.c.created_at, time_sort_term),
+        "state": (enrolments.c.state, text_sort_term),
+        "team": (teams.c.key, text_sort_term),
     }
 )
 """By what raters are sorted."""
 
 
-def rater_query(campaign_id: int) -> sa.Select[Any]:
+def make_rater_query(campaign_id: int) -> sa.Select[Any]:
     """Raters with enrolment, team, person and contact; what is not there is null."""
     e, c = enrolments.c, contacts.c
     shown = sa.select(
@@ -63,7 +63,7 @@ def rater_query(campaign_id: int) -> sa.Select[Any]:
 
 def find_rater(session: Session, campaign_id: int, key: str) -> RaterRecord | None:
     """The rater of this key, enrolled or known from judgments."""
-    return session.execute(rater_query(campaign_id).where(raters.c.key == key)).one_or_none()
+    return session.execute(make_rater_query(campaign_id).where(raters.c.key == key)).one_or_none()
 
 
 def load_all_rater_names(session: Session, campaign_id: int) -> set[str]:
@@ -111,19 +111,19 @@ def load_raters_page(
 
     words: each is a part of the key, the external id, or the name or address of the contact, in any case.
     """
-    wanted = rater_query(campaign_id).limit(limit)
+    wanted = make_rater_query(campaign_id).limit(limit)
     if team is not None:
         wanted = wanted.where(teams.c.key == team)
     if state is not None:
         wanted = wanted.where(enrolments.c.state == state)
     named = (raters.c.key, enrolments.c.external_id, contacts.c.name, contacts.c.email)
     wanted = filter_by_words(wanted, named, words)
-    return list(session.execute(sort_page(wanted, raters.c.key.collate("C"), ORDERS[sort], after=after)))
+    return list(session.execute(sort_query_after_cursor(wanted, raters.c.key.collate("C"), ORDERS[sort], after=after)))
 
 
 def load_raters_of_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> dict[str, RaterRecord]:
     """The raters of these keys, by key."""
-    return {row.key: row for row in session.execute(rater_query(campaign_id).where(raters.c.key.in_(keys)))}
+    return {row.key: row for row in session.execute(make_rater_query(campaign_id).where(raters.c.key.in_(keys)))}
 
 
 def insert_rater(session: Session, campaign_id: int, key: str) -> int:
@@ -180,7 +180,7 @@ def ensure_person(session: Session, key: str) -> int:
     return int(session.execute(sa.select(people.c.id).where(people.c.key == key).with_for_update()).scalar_one())
 
 
-def has_person_other_campaign(session: Session, person: int, campaign_id: int) -> bool:
+def is_person_in_other_campaign(session: Session, person: int, campaign_id: int) -> bool:
     """Whether a person has an account in another campaign."""
     there = sa.exists().where((raters.c.person_id == person) & (raters.c.campaign_id != campaign_id))
     return bool(session.execute(sa.select(there)).scalar())

@@ -16,7 +16,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class RatingsFrame:
+class RatingsMetadata:
     """What is true of all ratings of a campaign."""
 
     higher_is_better: bool
@@ -27,7 +27,7 @@ class RatingsFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class RatingsWithIds:
+class RatingsWithJudgmentIds:
     """Ratings in canonical order, and the id of the judgment behind each row."""
 
     ratings: Ratings
@@ -53,7 +53,7 @@ class CodedNames:
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignNames:
+class CampaignLabels:
     """What a campaign's ids stand for; the columns of its segments are parallel."""
 
     systems: CodedNames
@@ -65,7 +65,9 @@ class CampaignNames:
     segment_position: Ints
 
 
-def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, frame: RatingsFrame) -> RatingsWithIds:
+def encode_ratings(
+    columns: dict[str, npt.NDArray[Any]], names: CampaignLabels, frame: RatingsMetadata
+) -> RatingsWithJudgmentIds:
     """Ratings of joined columns, in canonical order.
 
     columns: by name the codes `system`, `document` and `task`, the ids `judgment_id`, `segment_id` (−1 for a whole
@@ -100,9 +102,9 @@ def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, f
         standardised=frame.standardised,
     )
     if order is not None:
-        return RatingsWithIds(ratings, columns["judgment_id"])
+        return RatingsWithJudgmentIds(ratings, columns["judgment_id"])
     order = ratings.canonical_order()
-    return RatingsWithIds(ratings.in_canonical_order(order), columns["judgment_id"][order])
+    return RatingsWithJudgmentIds(ratings.in_canonical_order(order), columns["judgment_id"][order])
 
 
 _KINDS: Mapping[str, type[np.generic]] = {
@@ -119,7 +121,7 @@ _KINDS: Mapping[str, type[np.generic]] = {
 }
 
 
-def _order_of_addresses(columns: Columns, names: CampaignNames) -> npt.NDArray[np.intp] | None:
+def _order_of_addresses(columns: Columns, names: CampaignLabels) -> npt.NDArray[np.intp] | None:
     """The canonical order where no rater rated an output twice, by one sort of one number; else None."""
     sizes = (len(names.documents.keys), len(names.segment_ids) + 1, len(names.raters.keys))
     if len(names.systems.keys) * sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
@@ -144,7 +146,7 @@ def _by_first_appearance(judgment: npt.NDArray[np.intp]) -> npt.NDArray[np.int32
 class SegmentCodes:
     """Segments in the order of (document key, position): `document` and `position` of each code."""
 
-    def __init__(self, names: CampaignNames) -> None:
+    def __init__(self, names: CampaignLabels) -> None:
         document = names.documents.codes(names.segment_document)
         order = np.lexsort((names.segment_position, document))
         self.document = document[order]

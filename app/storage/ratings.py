@@ -21,19 +21,19 @@ from sqlalchemy.orm import Session
 from app.stats.ratings import RatingRole
 from app.storage.db import driver_connection
 from app.storage.free_memory import require_memory_for_ratings
-from app.storage.packed_columns import make_packed_select, unpack_column
+from app.storage.packed_columns import make_packed_columns_select, unpack_column
 from app.storage.rating_codes import (
-    CampaignNames,
+    CampaignLabels,
     CodedNames,
     Columns,
     Ints,
-    RatingsFrame,
-    RatingsWithIds,
+    RatingsMetadata,
+    RatingsWithJudgmentIds,
     encode_ratings,
     filter_rows,
 )
 
-__all__ = ["RatingsFrame", "RatingsWithIds", "load_ratings"]
+__all__ = ["RatingsMetadata", "RatingsWithJudgmentIds", "load_ratings"]
 
 SCORES = {
     "judgment_id": "int8",
@@ -60,11 +60,13 @@ def _statement(scores: str, items: str, credited: str) -> str:
     """All parts of one SELECT. scores: the rows of these; items, credited: which of them are read, from `AND` on."""
     return "SELECT * FROM " + ", ".join(
         (
-            make_packed_select("scores", SCORES, scores),
-            make_packed_select("items", _ITEMS, f"items WHERE campaign_id = %(campaign)s {items}"),
-            make_packed_select("credits", _CREDITS, f"credits WHERE campaign_id = %(campaign)s {credited}"),
-            make_packed_select("voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"),
-            make_packed_select(
+            make_packed_columns_select("scores", SCORES, scores),
+            make_packed_columns_select("items", _ITEMS, f"items WHERE campaign_id = %(campaign)s {items}"),
+            make_packed_columns_select("credits", _CREDITS, f"credits WHERE campaign_id = %(campaign)s {credited}"),
+            make_packed_columns_select(
+                "voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"
+            ),
+            make_packed_columns_select(
                 "surplus", _SURPLUS, "items WHERE campaign_id = %(campaign)s AND surplus_from <= %(version)s"
             ),
         )
@@ -81,7 +83,7 @@ LOAD = _statement(
 _IDS = "SELECT min(judgment_id) AS first, max(judgment_id) AS last FROM scores WHERE profile_id = :profile"
 SCORES_IN_BLOCK = f"scores WHERE {_COUNTED.format('')} AND judgment_id BETWEEN %(first)s AND %(last)s"
 _ITEMS_ALONE = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", "scores WHERE false")
-_NEXT_BLOCK = f"SELECT * FROM {make_packed_select('scores', SCORES, SCORES_IN_BLOCK)}"
+_NEXT_BLOCK = f"SELECT * FROM {make_packed_columns_select('scores', SCORES, SCORES_IN_BLOCK)}"
 # What a rater said of an output of which they judged a degraded copy or a repeat.
 CONTROLS = f"""
 WITH changed AS MATERIALIZED (
@@ -116,15 +118,15 @@ def has_segment_ratings(session: Session, *, campaign_id: int, profile_id: int, 
 NO_IDS = (1, 0)
 
 
-def load_scored_ids(session: Session, profile_id: int) -> tuple[int, int]:
+def load_scored_id_range(session: Session, profile_id: int) -> tuple[int, int]:
     """The lowest and the highest id of a judgment that has a score under a profile; `NO_IDS` where none has."""
     ids = session.execute(text(_IDS), {"profile": profile_id}).one()
     return NO_IDS if ids.first is None else (ids.first, ids.last)
 
 
 def load_ratings(
-    session: Session, *, campaign_id: int, profile_id: int, version: int, frame: RatingsFrame, statement: str = LOAD
-) -> RatingsWithIds:
+    session: Session, *, campaign_id: int, profile_id: int, version: int, frame: RatingsMetadata, statement: str = LOAD
+) -> RatingsWithJudgmentIds:
     """All ratings of a campaign as they stood at a data version, in canonical order.
 
     Of several revisions at one address the latest counts; surplus and void judgments are no ratings. statement:
@@ -142,13 +144,13 @@ def load_ratings(
     keep = _latest(scores)
     if keep is not None:
         scores = filter_rows(scores, keep)
-    names = load_campaign_names(session, campaign_id)
+    names = load_campaign_labels(session, campaign_id)
     _code_items(items, credited, names)
-    return encode_ratings(RatedItems(items, credited).join(scores), names, frame)
+    return encode_ratings(RatedItems(items, credited).join_scores(scores), names, frame)
 
 
 def load_rated_items(
-    session: Session, keys: Mapping[str, object], names: CampaignNames
+    session: Session, keys: Mapping[str, object], names: CampaignLabels
 ) -> tuple[RatedItems, Ints, Ints]:
     """What scores are joined with; the ids of void judgments, and of surplus items."""
     _, items, credited, voids, surplus = _read(session, _ITEMS_ALONE, keys)
@@ -157,7 +159,7 @@ def load_rated_items(
 
 
 def _code_items(
-    items: dict[str, npt.NDArray[Any]], credited: dict[str, npt.NDArray[Any]], names: CampaignNames
+    items: dict[str, npt.NDArray[Any]], credited: dict[str, npt.NDArray[Any]], names: CampaignLabels
 ) -> None:
     items["document"] = names.documents.codes(items["document_id"])
     items["task"] = names.tasks.codes(items["task_id"])
@@ -184,7 +186,7 @@ def _statements(
     session: Session, statement: str, keys: Mapping[str, object]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     """What is asked one after another, and for which judgments."""
-    lowest, highest = load_scored_ids(session, int(str(keys["profile"])))
+    lowest, highest = load_scored_id_range(session, int(str(keys["profile"])))
     if statement != LOAD or highest - lowest < BLOCK:
         yield statement, {}
         return
@@ -208,7 +210,7 @@ class RatedItems:
         self._first = np.searchsorted(item_id, self._items["id"])
         self._n_systems = np.searchsorted(item_id, self._items["id"], side="right") - self._first
 
-    def join(self, scores: Columns) -> dict[str, npt.NDArray[Any]]:
+    def join_scores(self, scores: Columns) -> dict[str, npt.NDArray[Any]]:
         """One row a (judgment, system): the scores with what is known of their items, once for each credited system.
 
         `judgment` numbers the rows of `scores`.
@@ -247,7 +249,7 @@ def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
     return keep
 
 
-def load_campaign_names(session: Session, campaign_id: int) -> CampaignNames:
+def load_campaign_labels(session: Session, campaign_id: int) -> CampaignLabels:
     """The labels that the ids of a campaign stand for."""
     keys = {"campaign": campaign_id}
     columns = session.execute(
@@ -258,7 +260,7 @@ def load_campaign_names(session: Session, campaign_id: int) -> CampaignNames:
         keys,
     ).one()
     segment_ids, segment_document, segment_position = (unpack_column(part, "int8") for part in columns)
-    return CampaignNames(
+    return CampaignLabels(
         systems=_names(session, campaign_id, "systems"),
         documents=_names(session, campaign_id, "documents"),
         raters=_names(session, campaign_id, "raters"),

@@ -46,10 +46,10 @@ class RatingsFileKey:
     seal: str
 
     @property
-    def name(self) -> str:
+    def folder_name(self) -> str:
         """The name of the folder: what all data versions share, `.v`, and the version.
 
-        >>> RatingsFileKey(3, 7, 41, "0a1b").name
+        >>> RatingsFileKey(3, 7, 41, "0a1b").folder_name
         '3-7.v41-0a1b-1'
         """
         return f"{self.campaign_id}-{self.profile_id}.v{self.version}-{self.seal}-{FORMAT}"
@@ -66,7 +66,7 @@ class RatingsFolder:
     most_in_memory: int
     large: set[int] = field(default_factory=set)
 
-    def is_large(self, session: Session, campaign_id: int) -> bool:
+    def is_campaign_large(self, session: Session, campaign_id: int) -> bool:
         """Whether a campaign has more judgments, revisions included, than are loaded into memory."""
         if campaign_id in self.large:
             return True
@@ -79,16 +79,16 @@ class RatingsFolder:
         self.large.add(campaign_id)
         return True
 
-    def find_and_mark_used(self, key: RatingsFileKey) -> Path | None:
+    def find_file_and_mark_used(self, key: RatingsFileKey) -> Path | None:
         """The file, used from now on; None where it is to be written."""
-        head = self.path / key.name / HEAD
+        head = self.path / key.folder_name / HEAD
         if not head.exists():
             return None
         head.touch()
         return head.parent
 
     @contextmanager
-    def new_file(self, key: RatingsFileKey) -> Iterator[Path]:
+    def create_file_atomically(self, key: RatingsFileKey) -> Iterator[Path]:
         """A folder to write a file in, which is there under its name only when it is complete."""
         part = self.path / f"{_PART}{uuid4().hex}"
         try:
@@ -97,7 +97,7 @@ class RatingsFolder:
             raise RatingsFolderUnusable(f"{self.path}: {error.strerror}") from error
         try:
             yield part
-            target = self.path / key.name
+            target = self.path / key.folder_name
             try:
                 part.rename(target)
             except OSError:
@@ -143,7 +143,7 @@ def find_ratings_folder(session: Session) -> RatingsFolder | None:
     return folder
 
 
-def make_ratings_key(session: Session, *, campaign_id: int, profile_id: int, version: int) -> RatingsFileKey:
+def make_ratings_file_key(session: Session, *, campaign_id: int, profile_id: int, version: int) -> RatingsFileKey:
     """Whose ratings a file holds, as this database has them."""
     seal = session.execute(text(_SEAL), {"campaign": campaign_id, "version": version}).scalar()
     return RatingsFileKey(campaign_id, profile_id, version, str(seal or "unsealed")[:16])

@@ -81,14 +81,14 @@ ON CONFLICT DO NOTHING"""
 
 
 @dataclass(frozen=True, slots=True)
-class TasksInForce:
+class RetainedTasks:
     """Tasks that stay: database id, and the number that they have in the new plan."""
 
     ids: Sequence[int]
     numbers: Sequence[int]
 
 
-def lock_leases(session: Session, campaign_id: int) -> None:
+def block_new_leases(session: Session, campaign_id: int) -> None:
     """Let nobody lease a task until the transaction ends."""
     session.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCKED | campaign_id})
 
@@ -110,7 +110,7 @@ def withdraw_or_delete_tasks(session: Session, campaign_id: int, tasks: Sequence
         session.execute(text(statement), {"campaign": campaign_id, "tasks": list(tasks)})
 
 
-def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: TasksInForce) -> None:
+def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: RetainedTasks) -> None:
     """Let tasks and their groups belong to the new plan."""
     keys: Mapping[str, object] = {"campaign": campaign_id, "version": version}
     execute_full_scan(session, KEEP, {**keys, "ids": list(kept.ids), "numbers": list(kept.numbers)})

@@ -17,7 +17,7 @@ from app.storage.organization_list import SCHEMA as SHARED
 from app.storage.organizations import DEFAULT, organization_schema
 from app.storage.queue_schema import QUEUE_MARK, list_queue_migrations
 from app.storage.queue_schema import SCHEMA as QUEUE
-from app.storage.serving_rights import has_serving_rights
+from app.storage.serving_rights import has_exact_serving_rights
 
 _REVISION = re.compile(r"""^(down_)?revision = (?:"(\w+)"|None)$""", re.MULTILINE)
 # What the statement on revisions needs to exist, the last migration of the queue, and the organizations.
@@ -58,7 +58,7 @@ def list_known_revisions() -> frozenset[str | None]:
     return frozenset({None, *_list_predecessors()})
 
 
-def is_schema_current_at(url: str) -> bool:
+def is_schema_current_at_url(url: str) -> bool:
     """`is_schema_current` on a connection of its own."""
     with psycopg.connect(url, autocommit=True) as connection:
         return is_schema_current(connection)
@@ -77,4 +77,4 @@ def is_schema_current(connection: psycopg.Connection[Any]) -> bool:
     revisions = " UNION ".join(f"SELECT version_num FROM {schema}.alembic_version" for schema in schemas)
     if connection.execute(revisions.encode()).fetchall() != [(find_head_revision(),)]:
         return False
-    return has_serving_rights(connection, schemas)
+    return has_exact_serving_rights(connection, schemas)

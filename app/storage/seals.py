@@ -61,7 +61,7 @@ def comparison_hash_sql(x: str) -> str:
     return f"sha256({_BYTES.format(array)})"
 
 
-def sealed_rows_sql(kind: int, x: str) -> str:
+def rows_to_seal_sql(kind: int, x: str) -> str:
     """What a query selects of stored rows of a kind, so that they can be sealed: kind, id and hash."""
     by = {
         JUDGMENT: ("id", judgment_hash_sql),
@@ -84,7 +84,7 @@ _COUNT = f"count(r.id) FILTER (WHERE r.kind = {JUDGMENT})::int"
 
 
 def seal_version_sql(versions: str, rows: str, *, campaign: str) -> str:
-    """A statement that seals one version. versions: what has its row. rows: what it added, as by `sealed_rows_sql`.
+    """A statement that seals one version. versions: what has its row. rows: what it added, as by `rows_to_seal_sql`.
 
     Where the version before is not sealed, as by a release that knew no seals, this one is not either.
     """
@@ -106,17 +106,17 @@ _WITH_ROWS = seal_version_sql(_ONE, "SELECT kind, id, hash FROM sealed_rows", ca
 def sealed_insert_sql(kind: int, insert: str) -> str:
     """A statement that adds rows under a version, :campaign and :version, and seals it with them; it gives how many."""
     sealed = seal_version_sql(
-        _ONE, f"SELECT {sealed_rows_sql(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)"
+        _ONE, f"SELECT {rows_to_seal_sql(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)"
     )
     return f"WITH stored AS ({insert} RETURNING *), sealed AS ({sealed}) SELECT count(*) FROM stored"
 
 
-def collecting_insert_sql(kind: int, insert: str) -> str:
+def hash_collecting_insert_sql(kind: int, insert: str) -> str:
     """A statement that adds rows under the version that is being made, and keeps their hashes.
 
     It keeps them where `collect_row_hashes` does.
     """
-    kept = f"SELECT {sealed_rows_sql(kind, 'x')} FROM stored x"
+    kept = f"SELECT {rows_to_seal_sql(kind, 'x')} FROM stored x"
     return f"WITH stored AS ({insert} RETURNING *) INSERT INTO sealed_rows {kept}"
 
 
@@ -134,7 +134,7 @@ def collect_row_hashes(session: Session, rows: str | None = None) -> None:
     made = "CREATE TEMP TABLE IF NOT EXISTS sealed_rows (kind int, id bigint, hash bytea) ON COMMIT DROP"
     session.execute(text(made))
     if rows is not None:
-        session.execute(text(f"INSERT INTO sealed_rows SELECT {sealed_rows_sql(JUDGMENT, 'x')} FROM ({rows}) x"))
+        session.execute(text(f"INSERT INTO sealed_rows SELECT {rows_to_seal_sql(JUDGMENT, 'x')} FROM ({rows}) x"))
 
 
 def seal_collected_version(session: Session, campaign_id: int, version: int) -> None:
@@ -148,9 +148,9 @@ def seal_collected_version(session: Session, campaign_id: int, version: int) -> 
 _OF_CAMPAIGN = "WHERE {0}.campaign_id = :campaign AND {0}.version > :after"
 _ROWS = f"""
 rows AS (
-    SELECT j.version, {sealed_rows_sql(JUDGMENT, "j")} FROM judgments j {_OF_CAMPAIGN.format("j")}
-    UNION ALL SELECT o.version, {sealed_rows_sql(VOID, "o")} FROM voids o {_OF_CAMPAIGN.format("o")}
-    UNION ALL SELECT q.version, {sealed_rows_sql(COMPARISON, "q")} FROM screen_judgments q {_OF_CAMPAIGN.format("q")}
+    SELECT j.version, {rows_to_seal_sql(JUDGMENT, "j")} FROM judgments j {_OF_CAMPAIGN.format("j")}
+    UNION ALL SELECT o.version, {rows_to_seal_sql(VOID, "o")} FROM voids o {_OF_CAMPAIGN.format("o")}
+    UNION ALL SELECT q.version, {rows_to_seal_sql(COMPARISON, "q")} FROM screen_judgments q {_OF_CAMPAIGN.format("q")}
     UNION ALL SELECT * FROM unnest(CAST(:versions AS bigint[]), CAST(:kinds AS int[]), CAST(:ids AS bigint[]),
                                    CAST(:hashes AS bytea[]))),
 found AS (
@@ -185,7 +185,7 @@ class PurgedRows:
         self.ids.append(row)
         self.hashes.append(digest)
 
-    def query_values(self) -> dict[str, object]:
+    def query_parameters(self) -> dict[str, object]:
         """As parameters of a query."""
         return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
@@ -193,7 +193,7 @@ class PurgedRows:
 def compare_sealed_versions(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
     """Every version with its seal and its rows: what is there, as it is, and whether it is as it was sealed."""
     with plan_for_full_scans(session):
-        return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.query_values()}).all()
+        return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.query_parameters()}).all()
 
 
 def load_sealable_campaigns(session: Session) -> list[Row]:
@@ -239,7 +239,7 @@ def seal_unsealed_versions(
     had = find_last_seal(session, campaign_id)
     after, before = (had.version, had.hash) if had is not None else (0, bytes(32))
     with plan_for_full_scans(session):
-        rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.query_values()}).all()
+        rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.query_parameters()}).all()
     hashes: list[bytes] = []
     for row in rows:
         before = hashlib.sha256(before + row.said + row.content).digest()

@@ -32,7 +32,7 @@ WHERE i.campaign_id = :campaign AND i.role = {RatingRole.DEGRADED.value} AND i.v
 ORDER BY j.id, o.id"""
 
 
-def load_attention_checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, list[str]]:
+def load_imported_attention_checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, list[str]]:
     """What an imported file says of the attention checks in these judgments, by rater."""
     rows = execute_full_scan(session, CHECKS, {"campaign": campaign_id}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)

@@ -43,7 +43,7 @@ class DatabaseNotUnicode(Conflict):
     """This database does not store Unicode; create one with ENCODING 'UTF8'."""
 
 
-def check_server_url(url: str, *, serving_role: str | None = None) -> None:
+def check_server_at_url(url: str, *, serving_role: str | None = None) -> None:
     """`check_server` on a connection of its own."""
     with psycopg.connect(url, autocommit=True) as connection:
         check_server(connection, serving_role=serving_role)

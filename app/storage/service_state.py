@@ -45,7 +45,7 @@ WHERE c.state IN ('open', 'paused') AND t.state IN ('free', 'leased', 'handed_in
 GROUP BY 1, 2 ORDER BY 1, 2"""
 
 
-def count_service_state(session: Session, *, heard: float) -> list[StateRecord]:
+def load_service_counts(session: Session, *, heard: float) -> list[StateRecord]:
     """Numbers of the service, by what they count and a label. heard: seconds within which a worker lives."""
     return list(session.execute(sa.text(_STATE), {"heard": heard}))
 

@@ -40,7 +40,7 @@ WHERE c.relnamespace = ANY(%s::regnamespace[]) AND c.relkind IN ('r', 'p') AND (
   OR c.relname = ANY(%s) AND has_table_privilege(r.oid, c.oid, 'UPDATE')) LIMIT 1"""
 
 
-def grant_serving_role(connection: sa.Connection, organization: int) -> None:
+def grant_rights_to_serving_role(connection: sa.Connection, organization: int) -> None:
     """Let the serving role read and write everything but what only the owner may touch."""
     exists = connection.execute(sa.text("SELECT 1 FROM pg_roles WHERE rolname = :r"), {"r": APP_ROLE}).scalar()
     if not exists:
@@ -61,7 +61,7 @@ def grant_serving_role(connection: sa.Connection, organization: int) -> None:
         connection.execute(sa.text(statement))
 
 
-def has_serving_rights(connection: psycopg.Connection[Any], schemas: Sequence[str]) -> bool:
+def has_exact_serving_rights(connection: psycopg.Connection[Any], schemas: Sequence[str]) -> bool:
     """Whether the serving role, if there is one, may read all tables of these schemas and no more than it should."""
     fixed = [*APPEND_ONLY, *UNCHANGED, "alembic_version"]
     return connection.execute(_OTHER_RIGHTS, [APP_ROLE, list(schemas), fixed]).fetchone() is None

@@ -53,7 +53,7 @@ class SetupFacts:
     lock: bool
 
 
-def describe_protocol_answers(session: Session, campaign_id: int) -> str | None:
+def describe_answers_bound_to_protocol(session: Session, campaign_id: int) -> str | None:
     """What the campaign has that was answered by its protocol, and another would not fit; None where nothing was."""
     answers = (
         ("judgments", judgments, sa.true()),

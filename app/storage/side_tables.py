@@ -22,8 +22,13 @@ from app.stats.side_tables import (
 )
 from app.storage.db import Session
 from app.storage.full_scans import execute_full_scan
-from app.storage.packed_columns import make_packed_select, read_packed_blocks, unpack_column, unpack_microseconds
-from app.storage.ratings import NO_IDS, load_scored_ids
+from app.storage.packed_columns import (
+    load_packed_columns_in_blocks,
+    make_packed_columns_select,
+    unpack_column,
+    unpack_microseconds,
+)
+from app.storage.ratings import NO_IDS, load_scored_id_range
 from app.storage.words import WORDS_OF
 
 Ids = npt.NDArray[np.int64]
@@ -108,7 +113,7 @@ def load_event_table(session: Session, campaign_id: int, profile_id: int, judgme
     """When each row was begun and handed in, where in its task, and how often it was answered."""
     keys = {"campaign": campaign_id, "profile": profile_id}
     # Earlier answers at an address may be of other judgments than these; rows that are there never change.
-    scores = _read(session, "scores", keys, load_scored_ids(session, profile_id))
+    scores = _read(session, "scores", keys, load_scored_id_range(session, profile_id))
     judgments = _read(session, "judgments", keys, _ends(judgment_ids))
     items = _read(session, "items", keys, _ends(judgments["item_id"]))
     said = _index_of_ids(judgments["id"], judgment_ids)
@@ -128,8 +133,8 @@ def _read(
 ) -> dict[str, npt.NDArray[Any]]:
     """The columns of a table, by the ids of what it has."""
     columns, rows = _ASKED[table]
-    statement = f"SELECT * FROM {make_packed_select(table, columns, rows)}"
-    packed = read_packed_blocks(session, statement, keys, ids, BLOCK)
+    statement = f"SELECT * FROM {make_packed_columns_select(table, columns, rows)}"
+    packed = load_packed_columns_in_blocks(session, statement, keys, ids, BLOCK)
     return {name: unpack_column(packed[f"{table}_{name}"], kind) for name, kind in columns.items()}
 
 
@@ -165,7 +170,7 @@ def load_error_table(
     weigh: weight of (severity, category); what it lacks weighs 0.
     """
     keys = {"campaign": campaign_id, "field": field}
-    columns = read_packed_blocks(session, ERRORS, keys, _ends(judgment_ids), BLOCK_WITH_ERRORS)
+    columns = load_packed_columns_in_blocks(session, ERRORS, keys, _ends(judgment_ids), BLOCK_WITH_ERRORS)
     ids = unpack_column(columns["id"], "int8")
     # Those of a judgment come together and as they were marked, but judgments in any order.
     order = np.argsort(ids, kind="stable")
@@ -216,7 +221,7 @@ def _encode_texts(content: bytes, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray
     return code[numbers], tuple(texts[n] for n in there)
 
 
-def link_originals(ratings: Ratings) -> OriginalLinks:
+def link_repeats_to_originals(ratings: Ratings) -> OriginalLinks:
     """The row that each repeat or degraded row goes back to: the same output by the same rater, rated as such."""
     names = (ratings.system, ratings.segment, ratings.rater)
     later = ratings.role != RatingRole.RATING

@@ -30,17 +30,17 @@ class SortOrder:
     descending: bool = False
 
 
-def text_term(value: Term) -> Term:
+def text_sort_term(value: Term) -> Term:
     """A text by its bytes; none comes first."""
     return sa.func.coalesce(value, "").collate("C")
 
 
-def time_term(at: Term) -> Term:
+def time_sort_term(at: Term) -> Term:
     """A time; none comes first."""
     return sa.func.coalesce(sa.cast(at, sa.DateTime(timezone=True)), sa.text("'-infinity'::timestamptz"))
 
 
-def number_term(number: Term) -> Term:
+def number_sort_term(number: Term) -> Term:
     """A number; none comes first."""
     return sa.func.coalesce(sa.cast(number, sa.Double), sa.text("'-infinity'::float8"))
 
@@ -54,22 +54,24 @@ def make_sort_orders(columns: Mapping[str, tuple[Term | None, Callable[[Term], T
     }
 
 
-def write_sort_value(value: str | float | datetime | None, order: SortOrder) -> str | None:
+def format_sort_value(value: str | float | datetime | None, order: SortOrder) -> str | None:
     """The value by which a row is sorted, as text; None where the key alone counts.
 
-    >>> write_sort_value(0.5, SortOrder(sa.column("best"), number_term))
+    >>> format_sort_value(0.5, SortOrder(sa.column("best"), number_sort_term))
     '0.5'
-    >>> write_sort_value(None, SortOrder(sa.column("best"), number_term))
+    >>> format_sort_value(None, SortOrder(sa.column("best"), number_sort_term))
     '-infinity'
     """
     if order.column is None:
         return None
     if value is None:
-        return "" if order.term is text_term else "-infinity"
+        return "" if order.term is text_sort_term else "-infinity"
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def sort_page(query: sa.Select[Any], key: Term, order: SortOrder, *, after: SortCursor | None) -> sa.Select[Any]:
+def sort_query_after_cursor(
+    query: sa.Select[Any], key: Term, order: SortOrder, *, after: SortCursor | None
+) -> sa.Select[Any]:
     """The query in this order, from the row after a cursor."""
     terms = [key] if order.column is None else [order.term(order.column), key]
     query = query.order_by(*(term.desc() if order.descending else term for term in terms))

@@ -112,7 +112,7 @@ def load_task(session: Session, public_id: str, *, lock: bool = False) -> Row:
     return row
 
 
-def load_task_name(session: Session, campaign_id: int, task_id: int) -> str:
+def load_task_public_id(session: Session, campaign_id: int, task_id: int) -> str:
     """A task's name in addresses."""
     query = text("SELECT public_id FROM tasks WHERE campaign_id = :campaign AND id = :task")
     return str(session.execute(query, {"campaign": campaign_id, "task": task_id}).scalar_one())
@@ -212,7 +212,7 @@ def free_task(session: Session, campaign_id: int, task_id: int, values: Mapping[
     )
 
 
-def free_rest_of_chain(session: Session, campaign_id: int, plan: int | None, chain: int | None) -> bool:
+def free_rest_of_task_chain(session: Session, campaign_id: int, plan: int | None, chain: int | None) -> bool:
     """Give the free rest of a chain back to its bucket; False where something of it is handed in."""
     if chain is None:
         return True
@@ -231,7 +231,7 @@ WHERE t.campaign_id = :campaign AND t.id = :task AND p.state IN ('free', 'leased
 ORDER BY p.id FOR NO KEY UPDATE OF p"""
 
 
-def lock_linked_tasks(session: Session, campaign_id: int, task_id: int) -> list[Row]:
+def lock_tasks_sharing_groups(session: Session, campaign_id: int, task_id: int) -> list[Row]:
     """The tasks over which the groups of a task stretch, itself among them, locked; those withdrawn left aside."""
     return list(session.execute(text(_PARTS), {"campaign": campaign_id, "task": task_id}))
 
@@ -291,7 +291,7 @@ _KEYS = {
 }
 
 
-def load_keys_by_id(
+def load_document_or_system_keys(
     session: Session, campaign_id: int, table: Literal["documents", "systems"], ids: Collection[int]
 ) -> dict[int, str]:
     """Keys of documents or systems, by id."""

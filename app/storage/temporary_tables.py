@@ -25,25 +25,25 @@ def prepare_for_temporary_tables(session: Session) -> None:
         kept[_KEY] = has_citus(session)
 
 
-def are_temporary_tables_subqueries(session: Session) -> bool:
+def reads_temporary_tables_as_subqueries(session: Session) -> bool:
     """Whether the statements of this connection read temporary tables so, and not as they are written."""
     return bool(session.connection().info.get(_KEY))
 
 
-def read_as_subqueries(statement: str) -> str:
+def replace_temporary_tables_by_subqueries(statement: str) -> str:
     """The statement with each temporary table that it reads as a subquery.
 
-    >>> read_as_subqueries("SELECT n FROM placed JOIN items i ON i.id = n")
+    >>> replace_temporary_tables_by_subqueries("SELECT n FROM placed JOIN items i ON i.id = n")
     'SELECT n FROM (SELECT * FROM placed OFFSET 0) placed JOIN items i ON i.id = n'
     """
     apart = _READ.sub(lambda m: f"{m[1]} (SELECT * FROM {m[2]} OFFSET 0){m[3] or f' {m[2]}'}", statement)
     return apart.replace("(SELECT FROM ", "(SELECT 1 FROM ")  # of a subquery without columns it cannot keep the rows
 
 
-def listen_for_temporary_tables(engine: sa.Engine) -> None:
+def install_temporary_table_rewriting(engine: sa.Engine) -> None:
     """Change statements so where `prepare_for_temporary_tables` said so."""
 
     def change(connection: sa.Connection, _cursor: Any, statement: str, given: Any, _context: Any, _many: bool) -> Any:
-        return (read_as_subqueries(statement) if connection.info.get(_KEY) else statement), given
+        return (replace_temporary_tables_by_subqueries(statement) if connection.info.get(_KEY) else statement), given
 
     sa.event.listen(engine, "before_cursor_execute", change, retval=True)

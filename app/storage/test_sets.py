@@ -70,7 +70,7 @@ def load_known_answer_documents(session: Session, campaign_id: int) -> list[Row]
     return list(session.execute(query.order_by(documents.c.key.collate("C"))))
 
 
-def load_outputs_page(
+def load_documents_with_outputs_page(
     session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int
 ) -> list[Row]:
     """Documents that a system has outputs on, by key after `after`, with how many outputs and segments."""
@@ -241,7 +241,9 @@ def delete_outputs(session: Session, campaign_id: int, system_id: int, segment_i
     session.execute(sa.delete(outputs).where(*mine))
 
 
-def is_shown_in_task(session: Session, campaign_id: int, document_id: int, *, system_id: int | None = None) -> bool:
+def is_document_shown_in_task(
+    session: Session, campaign_id: int, document_id: int, *, system_id: int | None = None
+) -> bool:
     """Whether a task shows a document, or a system's outputs on it."""
     query = sa.select(items.c.id).where(items.c.campaign_id == campaign_id, items.c.document_id == document_id)
     if system_id is not None:
@@ -252,7 +254,7 @@ def is_shown_in_task(session: Session, campaign_id: int, document_id: int, *, sy
     return session.execute(query.limit(1)).first() is not None
 
 
-def has_outputs(session: Session, campaign_id: int, document_id: int) -> bool:
+def has_document_outputs(session: Session, campaign_id: int, document_id: int) -> bool:
     """Whether any system has an output on a document."""
     query = (
         sa.select(outputs.c.id)
@@ -302,7 +304,7 @@ def _page(
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentOutputs:
+class SegmentWithOutputs:
     """A segment with everything that is said for it. references, outputs: texts by name, by system."""
 
     document: str
@@ -336,10 +338,10 @@ def load_test_set_outline(session: Session, campaign_id: int) -> list[tuple[str,
     return [(row[0], row[1]) for row in execute_full_scan(session, OUTLINE, {"campaign": campaign_id})]
 
 
-def stream_test_set(session: Session, campaign_id: int) -> Iterator[SegmentOutputs]:
+def stream_test_set(session: Session, campaign_id: int) -> Iterator[SegmentWithOutputs]:
     """The segments of the test documents in their order, with the outputs of the systems that take part."""
     for row in execute_full_scan(session, STREAM, {"campaign": campaign_id}, batch=500):
-        yield SegmentOutputs(*row)
+        yield SegmentWithOutputs(*row)
 
 
 def load_active_systems(session: Session, campaign_id: int) -> list[str]:
@@ -361,7 +363,7 @@ def count_outputs(session: Session, campaign_id: int, *, most: int) -> int:
     return int(session.execute(sa.select(sa.func.count()).select_from(some)).scalar_one())
 
 
-def count_test_set(session: Session, campaign_id: int) -> tuple[int, int, int]:
+def load_test_set_size(session: Session, campaign_id: int) -> tuple[int, int, int]:
     """How many systems there are, test documents, and segments of these."""
     of_systems = sa.select(sa.func.count()).select_from(systems).where(systems.c.campaign_id == campaign_id)
     mine = (documents.c.campaign_id == campaign_id, documents.c.kind == "test")

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.sorting import SortCursor, SortOrder, sort_page
+from app.storage.sorting import SortCursor, SortOrder, sort_query_after_cursor
 from app.storage.tables import campaigns, raters, teams, tokens
 from app.storage.word_search import filter_by_words
 
@@ -39,16 +39,16 @@ _ORDERS = {
 }
 
 
-def is_live_condition() -> sa.ColumnElement[bool]:
+def make_live_token_condition() -> sa.ColumnElement[bool]:
     """Neither revoked nor expired, now."""
     return tokens.c.revoked_at.is_(None) & sa.func.coalesce(tokens.c.expires_at > sa.func.statement_timestamp(), True)
 
 
-def token_query() -> sa.Select[Any]:
+def make_token_query() -> sa.Select[Any]:
     """Tokens with the keys of their campaign, rater and team, whether they are live, and whether to note their use."""
     keys = [table.c.key.label(name) for name, table in (("campaign", campaigns), ("rater", raters), ("team", teams))]
     unnoted = sa.func.coalesce(tokens.c.last_used_at <= sa.func.statement_timestamp() - _USE_NOTED, sa.true())
-    live = is_live_condition().label("live")
+    live = make_live_token_condition().label("live")
     shown = sa.select(tokens, *keys, live, unnoted.label("use_unnoted")).select_from(tokens)
     for column, table in ((tokens.c.campaign_id, campaigns), (tokens.c.rater_id, raters), (tokens.c.team_id, teams)):
         shown = shown.outerjoin(table, table.c.id == column)
@@ -56,7 +56,7 @@ def token_query() -> sa.Select[Any]:
 
 
 # Each request asks this: to write the statement anew takes three times as long as to execute it.
-_BY_PREFIX = token_query().where(tokens.c.prefix == sa.bindparam("name"))
+_BY_PREFIX = make_token_query().where(tokens.c.prefix == sa.bindparam("name"))
 
 
 def load_staff_token_names(session: Session, campaign_id: int | None, limit: int) -> list[TokenRecord]:
@@ -82,7 +82,7 @@ def find_token(session: Session, prefix: str) -> TokenRecord | None:
 
 def is_token_live(session: Session, token_id: int) -> bool:
     """Whether a token is neither revoked nor expired, now."""
-    return bool(session.execute(sa.select(is_live_condition()).where(tokens.c.id == token_id)).scalar())
+    return bool(session.execute(sa.select(make_live_token_condition()).where(tokens.c.id == token_id)).scalar())
 
 
 def load_token(session: Session, prefix: str) -> TokenRecord:
@@ -95,7 +95,7 @@ def load_token(session: Session, prefix: str) -> TokenRecord:
 
 def load_token_by_id(session: Session, token_id: int) -> TokenRecord:
     """The token of this id, live or not, which something refers to."""
-    return session.execute(token_query().where(tokens.c.id == token_id)).one()
+    return session.execute(make_token_query().where(tokens.c.id == token_id)).one()
 
 
 def load_tokens_page(
@@ -114,14 +114,14 @@ def load_tokens_page(
     live: only those that still open something, or no longer. words: each is a part of prefix, purpose, campaign, team
     or rater, in any case.
     """
-    wanted = token_query().where(tokens.c.role.in_(roles)).limit(limit)
+    wanted = make_token_query().where(tokens.c.role.in_(roles)).limit(limit)
     if campaign is not None:
         wanted = wanted.where(campaigns.c.key == campaign)
     if live is not None:
-        wanted = wanted.where(is_live_condition() == sa.literal(live))
+        wanted = wanted.where(make_live_token_condition() == sa.literal(live))
     named = (tokens.c.prefix, tokens.c.name, campaigns.c.key, teams.c.key, raters.c.key)
     wanted = filter_by_words(wanted, named, words)
-    return list(session.execute(sort_page(wanted, _prefix(tokens.c.prefix), _ORDERS[sort], after=after)))
+    return list(session.execute(sort_query_after_cursor(wanted, _prefix(tokens.c.prefix), _ORDERS[sort], after=after)))
 
 
 def note_token_use(session: Session, row: TokenRecord) -> None:
@@ -144,7 +144,7 @@ def mark_token_revoked(session: Session, prefix: str) -> bool:
     return session.execute(revoked).one_or_none() is not None
 
 
-def mark_token_opened(session: Session, token_id: int) -> bool:
+def mark_token_session_opened(session: Session, token_id: int) -> bool:
     """Note that a token opened its session; False where it did before."""
     here = (tokens.c.id == token_id) & tokens.c.opened_at.is_(None)
     opened = sa.update(tokens).where(here).values(opened_at=sa.func.statement_timestamp()).returning(tokens.c.id)
@@ -158,7 +158,7 @@ def revoke_rater_tokens(session: Session, campaign_id: int, rater_id: int) -> li
     return sorted(session.execute(revoked).scalars())
 
 
-def lock_for_first_admin(session: Session) -> None:
+def lock_first_admin_creation(session: Session) -> None:
     """Let one starter at a time ask whether there is an admin, until the transaction ends."""
     session.execute(sa.select(sa.func.pg_advisory_xact_lock(_FIRST_ADMIN_LOCK)))
 
@@ -166,5 +166,5 @@ def lock_for_first_admin(session: Session) -> None:
 def has_live_admin(session: Session) -> bool:
     """Whether a live token of role admin exists."""
     return bool(
-        session.execute(sa.select(sa.exists().where((tokens.c.role == "admin") & is_live_condition()))).scalar()
+        session.execute(sa.select(sa.exists().where((tokens.c.role == "admin") & make_live_token_condition()))).scalar()
     )

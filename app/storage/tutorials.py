@@ -14,9 +14,9 @@ from app.storage.rater_results import load_rater_results, make_rater_results_que
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
-    number_term,
-    text_term,
-    time_term,
+    number_sort_term,
+    text_sort_term,
+    time_sort_term,
 )
 from app.storage.tables import tutorial_answers
 
@@ -48,11 +48,11 @@ GROUP BY r.id, r.key, t.key""",
 )
 RESULT_ORDERS = make_sort_orders(
     {
-        "rater": (None, text_term),
-        "team": (_RESULTS.c.team, text_term),
-        "answered": (_RESULTS.c.answered, number_term),
-        "right": (_RESULTS.c["right"], number_term),
-        "at": (_RESULTS.c["at"], time_term),
+        "rater": (None, text_sort_term),
+        "team": (_RESULTS.c.team, text_sort_term),
+        "answered": (_RESULTS.c.answered, number_sort_term),
+        "right": (_RESULTS.c["right"], number_sort_term),
+        "at": (_RESULTS.c["at"], time_sort_term),
     }
 )
 """By what the results of a tutorial are sorted."""
@@ -88,7 +88,7 @@ def has_begun_tasks(session: Session, campaign_id: int, rater_id: int) -> bool:
     return bool(session.execute(text(_BEGUN), {"campaign": campaign_id, "rater": rater_id}).scalar_one())
 
 
-def load_right_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
+def load_correct_answer_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
     """Of a rater's first answers that could be right, the share that was; None without any."""
     a = tutorial_answers.c
     query = sa.select(sa.func.avg(sa.cast(a.right, sa.Integer)))

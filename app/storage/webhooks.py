@@ -63,7 +63,7 @@ def has_webhooks(session: Session, campaign_id: int) -> bool:
     return bool(session.execute(sa.select(sa.exists().where(webhooks.c.campaign_id == campaign_id))).scalar())
 
 
-def count_tasks_handed_in(session: Session, campaign_id: int) -> tuple[int, int]:
+def count_handed_in_and_all_tasks(session: Session, campaign_id: int) -> tuple[int, int]:
     """Tasks of a campaign that are handed in, and all that raters are to do."""
     done = sa.func.count().filter(tasks.c.state == "handed_in")
     wanted = tasks.c.state.in_(("free", "leased", "handed_in"))
@@ -110,7 +110,7 @@ def delete_webhook(session: Session, webhook_id: int) -> None:
     session.execute(sa.delete(webhooks).where(webhooks.c.id == webhook_id))
 
 
-def find_first_event(session: Session, campaign_id: int) -> int | None:
+def find_oldest_event(session: Session, campaign_id: int) -> int | None:
     """The oldest event that is kept; None where there is none."""
     query = sa.select(sa.func.min(webhook_events.c.n)).where(webhook_events.c.campaign_id == campaign_id)
     return session.execute(query).scalar()
@@ -184,7 +184,7 @@ def insert_delivery(session: Session, values: Mapping[str, object]) -> None:
         session.execute(sa.insert(webhook_deliveries).values(**values))
 
 
-def mark_delivered(session: Session, webhook_id: int, *, was_next: int, event: int, lease: timedelta) -> None:
+def mark_event_delivered(session: Session, webhook_id: int, *, was_next: int, event: int, lease: timedelta) -> None:
     """Go on after an event, unless the webhook was set to another meanwhile; the worker that sends keeps it."""
     here = (webhooks.c.id == webhook_id) & (webhooks.c.next_event == was_next)
     kept = {"next_at": _NOW, "claimed_until": _NOW + lease}
@@ -192,7 +192,9 @@ def mark_delivered(session: Session, webhook_id: int, *, was_next: int, event: i
     session.execute(sa.update(webhooks).where(here).values(**values))
 
 
-def mark_failed(session: Session, webhook_id: int, *, was_next: int, wait: timedelta, give_up: timedelta) -> None:
+def mark_delivery_failed(
+    session: Session, webhook_id: int, *, was_next: int, wait: timedelta, give_up: timedelta
+) -> None:
     """Try again after a while; one that has failed for too long stops."""
     w = webhooks.c
     since = sa.func.coalesce(w.failing_since, _NOW)

@@ -45,11 +45,11 @@ def filter_by_words(
 ) -> sa.Select[Any]:
     """The query for rows in which each word is a part of one of the columns, in any case."""
     for word in words:
-        query = query.where(contains_word(columns, word))
+        query = query.where(make_word_condition(columns, word))
     return query
 
 
-def contains_word(columns: Sequence[sa.ColumnElement[Any]], word: str) -> sa.ColumnElement[bool]:
+def make_word_condition(columns: Sequence[sa.ColumnElement[Any]], word: str) -> sa.ColumnElement[bool]:
     """Whether a word is a part of one of the columns, in any case."""
     pattern = make_word_pattern(word)
     return sa.or_(*(column.regexp_match(pattern) for column in columns))
@@ -58,12 +58,12 @@ def contains_word(columns: Sequence[sa.ColumnElement[Any]], word: str) -> sa.Col
 def join_word_conditions(searched: str, words: Sequence[str]) -> str:
     """Conditions that each word is a part of a text, in any case; each with AND before it.
 
-    searched: an expression. The values are `make_word_values`.
+    searched: an expression. The values are `make_word_condition_values`.
     """
     return "".join(f" AND {searched} ~ :word{n}" for n in range(len(words)))
 
 
-def make_word_values(words: Sequence[str]) -> dict[str, object]:
+def make_word_condition_values(words: Sequence[str]) -> dict[str, object]:
     """The values of `join_word_conditions`."""
     return {f"word{n}": make_word_pattern(word) for n, word in enumerate(words)}
 

@@ -24,7 +24,7 @@ from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page
 from app.ui.text_layout import Mark, render_text_layout
 from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
-from app.web.media_content import content_response
+from app.web.media_content import media_content_response
 from app.web.organizations import ArchiveAddress
 
 router = APIRouter(prefix="/archive/{archive}", route_class=PageRoute, include_in_schema=False)
@@ -32,7 +32,7 @@ SEVERITIES = frozenset({"minor", "major", "critical", "neutral", "undecided"})
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedPiece:
+class MarkedTextPiece:
     """A stretch of a text. kinds: classes of the marks over it; empty: none is."""
 
     text: str
@@ -69,7 +69,7 @@ def archived_document_page(
 
 
 @router.get("/documents/{document}/media/{media}", name="archived_media")
-def archived_media(
+def serve_archived_media(
     request: Request,
     address: ArchiveAddress,
     document: Annotated[str, Path(pattern=KEY_PATTERN)],
@@ -81,7 +81,7 @@ def archived_media(
     with database.transaction() as session:
         campaign = archive.find_archived_campaign(session, address)
         content = archive.open_archived_document_media(session, policy, campaign, document, name)
-    return _public(content_response(request, content))
+    return _public(media_content_response(request, content))
 
 
 def render_archive_index(index: ArchiveIndex, address_of: Callable[[str], str]) -> str:
@@ -94,7 +94,7 @@ def render_archived_document(document: ArchivedDocument) -> str:
     return _file("archive/document.html", _document_values(document, "../index.html"), style=f"../{STYLE}")
 
 
-def render_style_sheet() -> bytes:
+def render_archive_style_sheet() -> bytes:
     """What the files of an archive look like."""
     return load_static_files()[STYLE].content
 
@@ -109,7 +109,7 @@ def render_marked_text(text: str, errors: Sequence[Mapping[str, Any]], side: str
     if layout is None:
         pieces = (
             Markup('<mark class="{}">{}</mark>').format(one.kinds, one.text) if one.kinds else escape(one.text)
-            for one in cut_at_marks(text, errors, side)
+            for one in split_text_at_errors(text, errors, side)
         )
         return Markup('<p dir="auto" class="drawn">{}</p>').format(Markup("").join(pieces))
     marks: list[Mark] = []
@@ -129,10 +129,11 @@ def _marks_on(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list
     return [mark for mark in marks if 0 <= mark[0] < mark[1] <= len(text)]
 
 
-def cut_at_marks(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[MarkedPiece]:
+def split_text_at_errors(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[MarkedTextPiece]:
     """A text cut where marked errors begin and end. Offsets count code points; those beyond the text are left out.
 
-    >>> [(one.text, one.kinds) for one in cut_at_marks("abc", [{"start": 1, "end": 2, "severity": "minor"}], "target")]
+    >>> minor = [{"start": 1, "end": 2, "severity": "minor"}]
+    >>> [(one.text, one.kinds) for one in split_text_at_errors("abc", minor, "target")]
     [('a', ''), ('b', 'is-minor'), ('c', '')]
     """
     inside = _marks_on(text, errors, side)
@@ -140,7 +141,7 @@ def cut_at_marks(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> l
     pieces = []
     for start, end in pairwise(cuts):
         over = sorted({kind for first, last, kind in inside if first <= start and end <= last})
-        pieces.append(MarkedPiece(text[start:end], " ".join(over)))
+        pieces.append(MarkedTextPiece(text[start:end], " ".join(over)))
     return pieces
 
 
@@ -161,13 +162,13 @@ def _document_values(document: ArchivedDocument, home: str, following: str | Non
         "document": document,
         "home": home,
         "following": following,
-        "pieces": cut_at_marks,
+        "pieces": split_text_at_errors,
         "drawn": partial(render_marked_text, markup=document.markup),
         "errors_of": _errors,
         "facts_of": _facts,
         "file_of": TextMediaFinder({file.name: file for file in document.media}),
         "times": list_timed_error_ranges,
-        "clock": format_clock,
+        "clock": format_media_time,
     }
 
 
@@ -197,10 +198,10 @@ def list_timed_error_ranges(errors: Sequence[Mapping[str, Any]], side: str) -> l
     ]
 
 
-def format_clock(ms: int) -> str:
+def format_media_time(ms: int) -> str:
     """A time within a file.
 
-    >>> format_clock(62_540), format_clock(500)
+    >>> format_media_time(62_540), format_media_time(500)
     ('1:02.5', '0:00.5')
     """
     minutes, rest = divmod(ms, 60_000)
@@ -250,10 +251,10 @@ def _public(response: Response) -> Response:
     return response
 
 
-def assign_file_names(keys: Sequence[str]) -> Mapping[str, str]:
+def assign_document_file_names(keys: Sequence[str]) -> Mapping[str, str]:
     """A file name for each document: keys may have characters that file systems do not.
 
-    >>> assign_file_names(["a:b", "c"])
+    >>> assign_document_file_names(["a:b", "c"])
     {'a:b': '0001', 'c': '0002'}
     """
     return {key: f"{n:04}" for key, n in zip(keys, count(1), strict=False)}

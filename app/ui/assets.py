@@ -41,7 +41,7 @@ class StaticFile:
     media_type: str
 
     @cached_property
-    def gzipped(self) -> bytes:
+    def gzipped_content(self) -> bytes:
         """By gzip, the same bytes each time."""
         return gzip.compress(self.content, mtime=0)
 
@@ -89,7 +89,9 @@ async def serve_asset(given: str, name: str, request: Request) -> Response:
     headers = {"Cache-Control": FOR_GOOD, "Vary": "Accept-Encoding"}
     if not _takes_gzip(request.headers.get("accept-encoding", "")):
         return Response(content.content, media_type=content.media_type, headers=headers)
-    return Response(content.gzipped, media_type=content.media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(
+        content.gzipped_content, media_type=content.media_type, headers={**headers, "Content-Encoding": "gzip"}
+    )
 
 
 def _takes_gzip(header: str) -> bool:
@@ -117,7 +119,7 @@ def _read() -> Iterator[tuple[str, bytes]]:
     parts = sorted((FOLDER / "style").iterdir())
     lines = (line.strip() for part in parts for line in part.read_bytes().splitlines())
     yield STYLE, b"\n".join(line for line in lines if line and not (line.startswith(b"/*") and line.endswith(b"*/")))
-    for name, (language, page) in messages.served_catalogues().items():
+    for name, (language, page) in messages.list_served_catalogues().items():
         yield name, json.dumps(dict(messages.load_catalogue(language, page)), ensure_ascii=False).encode()
     yield from _bundles()
     for path in sorted(FOLDER.rglob("*")):

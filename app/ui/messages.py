@@ -91,7 +91,7 @@ def languages_of_page(page: str) -> Mapping[str, str]:
     return MANAGERS_NAMES if page.startswith(OF_MANAGERS) else NAMES
 
 
-def request_language(request: Request, offered: Mapping[str, str] = MANAGERS_NAMES) -> str:
+def language_of_request(request: Request, offered: Mapping[str, str] = MANAGERS_NAMES) -> str:
     """What the reader chose (`?lang=`, then kept in a cookie), else what the browser asks for, else English."""
     for chosen in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
         if chosen is not None and chosen in offered:
@@ -117,7 +117,7 @@ def preferred_language(header: str, offered: tuple[str, ...]) -> str | None:
     return None
 
 
-def message(text: str) -> str:
+def mark_translatable(text: str) -> str:
     """Mark a text as a message that a page will say: it is found by the test that compares it with the catalogues."""
     return text
 
@@ -226,7 +226,7 @@ def load_catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
 
 
 @cache
-def served_catalogues() -> Mapping[str, tuple[str, str]]:
+def list_served_catalogues() -> Mapping[str, tuple[str, str]]:
     """Language and page of every file that modules fetch, by its name: all that a page says, in one file."""
     files = {}
     for language in NAMES:
@@ -242,7 +242,7 @@ def catalogue_file_name(language: str, page: str) -> str | None:
     if language == ENGLISH:
         return None
     names = (_file(language, place) for place in reversed(_places(page)))
-    return next(name for name in names if name in served_catalogues())
+    return next(name for name in names if name in list_served_catalogues())
 
 
 def _places(page: str) -> tuple[str, ...]:

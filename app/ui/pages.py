@@ -42,12 +42,12 @@ A_YEAR = 365 * 24 * 3600  # seconds
 OK = 200
 RATERS = "/rate"
 INTERFACE = "/v1"
-NO_PAGE = messages.message("There is no such page")
+NO_PAGE = messages.mark_translatable("There is no such page")
 TITLES: Mapping[int, str] = MappingProxyType(
     {
         404: NO_PAGE,
-        500: messages.message("Something went wrong on our side"),
-        503: messages.message("The server is busy. Try again in a moment."),
+        500: messages.mark_translatable("Something went wrong on our side"),
+        503: messages.mark_translatable("The server is busy. Try again in a moment."),
     }
 )
 
@@ -69,13 +69,13 @@ class PageRoute(APIRoute):
             try:
                 return await handler(request)
             except AppError as error:
-                return self.explain(request, error)
+                return self.render_error(request, error)
             except RequestValidationError:
                 return _problem(request, 404, NO_PAGE, "", {})
 
         return shown
 
-    def explain(self, request: Request, error: AppError) -> Response:
+    def render_error(self, request: Request, error: AppError) -> Response:
         """What a browser is shown in place of the page."""
         if isinstance(error, Unauthorized):
             return RedirectResponse(f"/#{urlencode({'next': request.url.path})}", 303)
@@ -110,7 +110,7 @@ def render_page(
     cookie = read_session_cookie(request, who)
     page = template.removesuffix(".html")
     offered = messages.languages_of_page(page)
-    language = messages.request_language(request, offered)
+    language = messages.language_of_request(request, offered)
     words = messages.load_page_messages(language, page)
     own = phrases(language) if phrases else {}
     if own:
@@ -128,7 +128,7 @@ def render_page(
         "catalogue": asset_address(catalogue) if catalogue else None,
         "refusals": _refusals_address(language),
         # A page that says what went wrong must not depend on the database.
-        "organization": get_organization_directory(request).name_in_use()
+        "organization": get_organization_directory(request).find_current_name()
         if cookie and who == "staff" and status == OK
         else None,
         "_": words.translate,

@@ -27,7 +27,7 @@ router = APIRouter(prefix=RATERS, route_class=PageRoute, include_in_schema=False
 
 
 @router.get("")
-def work_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def task_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The task at hand."""
     return _page(request, "task", rater, database, {})
 
@@ -76,7 +76,7 @@ def hours_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> R
 
 
 @router.get("/codes")
-def codes_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def completion_codes_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """Codes of completion."""
     return _page(request, "codes", rater, database, {})
 
@@ -120,6 +120,6 @@ def _choose_guidelines(request: Request, texts: GuidelineTexts | None) -> dict[s
     if texts is None:
         return {"text": None, "text_language": None}
     offered = tuple(sorted(texts.texts, key=lambda code: code != messages.ENGLISH))
-    wanted = (messages.request_language(request, messages.NAMES), request.headers.get("accept-language", ""))
+    wanted = (messages.language_of_request(request, messages.NAMES), request.headers.get("accept-language", ""))
     language = next((code for one in wanted if (code := messages.preferred_language(one, offered))), offered[0])
     return {"text": markdown.markdown_to_html(texts.texts[language]), "text_language": language}

@@ -24,7 +24,7 @@ Pattern = tuple[re.Pattern[str], str]
 
 
 @cache
-def load_patterns(language: str) -> tuple[Pattern, ...]:
+def load_refusal_patterns(language: str) -> tuple[Pattern, ...]:
     """The patterns of a language, those with the most words of their own first."""
     entries = load_catalogue(language, REFUSALS)
     ordered = sorted(entries, key=lambda message: (-len(PLACE.sub("", message)), message))
@@ -45,7 +45,7 @@ def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> s
         return None
     if message in words.known:
         return words.translate(message)
-    for pattern, text in load_patterns(words.language):
+    for pattern, text in load_refusal_patterns(words.language):
         if match := pattern.fullmatch(message):
             values = [_value(words, value, depth + 1) for value in match.groups()]
             if None not in values:

@@ -34,11 +34,11 @@ from app.web.single_sign_on.attempt import (
     set_sign_in_attempt_cookie,
 )
 from app.web.single_sign_on.confirming import find_identity_provider
-from app.web.single_sign_on.errors import NoProvider, ProviderRefused, SignInNotBegun
-from app.web.strangers import SIGN_IN_ANSWER, note_sign_in_attempt, recognize_sender
+from app.web.single_sign_on.errors import NoIdentityProvider, ProviderRefused, SignInNotBegun
+from app.web.strangers import SIGN_IN_ANSWER, mark_sender_authenticated, note_sign_in_attempt
 
 if TYPE_CHECKING:
-    from app.web.single_sign_on.provider import Provider, ProviderConfirmation
+    from app.web.single_sign_on.provider import IdentityProviderClient, ProviderConfirmation
 
 BACK = SIGN_IN_ANSWER
 LONGEST_CODE = 4096
@@ -48,10 +48,10 @@ FORM = "application/x-www-form-urlencoded"
 class SignInRoute(PageRoute):
     """A route whose refusals are a page that says why, and offers to sign in again."""
 
-    def explain(self, request: Request, error: AppError) -> Response:
+    def render_error(self, request: Request, error: AppError) -> Response:
         """What a browser is shown in place of the page."""
         if not isinstance(error, Unauthorized | Forbidden | Unavailable):
-            return super().explain(request, error)
+            return super().render_error(request, error)
         # Without what is for who is signed in: a cookie of before may have come along.
         values = {"why": error.name(), "title": error.title(), "detail": error.detail, "csrf": None}
         response = render_page(request, "manager/not_signed_in.html", values, status=STATUS[error.kind])
@@ -62,15 +62,15 @@ class SignInRoute(PageRoute):
 router = APIRouter(route_class=SignInRoute, include_in_schema=False)
 
 
-def require_provider(request: Request) -> Provider:
-    """The identity provider. Raises NoProvider where this installation has none."""
+def require_provider(request: Request) -> IdentityProviderClient:
+    """The identity provider. Raises NoIdentityProvider where this installation has none."""
     provider = find_identity_provider(request)
     if provider is None:
-        raise NoProvider
+        raise NoIdentityProvider
     return provider
 
 
-ProviderDep = Annotated[Any, Depends(require_provider)]  # a Provider, which is imported only where there is one
+ProviderDep = Annotated[Any, Depends(require_provider)]  # an IdentityProviderClient, imported only where there is one
 
 
 @router.get("/oidc/sign-in")
@@ -89,7 +89,7 @@ def begin_sign_in(request: Request, provider: ProviderDep) -> Response:
 def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDep) -> Response:
     """Sign in who comes back from the provider. What does not belong to this browser asks nothing of anybody."""
     attempt, given = read_sign_in_attempt(request), request.query_params
-    if not attempt.is_state(given.get("state", "")):
+    if not attempt.matches_state(given.get("state", "")):
         raise SignInNotBegun
     provider.check_answering_issuer(given.get("iss"))
     code = given.get("code", "")
@@ -108,12 +108,12 @@ def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDe
     response = render_page(request, "manager/signed_in.html", {"next": attempt.next})
     set_session_cookie(request, response, new.secret, "staff", lifetime=new.lifetime)
     clear_sign_in_attempt_cookie(request, response)
-    recognize_sender(request, new.secret)
+    mark_sender_authenticated(request, new.secret)
     return response
 
 
 def _start_session(
-    request: Request, database: Database, provider: Provider, confirmed: ProviderConfirmation
+    request: Request, database: Database, provider: IdentityProviderClient, confirmed: ProviderConfirmation
 ) -> NewSession | None:
     """A session in the first organization where a group has a role; None where there is none."""
     roles, new = provider.options.roles, None
@@ -136,7 +136,7 @@ def _start_session(
 
 
 @router.post("/oidc/backchannel-logout")
-async def end_sessions(request: Request, provider: ProviderDep, database: DatabaseDep) -> Response:
+async def receive_back_channel_logout(request: Request, provider: ProviderDep, database: DatabaseDep) -> Response:
     """Carry out what the provider says: these sessions have ended (Back-Channel Logout 1.0, section 2.5)."""
     headers = {"Cache-Control": "no-store"}
     refused = JSONResponse({"error": "invalid_request"}, 400, headers=headers)

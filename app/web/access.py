@@ -21,13 +21,13 @@ from app.services.access.tokens import Caller, Role
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.storage.organizations import current_organization
+from app.storage.organizations import current_organization_number
 from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, read_session_cookie
 from app.web.deps import find_database
 from app.web.organizations import get_organization_directory, use_organization_of_credential
 from app.web.queries import check_query_parameters
 from app.web.single_sign_on.confirming import confirm_session_with_provider, find_identity_provider
-from app.web.strangers import recognize_sender
+from app.web.strangers import mark_sender_authenticated
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 RATER_HEADER = "Plumbline-Rater"
@@ -43,16 +43,22 @@ class RoleLacksRights(Forbidden):
     published = "RoleLacksIt"
 
 
-class BoundToCampaign(Forbidden):
+class CredentialBoundToCampaign(Forbidden):
     """This credential is valid for one campaign only."""
 
+    published = "BoundToCampaign"
 
-class NoTeam(Forbidden):
+
+class CoordinatorWithoutTeam(Forbidden):
     """This coordinator's credential is for no team."""
 
+    published = "NoTeam"
 
-class NoRaterNamed(Forbidden):
+
+class RaterHeaderMissing(Forbidden):
     """A front-end acts for one rater at a time; send `Plumbline-Rater: <key>`."""
+
+    published = "NoRaterNamed"
 
 
 RaterHeader = Annotated[
@@ -84,9 +90,9 @@ class RequiredRole:
         if self.role is not None and not caller.has_rights_of(self.role):
             raise RoleLacksRights(f"it needs the rights of a {self.role}; yours is {caller.role}")
         if self.role == "coordinator" and caller.role == "coordinator" and caller.team is None:
-            raise NoTeam
+            raise CoordinatorWithoutTeam
         if self.unbound and caller.campaign is not None:
-            raise BoundToCampaign
+            raise CredentialBoundToCampaign
         check_query_parameters(request)
         return caller
 
@@ -128,7 +134,7 @@ class RequiredRater:
         given = request.headers.getlist(RATER_HEADER)
         campaign = caller.campaign or asked
         if len(given) != 1 or not is_key(given[0]):
-            raise NoRaterNamed
+            raise RaterHeaderMissing
         if campaign is None:
             raise RoleLacksRights("it needs a credential of one campaign")
         with find_database(request).transaction() as session:
@@ -172,7 +178,7 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
         use_organization_of_credential(request, secret.strip(" "))
         with database.transaction() as session:
             caller = tokens.authenticate_secret(session, secret.strip(" "))
-        recognize_sender(request, secret.strip(" "))
+        mark_sender_authenticated(request, secret.strip(" "))
         return caller
     cookie = _cookie(request, who)
     if cookie is None:
@@ -190,17 +196,17 @@ def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True
     with database.transaction() as session:
         caller = sessions.authenticate_session(session, cookie)
     if caller.check_due and confirmed:
-        organization = get_organization_directory(request).find_key(current_organization())
+        organization = get_organization_directory(request).find_key(current_organization_number())
         caller = confirm_session_with_provider(
             database, find_identity_provider(request), cookie, organization=organization
         )
-    recognize_sender(request, cookie)
+    mark_sender_authenticated(request, cookie)
     return caller
 
 
 def is_still_allowed(request: Request, caller: Caller) -> bool:
     """Whether a caller may still have an answer that goes on for long."""
-    if not get_organization_directory(request).has(current_organization()):
+    if not get_organization_directory(request).has(current_organization_number()):
         return False
     if "authorization" in request.headers:
         return tokens.is_credential_valid(find_database(request), caller)

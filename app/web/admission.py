@@ -36,7 +36,7 @@ class AdmissionSlot:
         self._of_stranger, self._aside = of_stranger, False
         layer.take_or_return_slot(1, of_stranger=of_stranger)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Give the slot back; a second call does nothing."""
         if self._layer is None:
             return
@@ -60,7 +60,7 @@ class AdmissionSlot:
         """Take a slot again when the body is there. Raises TooBusy where none is free."""
         if self._layer is None or not self._aside:
             return
-        if not self._layer.has_room(of_stranger=self._of_stranger):
+        if not self._layer.has_free_slot(of_stranger=self._of_stranger):
             raise TooBusy(retry_after=RETRY_AFTER)
         self._layer.arriving -= 1
         self._layer.take_or_return_slot(1, of_stranger=self._of_stranger)
@@ -77,7 +77,7 @@ def release_slot(scope: Scope) -> None:
     """Give back the slot of a request that will stay for long and do little."""
     slot = find_admission_slot(scope)
     if slot is not None:
-        slot.leave()
+        slot.release()
 
 
 class AdmissionLayer:
@@ -95,7 +95,7 @@ class AdmissionLayer:
             await self.app(scope, receive, send)
             return
         of_stranger = getattr(scope.get("state", {}).get(STRANGER), "shows_nothing", False)
-        if not self.has_room(of_stranger=of_stranger):
+        if not self.has_free_slot(of_stranger=of_stranger):
             await self._refusal(Request(scope))(scope, receive, send)
             return
         slot = AdmissionSlot(self, of_stranger=of_stranger)
@@ -103,9 +103,9 @@ class AdmissionLayer:
         try:
             await self.app(scope, receive, send)
         finally:
-            slot.leave()
+            slot.release()
 
-    def has_room(self, *, of_stranger: bool) -> bool:
+    def has_free_slot(self, *, of_stranger: bool) -> bool:
         """Whether a slot is free; strangers never hold more than their part."""
         few = of_stranger and self.strangers >= max(1, self.limit // STRANGERS)
         return self.in_flight < self.limit and not few

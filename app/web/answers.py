@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from app.web.ifmatch import quote_etag
 
 
-class AnswerModel(BaseModel):
+class ResponseModel(BaseModel):
     """A JSON answer, made from a service's value: of its fields those that are declared, and no others, leave."""
 
     model_config = ConfigDict(from_attributes=True)

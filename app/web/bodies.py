@@ -79,7 +79,7 @@ class JsonBody(Generic[M]):
 
     async def __call__(self, request: Request) -> M:
         """The body as the model. Raises WrongContentType, BodyTooLarge, BodyTooSlow, NotJson, Invalid."""
-        data = await read_json(request, aside=self.aside)
+        data = await read_json_body(request, aside=self.aside)
         try:
             if len(data) <= AT_ONCE:
                 return self._read(data)
@@ -97,7 +97,7 @@ def json_body(model: type[BaseModel], *, aside: bool = False, **examples: Mappin
     return Depends(JsonBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 
 
-async def read_json(request: Request, *, aside: bool = False) -> bytes:
+async def read_json_body(request: Request, *, aside: bool = False) -> bytes:
     """The bytes of a body that is strict JSON, as `strict_json.parse_strict_json` has it. aside: see `JsonBody`."""
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != "application/json" or parameters.strip().lower() not in {"", "charset=utf-8"}:
@@ -170,7 +170,7 @@ def _refuse_encoded(request: Request) -> None:
         raise WrongContentType("send it without Content-Encoding; gzipped files are recognized by their content")
 
 
-class Upload:
+class UploadedFile:
     """A file as it was sent, in a temporary file of no name, on disk from IN_MEMORY bytes on."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
@@ -191,7 +191,7 @@ class Upload:
 class _View(io.RawIOBase):
     """One reader's place in an upload."""
 
-    def __init__(self, upload: Upload) -> None:
+    def __init__(self, upload: UploadedFile) -> None:
         self._upload = upload
         self._at = 0
 
@@ -208,7 +208,7 @@ class _View(io.RawIOBase):
         return len(data)
 
 
-async def receive_body_file(request: Request) -> AsyncIterator[Upload]:
+async def receive_body_file(request: Request) -> AsyncIterator[UploadedFile]:
     """The body of any type as a file, never whole in memory; it is gone when the request is over."""
     if request.headers.get("content-type", "").lower().startswith("multipart/"):
         raise WrongContentType("send the bytes of the file themselves as the body, not a form")
@@ -224,7 +224,7 @@ async def receive_body_file(request: Request) -> AsyncIterator[Upload]:
                 held.clear()
         await to_thread.run_sync(_write, file, bytes(held), digest)
         request.state.body_digest = digest.digest()
-        yield Upload(file, size)
+        yield UploadedFile(file, size)
 
 
 def _write(file: Any, data: bytes, digest: Any) -> None:
@@ -237,14 +237,14 @@ def _write(file: Any, data: bytes, digest: Any) -> None:
     digest.update(data)
 
 
-class JsonOrFile(Generic[M]):
+class JsonOrFileBody(Generic[M]):
     """A dependency: a JSON body, or a file where the query has the parameter that only files need."""
 
     def __init__(self, body: JsonBody[M], parameter: str) -> None:
         self.body = body
         self.parameter = parameter
 
-    async def __call__(self, request: Request) -> AsyncIterator[M | Upload]:
+    async def __call__(self, request: Request) -> AsyncIterator[M | UploadedFile]:
         """The model or the file."""
         if self.parameter not in request.query_params:
             yield await self.body(request)
@@ -253,7 +253,7 @@ class JsonOrFile(Generic[M]):
             yield upload
 
 
-UploadDep = Annotated[Upload, Depends(receive_body_file)]
+UploadDep = Annotated[UploadedFile, Depends(receive_body_file)]
 """A file as the body."""
 
 

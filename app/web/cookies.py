@@ -15,8 +15,10 @@ CSRF_HEADER = "X-CSRF-Token"
 Who = Literal["staff", "rater"]
 
 
-class NotOurPage(Forbidden):
+class CrossSiteRequestRefused(Forbidden):
     """A cookie can change data only from our own pages."""
+
+    published = "NotOurPage"
 
 
 def is_request_https(request: Request) -> bool:
@@ -70,18 +72,18 @@ def clear_session_cookie(request: Request, response: Response, who: Who = "staff
 
 
 def check_not_cross_site(request: Request) -> None:
-    """Raise NotOurPage where the browser says that the request comes from another site."""
+    """Raise CrossSiteRequestRefused where the browser says that the request comes from another site."""
     site = request.headers.get("sec-fetch-site")
     if site is not None and site not in {"same-origin", "none"}:
-        raise NotOurPage
+        raise CrossSiteRequestRefused
     origin = request.headers.get("origin")
     if origin is not None and origin != own_origin(request):
-        raise NotOurPage
+        raise CrossSiteRequestRefused
 
 
 def check_same_origin(request: Request, secret: str) -> None:
-    """Raise NotOurPage unless browser and page both prove that the request comes from our own page."""
+    """Raise CrossSiteRequestRefused unless browser and page both prove that the request comes from our own page."""
     check_not_cross_site(request)
     proven = request.headers.get("sec-fetch-site") == "same-origin" or "origin" in request.headers
     if not proven or not matches_csrf_token(secret, request.headers.get(CSRF_HEADER, "")):
-        raise NotOurPage(f"send {CSRF_HEADER}")
+        raise CrossSiteRequestRefused(f"send {CSRF_HEADER}")

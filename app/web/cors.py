@@ -14,7 +14,7 @@ SENT = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None
 SHOWN = ("ETag", "Location", "Retry-After", "X-Request-Id", "Idempotent-Replayed")
 
 
-class Cors(CORSMiddleware):
+class CorsLayer(CORSMiddleware):
     """The framework's rules with our form of errors. Credentials are tokens, so cookies stay at home."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,5 +34,10 @@ def install_cors(app: FastAPI, origins: tuple[str, ...]) -> None:
     """Let these origins in; none, and nothing is added."""
     if origins:
         app.add_middleware(
-            Cors, allow_origins=origins, allow_methods=METHODS, allow_headers=SENT, expose_headers=SHOWN, max_age=600
+            CorsLayer,
+            allow_origins=origins,
+            allow_methods=METHODS,
+            allow_headers=SENT,
+            expose_headers=SHOWN,
+            max_age=600,
         )

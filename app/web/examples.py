@@ -18,7 +18,7 @@ def example_response(
     return {status: answer}
 
 
-def other_media_response(
+def non_json_example_response(
     status: int, description: str, **media_types: tuple[str, str]
 ) -> dict[int | str, dict[str, Any]]:
     """An answer in other media types than JSON, each given by any name as (type, example)."""

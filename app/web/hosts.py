@@ -25,7 +25,7 @@ def list_own_host_names(*further: str) -> frozenset[str]:
     return frozenset({"localhost", socket.gethostname().lower(), *map(str.lower, further)})
 
 
-class HostsLayer:
+class AllowedHostsLayer:
     """Refuses with 421 what was sent to a name that is none of ours. names: in lower case, without ports."""
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:

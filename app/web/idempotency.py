@@ -42,7 +42,7 @@ class IdempotentCreation:
 
     def __call__(self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]) -> Response:
         """The answer of `make`, or the one kept from the first time."""
-        answer = self.answer(session, caller, make)
+        answer = self.create_once(session, caller, make)
         response = Response(answer.body, answer.status, media_type=answer.content_type)
         if answer.location is not None:
             response.headers["Location"] = answer.location
@@ -50,7 +50,9 @@ class IdempotentCreation:
             response.headers["Idempotent-Replayed"] = "true"
         return response
 
-    def answer(self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]) -> IdempotentAnswer:
+    def create_once(
+        self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]
+    ) -> IdempotentAnswer:
         """The same as a value, for a creation that is only the first half of an answer."""
         return run_once_per_key(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
 

@@ -37,14 +37,14 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @dataclass(frozen=True, slots=True)
-class LiveState:
+class LiveSnapshot:
     """What there is now. tag: the same tag is the same body."""
 
     tag: str
     body: bytes
 
 
-Look = Callable[[str | None], LiveState | None]
+Look = Callable[[str | None], LiveSnapshot | None]
 """What there is now; None where it has this tag still. Done in a thread."""
 
 
@@ -53,10 +53,10 @@ class _SharedStream:
     """What all who watch the same thing share."""
 
     watchers: int = 0
-    seen: LiveState | None = None
+    seen: LiveSnapshot | None = None
     looked: float = 0.0
     took: float = 0.0
-    task: asyncio.Task[LiveState] | None = None
+    task: asyncio.Task[LiveSnapshot] | None = None
 
 
 class LiveStreams:
@@ -80,7 +80,7 @@ class LiveStreams:
             self._threads = CapacityLimiter(THREADS)
         return await to_thread.run_sync(work, limiter=self._threads)
 
-    async def events(
+    async def stream_events(
         self, key: object, look: Look, may_stay: Callable[[], bool], stopping: asyncio.Event | None
     ) -> AsyncIterator[bytes]:
         """What there is, and again whenever it changes."""
@@ -106,7 +106,7 @@ class LiveStreams:
                 if seen.tag != sent or time.monotonic() - said >= self.alive:
                     if not await self.run_in_thread(may_stay):
                         return
-                    yield format_event(seen) if seen.tag != sent else b": still here\n\n"
+                    yield format_server_sent_event(seen) if seen.tag != sent else b": still here\n\n"
                     sent, said = seen.tag, time.monotonic()
             except Unavailable:
                 yield b": the database is away\n\n"
@@ -115,7 +115,7 @@ class LiveStreams:
             with anyio.move_on_after(self.every):
                 await stopping.wait()
 
-    async def _latest(self, shared: _SharedStream, look: Look) -> LiveState:
+    async def _latest(self, shared: _SharedStream, look: Look) -> LiveSnapshot:
         """What there is, as one look found it for all who wait at the same time."""
         pause = max(self.every / 2, PAUSE * shared.took)
         if shared.seen is not None and time.monotonic() - shared.looked < pause:
@@ -125,19 +125,19 @@ class LiveStreams:
             shared.task.add_done_callback(_ignore_result)
         return await asyncio.shield(shared.task)
 
-    async def _read_state(self, shared: _SharedStream, look: Look) -> LiveState:
+    async def _read_state(self, shared: _SharedStream, look: Look) -> LiveSnapshot:
         try:
             known = shared.seen
             self.looks += 1
 
-            def timed() -> LiveState | None:
+            def timed() -> LiveSnapshot | None:
                 begun = time.monotonic()
                 change = look(known.tag if known is not None else None)
                 shared.took = time.monotonic() - begun
                 return change
 
             change = await self.run_in_thread(timed)
-            if isinstance(change, LiveState):
+            if isinstance(change, LiveSnapshot):
                 shared.seen = change
             shared.looked = time.monotonic()
             assert shared.seen is not None  # noqa: S101  (the first look knows no tag)
@@ -146,29 +146,29 @@ class LiveStreams:
             shared.task = None
 
 
-def _ignore_result(task: asyncio.Task[LiveState]) -> None:
+def _ignore_result(task: asyncio.Task[LiveSnapshot]) -> None:
     """Whoever waits is told of an error; where all have left, nobody is to be."""
     if not task.cancelled():
         task.exception()
 
 
-def format_event(seen: LiveState) -> bytes:
+def format_server_sent_event(seen: LiveSnapshot) -> bytes:
     """One event: a name, and the body as its data. JSON has no line breaks of its own.
 
-    >>> format_event(LiveState("t", b'{"a": 1}'))
+    >>> format_server_sent_event(LiveSnapshot("t", b'{"a": 1}'))
     b'event: progress\\ndata: {"a": 1}\\n\\n'
     """
     return b"event: progress\ndata: " + seen.body + b"\n\n"
 
 
-class EventStream(StreamingResponse):
+class EventStreamResponse(StreamingResponse):
     """An answer of events, with a place among the streams instead of one among the requests."""
 
     def __init__(
         self, live: LiveStreams, key: object, look: Look, may_stay: Callable[[], bool], request: Request
     ) -> None:
         stopping: asyncio.Event | None = getattr(request.state, STOPPING, None)
-        super().__init__(live.events(key, look, may_stay, stopping), media_type=MEDIA_TYPE, headers=HEADERS)
+        super().__init__(live.stream_events(key, look, may_stay, stopping), media_type=MEDIA_TYPE, headers=HEADERS)
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

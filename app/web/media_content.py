@@ -12,7 +12,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """What a file may do if a browser opens it as a page: nothing. (Browsers style their own viewers inline.)"""
 
 
-def content_response(request: Request, content: MediaContent) -> Response:
+def media_content_response(request: Request, content: MediaContent) -> Response:
     """The bytes of a file, or a part. Its name is not told, only what it is."""
     headers = {
         "Content-Disposition": f'inline; filename="media.{ENDINGS[content.media_type]}"',

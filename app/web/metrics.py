@@ -75,7 +75,7 @@ class ServiceMetrics:
             "plumbline_lease_refusals_total", "Raters who got no task, by reason.", ["why"], registry=own
         )
 
-    def note(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_response(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer and how long it took to begin."""
         # Kept, for to find those of some labels takes twice as long as to count: 10 µs of each request.
         of = self._of_route.get((method, route, status))
@@ -85,14 +85,14 @@ class ServiceMetrics:
         of[0].inc()
         of[1].observe(seconds)
 
-    def note_flush(self, kind: str, n: int, seconds: float) -> None:
+    def count_flush(self, kind: str, n: int, seconds: float) -> None:
         """Count what one commit wrote."""
         self.written.labels(kind).inc(n)
         self.flush_size.labels(kind).observe(n)
         self.flush_seconds.labels(kind).observe(seconds)
         record_past_span("flush", f"flush {kind}", seconds, {"plumbline.answers": n})
 
-    def text(self, state: Iterable[StateGauge]) -> bytes:
+    def format_all(self, state: Iterable[StateGauge]) -> bytes:
         """All of it. state: what stands in the database now."""
         if os.environ.get(METRICS_FOLDER):
             merged = CollectorRegistry()

@@ -18,7 +18,7 @@ from app.storage.db import Database
 from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_organizations
 from app.storage.organizations import (
     DEFAULT,
-    current_organization,
+    current_organization_number,
     organization_of_row,
     switch_organization,
     use_organization,
@@ -61,11 +61,11 @@ class OrganizationDirectory:
         """The number of an organization; None: there is none of this key. The default one has no key."""
         return DEFAULT if key is None else next((one.number for one in self._list() if one.key == key), None)
 
-    def name_in_use(self) -> str | None:
+    def find_current_name(self) -> str | None:
         """What the organization of this request is called; empty: it is the default one; None: there is no other."""
         records = self._list()
         names = {one.number: one.name for one in records}
-        return names.get(current_organization(), "") if records else None
+        return names.get(current_organization_number(), "") if records else None
 
     def find_key(self, number: int) -> str | None:
         """The key of an organization; None: it is the default one, or is there no more."""
@@ -92,7 +92,7 @@ def use_organization_of_row(request: Request, row: int) -> None:
 
 
 def _enter(request: Request, number: int) -> None:
-    if number != current_organization():  # else it is entered, and stays so where it was removed meanwhile
+    if number != current_organization_number():  # else it is entered, and stays so where it was removed meanwhile
         switch_organization(number if get_organization_directory(request).has(number) else DEFAULT)
 
 

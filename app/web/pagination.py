@@ -48,12 +48,12 @@ def parse_number_cursor(cursor: int) -> int:
     return int(parse_cursor(str(cursor))) if cursor else 0
 
 
-def write_sort_cursor(value: str | None, key: str) -> str:
+def format_sort_cursor(value: str | None, key: str) -> str:
     """A sort cursor as text, for `make_cursor`: the key alone, where nothing else counts.
 
-    >>> write_sort_cursor(None, "r1")
+    >>> format_sort_cursor(None, "r1")
     'r1'
-    >>> parse_sort_cursor(write_sort_cursor("paused", "r1"), by_value=True)
+    >>> parse_sort_cursor(format_sort_cursor("paused", "r1"), by_value=True)
     ('paused', 'r1')
     """
     if value is None:

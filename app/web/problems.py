@@ -94,14 +94,14 @@ def problem_response(
         "status": status,
         "detail": detail or title,
         "instance": request_id(request.scope),
-        "errors": [{"loc": [make_printable_name(part) for part in place.loc], "msg": place.msg} for place in places],
+        "errors": [{"loc": [mask_unsafe_name(part) for part in place.loc], "msg": place.msg} for place in places],
         **members,
     }
     body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store", **(headers or {})})
 
 
-def make_printable_name(name: str | int) -> str | int:
+def mask_unsafe_name(name: str | int) -> str | int:
     """A name that was sent, or `(name)` where it is long, no key, or might hold a secret."""
     if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and re.search(MARK_PATTERN, name) is None):
         return name

@@ -18,7 +18,7 @@ MEDIA_TYPE = "application/problem+json"
 MOST_FILES = 1 << 15  # that are reckoned with, whatever the system allows
 
 
-def count_allowed_files() -> int:
+def count_allowed_open_files() -> int:
     """How many files and connections this process may open."""
     return min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], MOST_FILES)
 
@@ -44,7 +44,7 @@ class IdleConnections:
             most = max(self._of, key=lambda name: len(self._of[name]))
             oldest = next(iter(self._of[most]))
             self.remove(oldest)
-            oldest.give_up()
+            oldest.close_to_make_room()
 
     def remove(self, connection: LimitedHttpProtocol) -> None:
         """A request is under way on it, or it has ended."""
@@ -68,7 +68,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     headers_up_to = 1 << 16
     reads_within = 30.0
 
-    idle = IdleConnections(count_allowed_files() // 2)
+    idle = IdleConnections(count_allowed_open_files() // 2)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -137,7 +137,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         """
         self.cycle = self.scope = self.headers = None  # type: ignore[assignment]  # as before the first one
 
-    def give_up(self) -> None:
+    def close_to_make_room(self) -> None:
         """Another connection has come, and there are as many as there may be on which nothing is asked."""
         self.transport.abort()
 

@@ -18,21 +18,25 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from app.domain.errors import AppError, Invalid, Place
-from app.web.problems import make_printable_name
+from app.web.problems import mask_unsafe_name
 
 MOST = 200
 LONGEST = 8192
 _DESCRIBING = threading.Lock()
 
 
-class NotAQuery(AppError):
+class UnreadableQueryString(AppError):
     """The query string cannot be read."""
+
+    published = "NotAQuery"
 
     kind = "bad_request"
 
 
-class BadQuery(Invalid):
+class InvalidQueryParameters(Invalid):
     """The query is not valid."""
+
+    published = "BadQuery"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,7 @@ class RouteListKey:
 
 
 def check_query_parameters(request: Request) -> None:
-    """Raise NotAQuery or BadQuery unless every parameter is one of the address."""
+    """Raise UnreadableQueryString or InvalidQueryParameters unless every parameter is one of the address."""
     raw: bytes = request.scope["query_string"]
     if not raw:
         return
@@ -62,25 +66,25 @@ def check_query_parameters(request: Request) -> None:
     for name, value in _parse_query(raw):
         if name not in known:
             there = f"there are: {', '.join(known)}" if known else "there are none here"
-            wrong.append(Place(("query", make_printable_name(name)), f"unknown parameter; {there}"))
+            wrong.append(Place(("query", mask_unsafe_name(name)), f"unknown parameter; {there}"))
         elif name in seen and not known[name]:
             wrong.append(Place(("query", name), "give it once"))
         elif "\0" in value:
             wrong.append(Place(("query", name), "there is a NUL in it"))
         seen.add(name)
     if wrong:
-        raise BadQuery(places=tuple(wrong[:20]))
+        raise InvalidQueryParameters(places=tuple(wrong[:20]))
 
 
 def _parse_query(raw: bytes) -> list[tuple[str, str]]:
     if len(raw) > LONGEST:
-        raise NotAQuery(f"it is longer than {LONGEST} bytes")
+        raise UnreadableQueryString(f"it is longer than {LONGEST} bytes")
     try:
         return parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST)
     except UnicodeDecodeError:
-        raise NotAQuery("it is not percent-encoded UTF-8") from None
+        raise UnreadableQueryString("it is not percent-encoded UTF-8") from None
     except ValueError:
-        raise NotAQuery(f"it has more than {MOST} parameters") from None
+        raise UnreadableQueryString(f"it has more than {MOST} parameters") from None
 
 
 def list_declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool]:

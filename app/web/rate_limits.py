@@ -81,7 +81,7 @@ class TokenBuckets:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._buckets = _ByAddress(lambda: _Bucket(burst, clock()))
 
-    def wait(self, address: str) -> int:
+    def take_token_or_get_wait(self, address: str) -> int:
         """Count a request. 0 where it is allowed now, else the seconds after which to try again."""
         bucket, now = self._buckets.of(address), self._clock()
         bucket.left = min(self._burst, bucket.left + (now - bucket.since) * self._rate)
@@ -102,7 +102,7 @@ class RefusalPacing:
         self._every, self._longest, self._clock = 1 / rate, longest, clock
         self._next = _ByAddress(lambda: [0.0])
 
-    def wait(self, address: str) -> float:
+    def reserve_refusal_delay(self, address: str) -> float:
         """Seconds to delay the next refusal, `longest` at most."""
         last, now = self._next.of(address), self._clock()
         turn = min(max(last[0] + self._every, now), now + self._longest)
@@ -120,13 +120,13 @@ class FailedSignIns:
         self._most, self._window, self._clock = most, window, clock
         self._of: _ByAddress[OrderedDict[bytes, float]] = _ByAddress(OrderedDict)
 
-    def note(self, address: str, secret: bytes) -> int:
+    def count_failure(self, address: str, secret: bytes) -> int:
         """Count a failure. How many there are now. secret: a digest of what was tried."""
         failures = self._recent_failures(address)
         failures.setdefault(secret, self._clock())
         return len(failures)
 
-    def wait(self, address: str) -> int:
+    def seconds_until_next_try(self, address: str) -> int:
         """0 where another try is allowed, else the seconds until it is."""
         failures = self._recent_failures(address)
         if len(failures) < self._most:

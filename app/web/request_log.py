@@ -80,7 +80,7 @@ class RequestLogLayer:
         """Log and count a response. All addresses that do not exist count as one."""
         route = getattr(scope.get("route"), "path", "-")
         method = scope["method"] if route != "-" else "-"
-        self.metrics.note(method, route, status, seconds)
+        self.metrics.count_response(method, route, status, seconds)
         if span is not None:
             told = {"http.request.method": method, "http.route": route, "plumbline.request": request_id(scope)}
             span.describe(f"{method} {route}", {**told, "http.response.status_code": status})

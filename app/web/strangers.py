@@ -36,7 +36,7 @@ CLOSE: Mapping[str, str] = MappingProxyType({"Connection": "close"})
 log = logging.getLogger("plumbline.access")
 
 
-class KnownCredentials:
+class RecentlyValidCredentials:
     """Digests of credentials that were valid when last checked. What they allow is checked on every request."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class UnauthenticatedRequest:
     """One request of a stranger. Reading its body raises BodyTooLarge and BodyTooSlow."""
 
     def __init__(
-        self, layer: UnauthenticatedLayer, address: str, receive: Receive, scope: Scope, *, shows_nothing: bool
+        self, layer: UnauthenticatedLimitsLayer, address: str, receive: Receive, scope: Scope, *, shows_nothing: bool
     ) -> None:
         self._layer, self._receive = layer, receive
         self.address, self.scope = address, scope
@@ -96,30 +96,30 @@ class UnauthenticatedRequest:
             raise BodyTooLarge(f"at most {self._layer.allowance.body} bytes of who has not signed in")
         if not message.get("more_body", False):
             self._whole = True
-            self.leave()
+            self.uncount_arriving_body()
         return message
 
-    def give_up(self) -> None:
+    def stop_waiting_for_body(self) -> None:
         """Wait no longer for the body, as a newer one has come."""
         self._until = self._loop.time()
         if self._waiting is not None:
             self._waiting.reschedule(self._until)
 
-    def leave(self) -> None:
+    def uncount_arriving_body(self) -> None:
         """Count this body as arriving no more."""
         self._layer.forget_arriving_body(self.address, self)
 
-    def recognize(self) -> None:
+    def lift_limits(self) -> None:
         """Lift the limits: a valid credential was shown. May be called from any thread."""
         self.known = True
-        self._loop.call_soon_threadsafe(self.leave)
+        self._loop.call_soon_threadsafe(self.uncount_arriving_body)
 
 
-class UnauthenticatedLayer:
+class UnauthenticatedLimitsLayer:
     """Applies an allowance to strangers. page: the error page for browsers."""
 
     def __init__(
-        self, app: ASGIApp, allowance: UnauthenticatedLimits, familiar: KnownCredentials, page: ErrorPage
+        self, app: ASGIApp, allowance: UnauthenticatedLimits, familiar: RecentlyValidCredentials, page: ErrorPage
     ) -> None:
         self.app = app
         self.allowance = allowance
@@ -142,7 +142,9 @@ class UnauthenticatedLayer:
         address = find_client_address(scope)
         tries = scope["method"] == "POST" or (bool(shown) and scope["path"].startswith("/v1/"))
         tries = tries or scope["path"] == SIGN_IN_ANSWER
-        wait = self._rates.wait(address) or (self._failures.wait(address) if tries else 0)
+        wait = self._rates.take_token_or_get_wait(address) or (
+            self._failures.seconds_until_next_try(address) if tries else 0
+        )
         if wait:
             await self._delay_refusal(address)
             await self._refuse(scope, receive, send, wait)
@@ -152,7 +154,7 @@ class UnauthenticatedLayer:
         try:
             await self.app(scope, stranger.receive, self._watch_refusals(stranger, shown, send) if tries else send)
         finally:
-            stranger.leave()
+            stranger.uncount_arriving_body()
 
     def admit_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
         """Count an arriving body. Where there are too many, the oldest of the same address is dropped."""
@@ -160,7 +162,7 @@ class UnauthenticatedLayer:
         if stranger in arriving:
             return
         while len(arriving) >= self.allowance.places:
-            arriving.popitem(last=False)[0].give_up()
+            arriving.popitem(last=False)[0].stop_waiting_for_body()
         arriving[stranger] = None
 
     def forget_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
@@ -180,7 +182,7 @@ class UnauthenticatedLayer:
             if message["type"] == "http.response.start" and message["status"] == 401 and counts:
                 # What stood in a body is not known here, so each such try is one of its own.
                 same = bool(shown) and not stranger.tried
-                failed = self._failures.note(stranger.address, shown[0] if same else secrets.token_bytes(16))
+                failed = self._failures.count_failure(stranger.address, shown[0] if same else secrets.token_bytes(16))
                 said = {"request": request_id(stranger.scope), "address": stranger.address, "failed": failed}
                 log.warning("a credential was refused", extra={REQUEST: said})
             await send(message)
@@ -193,7 +195,7 @@ class UnauthenticatedLayer:
             return
         self._held += 1
         try:
-            await asyncio.sleep(self._turns.wait(address))
+            await asyncio.sleep(self._turns.reserve_refusal_delay(address))
         finally:
             self._held -= 1
 
@@ -206,14 +208,14 @@ class UnauthenticatedLayer:
         await answer(scope, receive, send)
 
 
-def recognize_sender(request: HTTPConnection, secret: str) -> None:
+def mark_sender_authenticated(request: HTTPConnection, secret: str) -> None:
     """Note that the sender of this request has shown a valid credential. May be called from any thread."""
     familiar = getattr(request.app.state, "familiar", None)
-    if isinstance(familiar, KnownCredentials):
+    if isinstance(familiar, RecentlyValidCredentials):
         familiar.keep(_digest(secret.encode("utf-8", "replace")))
     stranger = request.scope.get("state", {}).get(STRANGER)
     if isinstance(stranger, UnauthenticatedRequest):
-        stranger.recognize()
+        stranger.lift_limits()
 
 
 def note_sign_in_attempt(request: HTTPConnection) -> None:

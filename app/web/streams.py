@@ -23,7 +23,7 @@ BLOCK = 1 << 18
 _heavy: RunVar[CapacityLimiter] = RunVar("heavy streams")
 
 
-class FileStream(StreamingResponse):
+class FileStreamResponse(StreamingResponse):
     """A file that is sent while it is made. Its headers go when the first pieces are there."""
 
     def __init__(self, made: AsyncGenerator[bytes, None], media_type: str, headers: dict[str, str]) -> None:
@@ -54,7 +54,7 @@ def stream_response(
     made at a time; who waits for the next holds no thread.
     """
     headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
-    return FileStream(_stream_pieces(pieces, heavy=heavy), media_type, headers)
+    return FileStreamResponse(_stream_pieces(pieces, heavy=heavy), media_type, headers)
 
 
 async def _fill(held: tempfile.SpooledTemporaryFile[bytes], pieces: AsyncIterator[bytes], most: int | None) -> bool:

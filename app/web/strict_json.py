@@ -17,8 +17,10 @@ class NotJson(AppError):
     kind = "bad_request"
 
 
-class NotStrict(Invalid):
+class JsonNotStrict(Invalid):
     """The JSON in the body cannot be used."""
+
+    published = "NotStrict"
 
 
 def decode_utf8(data: bytes) -> str:
@@ -35,12 +37,12 @@ def decode_utf8(data: bytes) -> str:
 def parse_json(data: bytes) -> object:
     """Parse one JSON value.
 
-    Raises NotJson where it is none, NotStrict for what strict JSON refuses, and for more than MOST_OBJECTS objects or
-    MOST_NAMES names in one.
+    Raises NotJson where it is none, JsonNotStrict for what strict JSON refuses, and for more than MOST_OBJECTS objects
+    or MOST_NAMES names in one.
     """
     try:
         return strict_json.parse_strict_json(decode_utf8(data), most_objects=MOST_OBJECTS, most_names=MOST_NAMES)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg} at character {error.pos + 1}") from None
     except strict_json.StrictJsonError as error:
-        raise NotStrict(str(error), places=(Place(("body",), str(error)),)) from None
+        raise JsonNotStrict(str(error), places=(Place(("body",), str(error)),)) from None

@@ -12,12 +12,12 @@ PartStates = Mapping[str, Mapping[str, str]]
 _latest: PartStates = {}
 
 
-def store_part_states(states: PartStates) -> None:
+def store_service_part_states(states: PartStates) -> None:
     """Remember what the supervisor said."""
     global _latest
     _latest = states
 
 
-def get_part_states() -> PartStates:
+def get_service_part_states() -> PartStates:
     """What the supervisor said last."""
     return _latest

@@ -26,7 +26,7 @@ class TracesNotInstalled(Unavailable):
     """Traces need the extra `traces`: install `plumbline[traces]`, or leave PLUMBLINE_TRACES unset."""
 
 
-class CollectedSpan:
+class OtelSpan:
     """A span of OpenTelemetry as `app.domain.tracing` has it."""
 
     def __init__(self, span: OpenTelemetrySpan) -> None:
@@ -48,7 +48,7 @@ class CollectedSpan:
         self._span.end()
 
 
-class CollectingTracer:
+class OtelTracer:
     """Makes spans and hands them to an exporter. service: the name of this part of the service."""
 
     def __init__(self, service: str, exporter: SpanExporter, *, at_once: bool = False) -> None:
@@ -60,7 +60,7 @@ class CollectingTracer:
         provider.add_span_processor(SimpleSpanProcessor(exporter) if at_once else BatchSpanProcessor(exporter))
         self._tracer = provider.get_tracer("plumbline")
 
-    def start_span(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> CollectedSpan:
+    def start_span(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> OtelSpan:
         """A span that began so many seconds ago."""
         from opentelemetry.context import Context
         from opentelemetry.trace import SpanKind as Kinds
@@ -69,10 +69,10 @@ class CollectingTracer:
         known = {"request": Kinds.SERVER, "flush": Kinds.INTERNAL, "job": Kinds.CONSUMER}
         context = TraceContextTextMapPropagator().extract({"traceparent": parent} if parent else {}, Context())
         began = time.time_ns() - int(seconds_ago * NANO)
-        return CollectedSpan(self._tracer.start_span(name, context, kind=known[kind], start_time=began))
+        return OtelSpan(self._tracer.start_span(name, context, kind=known[kind], start_time=began))
 
 
-def start_traces(collector: str | None, service: str) -> None:
+def start_tracing(collector: str | None, service: str) -> None:
     """Send spans of this process to a collector, if there is one. collector: an address that takes OTLP over HTTP.
 
     Raises TracesNotInstalled.
@@ -83,6 +83,6 @@ def start_traces(collector: str | None, service: str) -> None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
         exporter = OTLPSpanExporter(endpoint=f"{collector}/v1/traces")
-        tracing.set_tracer(CollectingTracer(service, exporter))
+        tracing.set_tracer(OtelTracer(service, exporter))
     except ImportError:
         raise TracesNotInstalled from None

@@ -230,7 +230,7 @@ def test_a_large_body_is_made_a_model_beside_the_event_loop(
     ("number", "fits"), [(2**63 - 1, True), (-(2**63), True), (2**63, False), (-(2**63) - 1, False), (10**64, False)]
 )
 def test_an_integer_of_a_body_fits_sixty_four_bits(number: int, fits: bool) -> None:
-    with nullcontext() if fits else pytest.raises(strict_json.NotStrict):
+    with nullcontext() if fits else pytest.raises(strict_json.JsonNotStrict):
         assert strict_json.parse_json(f'{{"n": {number}}}'.encode()) == {"n": number}
 
 

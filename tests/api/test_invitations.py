@@ -207,7 +207,7 @@ def unheld(monkeypatch: pytest.MonkeyPatch, *, parties: int) -> None:
             assert together.wait(LIMIT)
         return row
 
-    monkeypatch.setattr(store, "lock_campaign_for_claim", lambda *_: "open")
+    monkeypatch.setattr(store, "lock_campaign_for_seat_claim", lambda *_: "open")
     monkeypatch.setattr(store, "find_invitation", looks)
 
 

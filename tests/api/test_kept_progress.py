@@ -184,13 +184,13 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
     with psycopg.connect(database_url) as db:
         db.execute(IMPORTED, {"c": walk.live.id})
     sized: list[int] = []
-    of_all = stored.load_imported_tasks
+    of_all = stored.load_imported_task_sizes
 
     def counted(*given: Any, **how: Any) -> Any:
         sized.append(1)
         return of_all(*given, **how)
 
-    monkeypatch.setattr(stored, "load_imported_tasks", counted)
+    monkeypatch.setattr(stored, "load_imported_task_sizes", counted)
     for _ in range(3):
         walk.answer()
         state = next(one for one in walk.look(walk.keeper).states if one.state == "imported")
@@ -209,13 +209,13 @@ def test_tasks_are_read_again_only_where_they_have_changed(
     walk = make_walk(anonymous, database, secret, 9, ProgressCountCache())
     walk.post("/lease", {}, **walk.live.auth(min(walk.live.secrets)))
     read: list[int] = []
-    of_all = stored.load_counted_tasks
+    of_all = stored.load_tasks_not_withdrawn
 
     def counted(*given: Any) -> Any:
         read.append(1)
         return of_all(*given)
 
-    monkeypatch.setattr(stored, "load_counted_tasks", counted)
+    monkeypatch.setattr(stored, "load_tasks_not_withdrawn", counted)
     for _ in range(3):
         walk.look(walk.keeper)
     assert len(read) == 1

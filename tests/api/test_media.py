@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from app.domain.media_types import MediaLimits
 from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
-from app.storage.media.files import MediaFolder
+from app.storage.media.files import FolderMediaStore
 from tests.api.live_campaign import tokens_of
 from tests.api.test_data_seals import purge
 from tests.media_files import VTT, ZIP_END, make_pdf, make_png, make_wav
@@ -41,7 +41,7 @@ def policy(tmp_path: Path) -> MediaPolicy:
     (tmp_path / "outside.wav").write_bytes(WAV)
     (tmp_path / "shelf" / "link.wav").symlink_to(tmp_path / "outside.wav")
     limits = MediaLimits(size=1 << 20, duration=60, pixels=20_000)
-    return MediaPolicy(MediaFolder(folder), folder / "parts", limits, shelf=tmp_path / "shelf")
+    return MediaPolicy(FolderMediaStore(folder), folder / "parts", limits, shelf=tmp_path / "shelf")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from app.services.media.policy import MediaPolicy
 from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
-from app.storage.media.files import MediaFolder
+from app.storage.media.files import FolderMediaStore
 from app.web.deps import ServiceOptions
 from tests.browser.pearmut_hands import SLIDERS, PearmutHands, page_address, pearmut_campaign
 from tests.formats.pearmut.program import PearmutProgram
@@ -142,7 +142,7 @@ def media_addresses(page: Page) -> dict[str, str]:
 def test_sound_film_and_pictures_play_for_their_user_alone(
     visit: Page, chromium: Browser, tmp_path: Path, database_url: str, ours: Database
 ) -> None:
-    policy = MediaPolicy(MediaFolder(tmp_path / "media"), tmp_path / "parts")
+    policy = MediaPolicy(FolderMediaStore(tmp_path / "media"), tmp_path / "parts")
     asked = {"assignment": "task-based", "protocol": "DA", "users": ["ann", "ben"]}
     given = {"campaign_id": "media", "token": "0123456789", "info": asked, "data": [[[SHOWN]], [[SHOWN]]]}
     added = add(ours, given, old_ids=False)

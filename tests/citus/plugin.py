@@ -20,7 +20,7 @@ from psycopg import sql
 import tests.faults.serving
 import tests.spine
 from app.storage import embedded, migrate, organization_schemas, organizations
-from app.storage.organizations import OrganizationInUse
+from app.storage.organizations import CurrentOrganization
 from tests.citus.cluster import Node, open_node
 from tests.citus.serving import CitusService
 from tests.organized import KEYS, TWIN, within
@@ -30,7 +30,7 @@ NODES = [open_node(Path(folder)) for folder in os.environ["CITUS_NODES"].split(o
 ROLES = {"admin": "postgres", "owner": "plumbline", "app": "plumbline_app"}
 _numbers = itertools.count(1)
 
-_in_use = OrganizationInUse(TWIN)
+_in_use = CurrentOrganization(TWIN)
 organizations._in_use = ContextVar("organization", default=_in_use)
 os.environ["PLUMBLINE_ORGANIZATION"] = KEYS[TWIN]
 

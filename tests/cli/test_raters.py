@@ -14,7 +14,7 @@ from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import exports
 from app.storage.db import APP_ROLE, Database
-from app.storage.purge import SEALED, purge_rater
+from app.storage.purge import SEALED, purge_rater_data
 from app.storage.seals import judgment_hash_sql
 from tests.spine import opened
 
@@ -119,7 +119,7 @@ def test_the_serving_role_cannot_purge_and_the_seals_are_back_afterwards(
     command(database_url, "raters", "erase", "r1", "--yes")
     database = Database(database_url, size=1, role=APP_ROLE)
     with pytest.raises(psycopg.errors.InsufficientPrivilege), database.transaction() as session:
-        purge_rater(session, 1, 1)
+        purge_rater_data(session, 1, 1)
     database.close()
     assert command(database_url, "raters", "purge", "c", "r1", "--yes").returncode == 0
     with psycopg.connect(database_url) as connection:

@@ -19,7 +19,7 @@ import pytest
 
 from app.storage.db import Database
 from app.storage.leases import leases
-from app.storage.recorder.recorder import Recorder
+from app.storage.recorder.recorder import AnswerRecorder
 from tests.collecting import Collecting, collect
 from tests.load.server import serving
 from tests.patience import patient
@@ -179,7 +179,7 @@ def test_a_lease_that_takes_what_it_found_without_looking_again_is_caught(
     rows = ask(database_url, "SELECT k.rater_id, k.id FROM tokens k WHERE k.role = 'rater' ORDER BY k.id")
 
     async def together() -> list[object]:
-        recorder = Recorder(database_url, role="plumbline_app", size=8)
+        recorder = AnswerRecorder(database_url, role="plumbline_app", size=8)
         await recorder.open()
         async with (
             AsyncExitStack() as eight

@@ -97,7 +97,7 @@ def test_entries_that_nobody_holds_any_more_are_entered_again(bench: Bench) -> N
         jobs_queue.set_queue_search_path(session)
         n = len(session.execute(sa.text(taken)).all())
         assert n > 0
-        assert jobs_queue.requeue_orphans(session) == n
+        assert jobs_queue.requeue_orphaned_entries(session) == n
         jobs.cancel_job(session, job.job, THE_OPERATOR)
 
 

@@ -34,8 +34,8 @@ from app.services.webhooks import delivery, events, webhooks
 from app.storage import embedded, jobs_queue, organization_schemas
 from app.storage.db import Database, DatabaseBusy
 from app.storage.media.backup import MediaMissingFromBackup
-from app.storage.media.files import MediaFolder, hash_file
-from app.storage.organizations import current_organization, organization_of_row, use_organization
+from app.storage.media.files import FolderMediaStore, hash_file
+from app.storage.organizations import current_organization_number, organization_of_row, use_organization
 from tests.jobs.test_webhook_sender import LOOPBACK, Receiver, listening, sending
 from tests.media_files import make_wav
 from tests.organized import KEYS, OTHER, OURS, TWIN
@@ -178,7 +178,7 @@ def test_sweeps_reach_every_organization(spine: Spine, caplog: pytest.LogCapture
 
 
 def test_bytes_of_media_stay_while_any_organization_has_them(spine: Spine, tmp_path: Path) -> None:
-    policy = MediaPolicy(store=MediaFolder(tmp_path / "media"), parts=tmp_path / "parts")
+    policy = MediaPolicy(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
     hashes = []
     for n in range(2):
         (file := tmp_path / f"{n}.wav").write_bytes(make_wav(1 + n))
@@ -188,13 +188,13 @@ def test_bytes_of_media_stay_while_any_organization_has_them(spine: Spine, tmp_p
         store_media(spine.database, policy, "thrice", "a.wav", tmp_path / "0.wav", actor="test")
     for sha256 in hashes:
         old = time.time() - SPARED - 60
-        os.utime(MediaFolder(tmp_path / "media").path(sha256), (old, old))
+        os.utime(FolderMediaStore(tmp_path / "media").path(sha256), (old, old))
     assert delete_unused_media(spine.database, policy)["media"] == 1
     assert [sha256 for sha256, _ in policy.require_store().list_hashes_with_times()] == hashes[:1]
 
 
 def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Path) -> None:
-    policy = MediaPolicy(store=MediaFolder(tmp_path / "media"), parts=tmp_path / "parts")
+    policy = MediaPolicy(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
     begun = {}
     for organization in ALL:
         with use_organization(organization):
@@ -214,7 +214,7 @@ def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Pat
 
 
 def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine: Spine, tmp_path: Path) -> None:
-    policy = MediaPolicy(store=MediaFolder(tmp_path / "media"), parts=tmp_path / "parts")
+    policy = MediaPolicy(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
     begun = []
     with use_organization(OTHER):
         for name in ("goes-on.wav", "given-up.wav", "never-begun.wav"):
@@ -241,7 +241,7 @@ def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine:
 
 def test_what_is_done_for_each_leaves_out_one_that_was_just_removed(spine: Spine) -> None:
     def count() -> int:
-        number = current_organization()
+        number = current_organization_number()
         if number == TWIN:
             with psycopg.connect(spine.url) as connection:
                 connection.execute("DROP SCHEMA organization_1 CASCADE")
@@ -258,9 +258,9 @@ def test_what_was_claimed_is_sent_though_another_organization_cannot_be_asked(
     claim = delivery.claim_due_webhooks
 
     def claim_but_of_twin(database: Database, limit: int) -> list[int]:
-        if current_organization() == TWIN:
+        if current_organization_number() == TWIN:
             raise DatabaseBusy
-        return [current_organization(), *claim(database, limit)]
+        return [current_organization_number(), *claim(database, limit)]
 
     monkeypatch.setattr(delivery, "claim_due_webhooks", claim_but_of_twin)
     sender = webhook_sender.WebhookSender(spine.database, stop=threading.Event(), outward=LOOPBACK)
@@ -272,7 +272,7 @@ def test_a_backup_has_the_media_of_all(
     spine: Spine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PLUMBLINE_DATA_DIR", str(tmp_path))
-    policy = MediaPolicy(store=MediaFolder(tmp_path / "media"), parts=tmp_path / "parts")
+    policy = MediaPolicy(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
     for n, organization in enumerate((TWIN, OTHER)):
         (file := tmp_path / f"{n}.wav").write_bytes(make_wav(1 + n))
         with use_organization(organization):

@@ -17,7 +17,7 @@ from app.domain import tracing
 from app.jobs.queue import Worker
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE
 from app.web.metrics import ServiceMetrics
-from app.web.traces import CollectingTracer, start_traces
+from app.web.traces import OtelTracer, start_tracing
 from tests.jobs.conftest import Bench
 from tests.load.server import serving
 from tests.working import until
@@ -30,7 +30,7 @@ STUDY = {"studies": 250, "studies_per_document_set": 250, "permutations": 10, "s
 def collected() -> Iterator[InMemorySpanExporter]:
     """What would have gone to a collector."""
     exporter = InMemorySpanExporter()
-    tracing.set_tracer(CollectingTracer("test", exporter, at_once=True))
+    tracing.set_tracer(OtelTracer("test", exporter, at_once=True))
     yield exporter
     tracing.set_tracer(None)
 
@@ -100,7 +100,7 @@ def test_a_flush_is_a_span_and_a_probe_is_none(client: httpx.Client, collected: 
     for probe in ("/livez", "/readyz", "/metrics"):
         client.get(probe)
     assert not collected.get_finished_spans()
-    ServiceMetrics().note_flush("judgment", 3, 0.25)
+    ServiceMetrics().count_flush("judgment", 3, 0.25)
     (flush,) = by_name(collected, "flush judgment")
     assert flush.attributes == {"plumbline.answers": 3}
     assert flush.end_time is not None
@@ -109,7 +109,7 @@ def test_a_flush_is_a_span_and_a_probe_is_none(client: httpx.Client, collected: 
 
 
 def test_without_a_collector_nothing_is_traced_and_nothing_carried(bench: Bench, client: httpx.Client) -> None:
-    start_traces(None, "plumbline-web")
+    start_tracing(None, "plumbline-web")
     assert not tracing.is_tracing()
     assert client.post("/v1/campaigns/thrice/stability", json={**STUDY, "seed": 6}).status_code == httpx.codes.ACCEPTED
     assert set(carried(bench)) == {(None,)}

@@ -22,7 +22,7 @@ from app.services.access import tokens
 from app.services.access.provider_options import IdentityProviderOptions
 from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
-from app.storage.media.files import MediaFolder
+from app.storage.media.files import FolderMediaStore
 from app.web.deps import ServiceOptions
 from app.web.protocol import LimitedHttpProtocol
 from tests.working import until as wait_until
@@ -58,7 +58,7 @@ def serving(
     folder = tempfile.TemporaryDirectory()
     media = media or Path(folder.name) / "media"
     app = create_app(
-        database, ServiceOptions(media=MediaPolicy(MediaFolder(media), media / "parts"), provider=provider)
+        database, ServiceOptions(media=MediaPolicy(FolderMediaStore(media), media / "parts"), provider=provider)
     )
     config = uvicorn.Config(app, http=LimitedHttpProtocol, log_config=None, access_log=False, ws="none", lifespan="on")
     config.timeout_graceful_shutdown = 2

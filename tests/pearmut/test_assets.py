@@ -17,7 +17,7 @@ from app.services.media.policy import MediaPolicy
 from app.services.pearmut import assets
 from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
-from app.storage.media.files import MediaFolder
+from app.storage.media.files import FolderMediaStore
 from app.web.deps import ServiceOptions
 from tests.media_files import make_wav
 from tests.pearmut.campaigns import Annotator, campaign
@@ -33,7 +33,7 @@ SOUND = [
 
 @pytest.fixture
 def policy(tmp_path: Path) -> MediaPolicy:
-    return MediaPolicy(MediaFolder(tmp_path / "media"), tmp_path / "parts")
+    return MediaPolicy(FolderMediaStore(tmp_path / "media"), tmp_path / "parts")
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from app.storage.backup import BackupDamaged
 from app.storage.db import Database
 from app.storage.media import rows
 from app.storage.media.backup import MediaBackupResult, backup_media, restore_media
-from app.storage.media.files import MediaBytesMissing, MediaFolder, MediaStore, hash_file
-from app.storage.media.s3 import MediaStoreUnreachable, S3Store
+from app.storage.media.files import FolderMediaStore, MediaBytesMissing, MediaStore, hash_file
+from app.storage.media.s3 import MediaStoreUnreachable, S3MediaStore
 from tests.collecting import collect
 from tests.media_files import make_png, make_wav
 
@@ -36,7 +36,7 @@ def endpoint() -> Iterator[str]:
 @pytest.fixture(params=["folder", "s3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MediaStore:
     if request.param == "folder":
-        return MediaFolder(tmp_path / "media")
+        return FolderMediaStore(tmp_path / "media")
     import boto3
 
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -44,7 +44,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     endpoint = request.getfixturevalue("endpoint")
     boto3.client("s3", endpoint_url=endpoint).create_bucket(Bucket=tmp_path.name.replace("_", "-"))
-    return S3Store.parse(f"s3://{tmp_path.name.replace('_', '-')}/some/prefix", endpoint=endpoint)
+    return S3MediaStore.from_address(f"s3://{tmp_path.name.replace('_', '-')}/some/prefix", endpoint=endpoint)
 
 
 def test_what_is_stored_is_read_from_any_place(store: MediaStore, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_store_that_is_away_is_said_to_be(monkeypatch: pytest.MonkeyPatch, tmp
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     with pytest.raises(MediaStoreUnreachable):
-        S3Store.parse("s3://bucket", endpoint="http://127.0.0.1:1").remove(bytes(32))
+        S3MediaStore.from_address("s3://bucket", endpoint="http://127.0.0.1:1").remove(bytes(32))
 
 
 @pytest.fixture
@@ -89,9 +89,9 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
     archive = tmp_path / "backup.media.tar"
     with database.transaction() as session:
-        assert backup_media(rows.load_stored_sizes(session), store, archive) == MediaBackupResult(2, {})
+        assert backup_media(rows.load_media_sizes_by_hash(session), store, archive) == MediaBackupResult(2, {})
         sha256 = get_media_metadata(session, "live", "a.wav").sha256
-    elsewhere = MediaFolder(tmp_path / "elsewhere")
+    elsewhere = FolderMediaStore(tmp_path / "elsewhere")
     assert restore_media(elsewhere, archive) == 2
     assert elsewhere.path(bytes.fromhex(sha256)).read_bytes() == make_wav()
     with tarfile.open(archive) as opened:
@@ -100,18 +100,18 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
     changed[600] ^= 1
     archive.write_bytes(changed)
     with pytest.raises(BackupDamaged):
-        restore_media(MediaFolder(tmp_path / "third"), archive)
+        restore_media(FolderMediaStore(tmp_path / "third"), archive)
 
 
 def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(database: Database, tmp_path: Path) -> None:
     collect(database, key="live")
-    folder = MediaFolder(tmp_path / "store")
+    folder = FolderMediaStore(tmp_path / "store")
     policy = MediaPolicy(folder, tmp_path / "parts")
     for name, content in {"a.wav": make_wav(), "b.wav": make_wav(2), "c.png": make_png()}.items():
         (tmp_path / name).write_bytes(content)
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
     with database.transaction() as session:
-        sizes = rows.load_stored_sizes(session)
+        sizes = rows.load_media_sizes_by_hash(session)
         lost, short = (bytes.fromhex(get_media_metadata(session, "live", name).sha256) for name in ("a.wav", "b.wav"))
     folder.remove(lost)
     folder.path(short).write_bytes(b"RIFF")
@@ -120,7 +120,7 @@ def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(data
     assert made == MediaBackupResult(
         1, {lost: "it is not there", short: f"it has 4 bytes in place of {len(make_wav(2)):,}"}
     )
-    assert restore_media(MediaFolder(tmp_path / "elsewhere"), archive) == 1
+    assert restore_media(FolderMediaStore(tmp_path / "elsewhere"), archive) == 1
     with database.transaction() as session:
         assert [row.name for row in rows.load_media_names_by_hash(session, list(made.missing))] == ["a.wav", "b.wav"]
     # As the command advises: the same file again brings the bytes back.

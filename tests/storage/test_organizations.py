@@ -19,7 +19,7 @@ from app.storage.organizations import (
     MOST,
     SPAN,
     OrganizationsMixed,
-    current_organization,
+    current_organization_number,
     organization_of_row,
     pin_current_organization,
     switch_organization,
@@ -191,7 +191,7 @@ def test_a_transaction_sees_one_organization_and_the_next_one_forgets_it(spine: 
 
 
 def test_work_turns_to_an_organization_before_it_reads_and_never_after() -> None:
-    assert current_organization() == 0
+    assert current_organization_number() == 0
     switch_organization(0)
     with pytest.raises(OrganizationsMixed):
         switch_organization(TWIN)  # nobody has said that this is work of a request
@@ -201,7 +201,7 @@ def test_work_turns_to_an_organization_before_it_reads_and_never_after() -> None
         switch_organization(TWIN)
         with pytest.raises(OrganizationsMixed):
             switch_organization(2)
-    assert current_organization() == 0
+    assert current_organization_number() == 0
 
 
 def test_an_organization_is_made_once_listed_and_removed_for_good(spine: Spine) -> None:

@@ -16,7 +16,7 @@ from app.reports.stability.report import REPORT
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
 from app.storage import embedded, migrate
-from app.storage.server_checks import check_server_url
+from app.storage.server_checks import check_server_at_url
 from tests.spine import opened
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.storage.test_queue_schema import queue_of
@@ -49,7 +49,7 @@ def ask(url: str, query: str) -> object:
 
 
 def test_it_passes_the_checks(url: str) -> None:
-    check_server_url(url, serving_role="plumbline_app")
+    check_server_at_url(url, serving_role="plumbline_app")
 
 
 def test_text_sorts_by_code_point_as_on_the_newest(url: str, postgres: embedded.EmbeddedServer) -> None:

@@ -48,7 +48,7 @@ def test_a_schema_made_by_hand_is_filled(empty_database_url: str, database_url: 
 
 def test_a_queue_that_is_behind_is_named(database_url: str) -> None:
     begin_with(database_url, "COMMENT ON SCHEMA procrastinate IS 'steps of procrastinate up to 03'")
-    with pytest.raises(queue_schema.QueueBehind):
+    with pytest.raises(queue_schema.QueueSchemaBehind):
         migrate.check_schema(database_url)
 
 
@@ -60,7 +60,7 @@ def test_whoever_may_not_make_a_schema_is_told_what_to_do(
         connection.execute(f"ALTER DATABASE {name} OWNER TO CURRENT_USER".encode())
     with psycopg.connect(postgres.url("admin", str(name)), autocommit=True) as connection:
         connection.execute(b"GRANT ALL ON SCHEMA public TO plumbline")
-    with pytest.raises(queue_schema.QueueNotAllowed, match="CREATE SCHEMA procrastinate"):
+    with pytest.raises(queue_schema.QueueSchemaNotAllowed, match="CREATE SCHEMA procrastinate"):
         migrate.upgrade_schema(empty_database_url)
 
 

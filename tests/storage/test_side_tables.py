@@ -17,7 +17,7 @@ from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import ratings, side_tables
 from app.storage.db import Session
-from app.storage.segment_words import load_segment_words
+from app.storage.segment_words import load_segment_word_counts
 from tests.spine import Spine, opened
 
 HEAD = '{"type":"plumbline","version":1}\n'
@@ -55,11 +55,11 @@ def spine(database_url: str) -> Iterator[Spine]:
         yield found
 
 
-def _load(session: Session) -> tuple[int, int, ratings.RatingsWithIds]:
+def _load(session: Session) -> tuple[int, int, ratings.RatingsWithJudgmentIds]:
     asked = snapshot.load_snapshot(session, "c", None)
     read = resolve_score_definition(get_campaign(session, "c"), ScoringChoice())
     profile = find_score_profile_id(session, asked.campaign_id, read)
-    frame = ratings.RatingsFrame(higher_is_better=False, scale=None, criterion=None, documents_known=True)
+    frame = ratings.RatingsMetadata(higher_is_better=False, scale=None, criterion=None, documents_known=True)
     loaded = ratings.load_ratings(
         session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame
     )
@@ -87,7 +87,7 @@ def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
 def test_words_are_counted_by_segment_as_by_document(spine: Spine) -> None:
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        words = load_segment_words(session, campaign, loaded.ratings.labels)
+        words = load_segment_word_counts(session, campaign, loaded.ratings.labels)
     assert words.tolist() == [4, 3]
 
 
@@ -174,7 +174,7 @@ def test_repeats_and_degraded_rows_point_to_the_rating_they_go_back_to() -> None
         role=[RatingRole.RATING, RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REPEAT],
         higher_is_better=True,
     )
-    assert side_tables.link_originals(rows).original.tolist() == [-1, 0, 0, -1]
+    assert side_tables.link_repeats_to_originals(rows).original.tolist() == [-1, 0, 0, -1]
 
 
 def slow_links(rows: Ratings) -> list[int]:
@@ -203,7 +203,7 @@ def test_links_agree_with_their_slow_twin(seed: int) -> None:
         role=[RatingRole(i) for i in rng.integers(0, 5, n)],
         higher_is_better=True,
     )
-    assert side_tables.link_originals(rows).original.tolist() == slow_links(rows)
+    assert side_tables.link_repeats_to_originals(rows).original.tolist() == slow_links(rows)
 
 
 @pytest.mark.parametrize("seed", range(8))

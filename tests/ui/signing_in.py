@@ -69,7 +69,7 @@ def service(database: Database, database_url: str) -> Iterator[Service]:
         app = create_app(database, ServiceOptions(provider=options))
         there.people["ada"] = ["mt"]
         now = [10_000.0]
-        app.state.provider = provider.Provider(options, clock=lambda: now[0])
+        app.state.provider = provider.IdentityProviderClient(options, clock=lambda: now[0])
         with TestClient(app, follow_redirects=False, raise_server_exceptions=False) as client:
             yield Service(there, client, database_url, now)
 

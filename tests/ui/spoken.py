@@ -124,7 +124,7 @@ def _of_python(path: Path) -> tuple[frozenset[str], frozenset[str]]:
     said = {
         node.args[0].value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "message"
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "mark_translatable"
     }
     return frozenset(pages), frozenset(said)
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from app.reports.ranking.view import PairLine, RankingView, SystemLine
-from app.ui.manager.claims import MOST_NAMES, describe_claims
+from app.ui.manager.claims import MOST_NAMES, describe_ranking_claims
 from app.ui.messages import load_page_messages
 
 ENGLISH = load_page_messages("en", "manager/ranking")
@@ -76,13 +76,13 @@ def every(order: str) -> set[str]:
     ],
 )
 def test_what_may_be_claimed(view: RankingView, said: tuple[str, ...]) -> None:
-    assert describe_claims(view, ENGLISH) == said
+    assert describe_ranking_claims(view, ENGLISH) == said
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_many_systems_are_counted_and_not_named(more: int) -> None:
     order = "ABCDEFGHI"[: MOST_NAMES + 2 + more]
-    first = describe_claims(ranking(order, {"A" + order[-1]}), ENGLISH)[0]
+    first = describe_ranking_claims(ranking(order, {"A" + order[-1]}), ENGLISH)[0]
     named = "7 systems" if more else "B, C, D, E, F, G"
     assert first == f"A ranks first. You may claim that it is better than all others except {named}."
 
@@ -91,7 +91,7 @@ def test_a_pair_that_could_not_be_tested_is_no_claim() -> None:
     view = ranking("ABC", every("ABC"))
     untested = view.pairs[0].model_copy(update={"testable": False})
     view = view.model_copy(update={"pairs": [untested, *view.pairs[1:]]})
-    assert describe_claims(view, ENGLISH) == (
+    assert describe_ranking_claims(view, ENGLISH) == (
         "A ranks first. You may claim that it is better than all others except B.",
         "2 of 3 pairs differ significantly. You may not claim the order within a cluster.",
     )
@@ -100,7 +100,7 @@ def test_a_pair_that_could_not_be_tested_is_no_claim() -> None:
 def test_data_too_few_for_any_test_are_not_blamed_on_the_recipe() -> None:
     view = ranking("AB", set(), tested=False)
     view = view.model_copy(update={"pairs": [view.pairs[0].model_copy(update={"testable": False})]})
-    assert describe_claims(view, ENGLISH) == (
+    assert describe_ranking_claims(view, ENGLISH) == (
         "A ranks first, but you may not claim that it is better than any other system.",
         "These data are too few to test any pair of systems.",
     )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-from app.ui.manager.ranking import merge_document_warnings
+from app.ui.manager.ranking import merge_document_count_warnings
 from tests.spine import Spine
 from tests.stats.stability.worlds import as_mqm, made_up
 
 
 def test_what_few_documents_are_to_blame_for_is_one_warning():
-    assert merge_document_warnings(["1 document: no interval", "other", "1 document: rank sets hold every rank"]) == [
+    assert merge_document_count_warnings(
+        ["1 document: no interval", "other", "1 document: rank sets hold every rank"]
+    ) == [
         "1 document: no interval. Rank sets hold every rank",
         "other",
     ]

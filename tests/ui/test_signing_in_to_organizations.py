@@ -33,7 +33,7 @@ def service(database: Database, database_url: str) -> Iterator[Service]:
         options = IdentityProviderOptions(there.issuer, CLIENT, SECRET, roles=parse_group_roles(ROLES))
         app = create_app(database, ServiceOptions(provider=options))
         now = [10_000.0]
-        app.state.provider = provider.Provider(options, clock=lambda: now[0])
+        app.state.provider = provider.IdentityProviderClient(options, clock=lambda: now[0])
         with TestClient(app, follow_redirects=False, raise_server_exceptions=False) as client:
             yield Service(there, client, within(database_url, TWIN), now)
 

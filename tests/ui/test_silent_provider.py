@@ -51,7 +51,7 @@ def test_new_keys_that_the_provider_does_not_tell_end_no_session(service: Servic
 def test_renewed_tokens_are_stored_though_the_provider_falls_silent_at_once(service: Service, path: str) -> None:
     service.sign_in()
     held = service.client.app.state.provider  # type: ignore[attr-defined]
-    anew = provider.Provider(held.options, clock=lambda: service.now[0])
+    anew = provider.IdentityProviderClient(held.options, clock=lambda: service.now[0])
     service.client.app.state.provider = anew  # type: ignore[attr-defined]  # as after a restart, without keys
     service.id.access_lasts = False
     service.let_pass(61)
@@ -126,7 +126,7 @@ def test_nobody_waits_for_a_provider_that_just_did_not_answer() -> None:
         tried.append(request.url.path)
         raise httpx.ConnectError("refused")
 
-    there = provider.Provider(options, transport=httpx.MockTransport(refuse), clock=lambda: now[0])
+    there = provider.IdentityProviderClient(options, transport=httpx.MockTransport(refuse), clock=lambda: now[0])
     for seconds, expected in ((0.0, 1), (cached_document.AGAIN - 1, 1), (1.0, 2)):
         now[0] += seconds
         with pytest.raises(provider.ProviderSilent):

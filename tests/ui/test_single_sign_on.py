@@ -434,7 +434,7 @@ def test_groups_stand_where_the_settings_say(claim: str, shown: dict[str, Any], 
     options = IdentityProviderOptions(
         "https://id.example.org", CLIENT, groups_claim=claim, roles=parse_group_roles(ROLES)
     )
-    there = provider.Provider(options)
+    there = provider.IdentityProviderClient(options)
     groups = there._groups(shown)
     there.close()
     roles = [one.role for one in options.roles if one.group in (groups or ())]

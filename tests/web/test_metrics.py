@@ -22,11 +22,11 @@ RULES, DASHBOARD = ROOT / "deploy/prometheus/alerts.yml", ROOT / "deploy/grafana
 COUNTS = """
 from app.web.metrics import JOB_SECONDS, ServiceMetrics
 metrics = ServiceMetrics()
-metrics.note("GET", "/livez", 200, 0.01)
-metrics.note_flush("judgments", 3, 0.2)
+metrics.count_response("GET", "/livez", 200, 0.01)
+metrics.count_flush("judgments", 3, 0.2)
 metrics.in_flight.inc()
 JOB_SECONDS.labels("stability").observe(7)
-print(metrics.text(()).decode())
+print(metrics.format_all(()).decode())
 import os; print("pid", os.getpid())
 """
 

@@ -24,38 +24,38 @@ class Clock:
 def test_turns_are_by_address_and_have_a_longest() -> None:
     now = 100.0
     turns = RefusalPacing(10.0, 0.25, lambda: now)
-    assert [round(turns.wait("a"), 6) for _ in range(5)] == [0.0, 0.1, 0.2, 0.25, 0.25]
-    assert turns.wait("b") == 0.0
+    assert [round(turns.reserve_refusal_delay("a"), 6) for _ in range(5)] == [0.0, 0.1, 0.2, 0.25, 0.25]
+    assert turns.reserve_refusal_delay("b") == 0.0
     now += 0.3
-    assert round(turns.wait("a"), 6) == 0.05
+    assert round(turns.reserve_refusal_delay("a"), 6) == 0.05
     now += 10
-    assert turns.wait("a") == 0.0
+    assert turns.reserve_refusal_delay("a") == 0.0
 
 
 def test_failures_end_with_their_window() -> None:
     clock = Clock()
     failures = FailedSignIns(2, 60, clock)
-    assert (failures.note("a", b"1"), failures.wait("a")) == (1, 0)
+    assert (failures.count_failure("a", b"1"), failures.seconds_until_next_try("a")) == (1, 0)
     clock.now += 10
-    assert failures.note("a", b"2") == 2
-    assert (failures.wait("a"), failures.wait("b")) == (50, 0)
+    assert failures.count_failure("a", b"2") == 2
+    assert (failures.seconds_until_next_try("a"), failures.seconds_until_next_try("b")) == (50, 0)
     clock.now += 49.9
-    assert failures.wait("a") == 1
+    assert failures.seconds_until_next_try("a") == 1
     clock.now += 0.1
-    assert failures.wait("a") == 0, "the first has ended, the second has not"
-    assert failures.note("a", b"3") == 2
-    assert failures.wait("a") == 10
+    assert failures.seconds_until_next_try("a") == 0, "the first has ended, the second has not"
+    assert failures.count_failure("a", b"3") == 2
+    assert failures.seconds_until_next_try("a") == 10
 
 
 def test_a_rate_gives_back_what_time_brings() -> None:
     clock = Clock()
     rates = TokenBuckets(2, 3, clock)
-    assert [rates.wait("a") for _ in range(4)] == [0, 0, 0, 1]
-    assert rates.wait("b") == 0
+    assert [rates.take_token_or_get_wait("a") for _ in range(4)] == [0, 0, 0, 1]
+    assert rates.take_token_or_get_wait("b") == 0
     clock.now += 0.5
-    assert [rates.wait("a") for _ in range(2)] == [0, 1]
+    assert [rates.take_token_or_get_wait("a") for _ in range(2)] == [0, 1]
     clock.now += 1000
-    assert [rates.wait("a") for _ in range(4)] == [0, 0, 0, 1], "no more than the burst"
+    assert [rates.take_token_or_get_wait("a") for _ in range(4)] == [0, 0, 0, 1], "no more than the burst"
 
 
 @pytest.mark.parametrize(

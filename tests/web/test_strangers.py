@@ -229,10 +229,10 @@ def test_a_place_is_given_and_taken_once_however_often_it_is_said() -> None:
     def take(n: int, **_: bool) -> None:
         steps.append(n)
 
-    layer: Any = SimpleNamespace(arriving=0, limit=2, take_or_return_slot=take, has_room=lambda **_: True)
+    layer: Any = SimpleNamespace(arriving=0, limit=2, take_or_return_slot=take, has_free_slot=lambda **_: True)
     place = AdmissionSlot(layer)
     told = []
-    for said in (place.resume, *[place.pause] * 2, *[place.resume] * 2, *[place.leave] * 2):
+    for said in (place.resume, *[place.pause] * 2, *[place.resume] * 2, *[place.release] * 2):
         said()
         told.append((sum(steps), layer.arriving))
     place.resume()
@@ -242,7 +242,7 @@ def test_a_place_is_given_and_taken_once_however_often_it_is_said() -> None:
 
 def test_of_too_many_credentials_the_one_shown_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strangers, "FAMILIAR", 2)
-    familiar = strangers.KnownCredentials()
+    familiar = strangers.RecentlyValidCredentials()
     for digest in (b"a", b"b", b"a", b"c"):
         familiar.keep(digest)
     assert [familiar.has(digest) for digest in (b"a", b"b", b"c", b"d")] == [True, False, True, False]

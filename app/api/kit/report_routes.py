@@ -26,7 +26,7 @@ from app.storage.db import Database
 from app.web.access import Manager, Viewer, check_all_campaigns_visible
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import example_response, other_media_response
+from app.web.examples import example_response, non_json_example_response
 from app.web.naming import check_may_name_raters
 from app.web.negotiation import choose_media_type
 
@@ -49,7 +49,7 @@ ANY_REPORT: dict[int | str, dict[str, Any]] = {
         "description": "The report.",
         "content": {
             JSON: {"schema": {"type": "object"}, "example": {}},
-            **other_media_response(200, "", **TEXTS)[200]["content"],
+            **non_json_example_response(200, "", **TEXTS)[200]["content"],
         },
     },
     **KNOWN,
@@ -108,7 +108,7 @@ def _camel(kind: AnyKind) -> str:
 
 
 def _responses(kind: AnyKind, *, by_suffix: bool) -> dict[int | str, dict[str, Any]]:
-    texts = other_media_response(200, kind.title, **TEXTS)
+    texts = non_json_example_response(200, kind.title, **TEXTS)
     known = {**KNOWN, **LATER}
     if kind.over == "campaigns" or kind.other_campaigns is not None:
         known = {**known, **UNKNOWN}

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.protocols.base import is_empty_field
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel
 from app.web.pagination import Number
 
@@ -46,7 +46,7 @@ Heard = Annotated[
 ]
 
 
-class RaterDayHoursOut(AnswerModel):
+class RaterDayHoursOut(ResponseModel):
     """One day, in seconds."""
 
     day: date
@@ -55,7 +55,7 @@ class RaterDayHoursOut(AnswerModel):
     heard_seconds: Heard = None
 
 
-class HoursOwn(AnswerModel):
+class HoursOwn(ResponseModel):
     """A rater's own hours, in seconds."""
 
     active_seconds: float = Field(description="Measured; `docs/hours-and-progress.md` has the rule.")
@@ -73,7 +73,7 @@ class RaterHoursOut(HoursOwn):
     team: str | None
 
 
-class TeamHoursOut(AnswerModel):
+class TeamHoursOut(ResponseModel):
     """One team, or the raters of none."""
 
     team: str | None
@@ -83,7 +83,7 @@ class TeamHoursOut(AnswerModel):
     payable_seconds: float
 
 
-class CampaignHoursOut(AnswerModel):
+class CampaignHoursOut(ResponseModel):
     """A campaign's hours. A gap between actions counts up to `pause_seconds` and so much for each word on screen."""
 
     campaign: str
@@ -94,7 +94,7 @@ class CampaignHoursOut(AnswerModel):
     teams: list[TeamHoursOut]
 
 
-class HoursAdjustmentOwn(AnswerModel):
+class HoursAdjustmentOwn(ResponseModel):
     """Something said about hours: an adjustment, a dispute, or a refusal. Nothing of it ever changes."""
 
     id: int
@@ -113,7 +113,7 @@ class HoursAdjustmentOut(HoursAdjustmentOwn):
     actor: str
 
 
-class OwnHoursAndAdjustmentsOut(AnswerModel):
+class OwnHoursAndAdjustmentsOut(ResponseModel):
     """A rater's own hours, with all that was said about them."""
 
     hours: HoursOwn

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from app.api.models.ingest import IngestReportOut
 from app.api.models.times import Time
 from app.services.data.imports import ImportView
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel
 
 
@@ -29,7 +29,7 @@ class ImportIn(BodyModel):
     options: dict[Text, Text] = Field({}, max_length=50)
 
 
-class FileOut(AnswerModel):
+class FileOut(ResponseModel):
     """A file that arrived."""
 
     name: str
@@ -89,7 +89,7 @@ class ImportOut(BaseModel):
         return cls.model_validate({"import": view.public_id, **known, "report": view.report})
 
 
-class ImportRowOut(AnswerModel):
+class ImportRowOut(ResponseModel):
     """An import in a list; its files and its report are looked at by themselves."""
 
     model_config = ConfigDict(populate_by_name=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 
 
-class SystemOutputCountOut(AnswerModel):
+class SystemOutputCountOut(ResponseModel):
     """The outputs of one system."""
 
     system: str
@@ -18,7 +18,7 @@ class SystemOutputCountOut(AnswerModel):
     words: int
 
 
-class IngestFindingOut(AnswerModel):
+class IngestFindingOut(ResponseModel):
     """Something to look at before raters do."""
 
     what: str
@@ -26,7 +26,7 @@ class IngestFindingOut(AnswerModel):
     examples: list[str] = Field(description="The first addresses: system, document and segment.")
 
 
-class IngestReportOut(AnswerModel):
+class IngestReportOut(ResponseModel):
     """The test set of a campaign, counted and looked through."""
 
     campaign: str

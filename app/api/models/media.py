@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import Field
 
 from app.domain.media_types import MediaKind
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 
 
-class MediaOut(AnswerModel):
+class MediaOut(ResponseModel):
     """A file of media."""
 
     name: str

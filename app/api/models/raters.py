@@ -14,7 +14,7 @@ from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.enrolment import MOST
 from app.services.people.rater_tables import ATTRIBUTE, COLUMNS, RaterTableLine, make_table_error, read_rater_table
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
@@ -160,7 +160,7 @@ class RatersPatch(BodyModel):
         return self
 
 
-class PreviousEnrolment(AnswerModel):
+class PreviousEnrolment(ResponseModel):
     """What a rater had before a change."""
 
     key: str
@@ -183,7 +183,7 @@ class EnrolledRatersOut(BaseModel):
     warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
-class ContactOut(AnswerModel):
+class ContactOut(ResponseModel):
     """Personal data."""
 
     name: str | None
@@ -191,7 +191,7 @@ class ContactOut(AnswerModel):
     note: str | None
 
 
-class RaterOut(AnswerModel):
+class RaterOut(ResponseModel):
     """A rater."""
 
     key: str

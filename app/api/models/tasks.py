@@ -12,7 +12,7 @@ from app.domain.markup import parse_markup_if_present
 from app.services.tasks.judging import JudgmentReceipt
 from app.services.tasks.leases import LeaseResult
 from app.services.tasks.tasks import ItemView, OwnAnswer, ScreenView, SegmentView, TaskView
-from app.web.answers import AnswerModel
+from app.web.answers import ResponseModel
 
 LARGEST = 2**31 - 1
 TaskId = Annotated[
@@ -26,7 +26,7 @@ SegmentNumber = Annotated[
 ScreenNumber = Annotated[int, Path(alias="screen", ge=1, le=LARGEST, description="Number of the screen.", examples=[1])]
 
 
-class LatestAnswerOut(AnswerModel):
+class LatestAnswerOut(ResponseModel):
     """Your own latest answer."""
 
     revision: int
@@ -37,7 +37,7 @@ class LatestAnswerOut(AnswerModel):
     )
 
 
-class ShownMediaOut(AnswerModel):
+class ShownMediaOut(ResponseModel):
     """A file that stands in the place of a text. `GET …/media` has addresses of the files by their ids."""
 
     id: str | None = Field(description="null where the file is not there.")
@@ -49,7 +49,7 @@ class ShownMediaOut(AnswerModel):
     transcript: str | None
 
 
-class TextLayoutOut(AnswerModel):
+class TextLayoutOut(ResponseModel):
     """How a text with light markup is shown. Places of errors, alignments and so on remain those in `text`."""
 
     shown: str = Field(description="Its characters without tags; a line end stands for `<br>` and between blocks.")
@@ -78,7 +78,7 @@ class SourceAndTextLayoutOut(BaseModel):
         return cls(source=first, text=second)
 
 
-class LabelledTextOut(AnswerModel):
+class LabelledTextOut(ResponseModel):
     """A text as it is stored. side: what a marked span of it names; null where nothing can be marked by side."""
 
     label: str
@@ -96,7 +96,7 @@ class LabelledTextOut(AnswerModel):
     )
 
 
-class GlossaryTermOut(AnswerModel):
+class GlossaryTermOut(ResponseModel):
     """A term of the campaign's glossary in a source, and the translation that is wanted."""
 
     start: int = Field(description="In code points of the source as it is stored.")
@@ -201,7 +201,7 @@ class MissingJudgmentOut(BaseModel):
     why: str
 
 
-class OwnCommentOut(AnswerModel):
+class OwnCommentOut(ResponseModel):
     """A comment of yours: on a segment of an item, on an item as a whole, or on a screen."""
 
     item: int | None
@@ -210,7 +210,7 @@ class OwnCommentOut(AnswerModel):
     text: str
 
 
-class CommentsOut(AnswerModel):
+class CommentsOut(ResponseModel):
     """On what comments can be written, and your own."""
 
     output: bool = Field(

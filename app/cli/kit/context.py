@@ -12,8 +12,8 @@ from app.storage.db import APP_ROLE, Database, translate_database_errors
 from app.storage.embedded.roles import prepare_serving_role
 from app.storage.organization_list import find_organization
 from app.storage.organizations import DEFAULT, use_organization
-from app.storage.schema_revisions import is_schema_current_at
-from app.storage.server_checks import check_server_url
+from app.storage.schema_revisions import is_schema_current_at_url
+from app.storage.server_checks import check_server_at_url
 
 
 @contextmanager
@@ -44,8 +44,8 @@ def open_upgraded_database(*, watched: bool = False, of_all: bool = False) -> It
     """
     with open_owner_database_url() as url:
         role = prepare_serving_role(url)
-        check_server_url(url, serving_role=role)
-        if not is_schema_current_at(url):
+        check_server_at_url(url, serving_role=role)
+        if not is_schema_current_at_url(url):
             from app.storage import migrate  # it loads Alembic, which few commands need
 
             migrate.upgrade_schema(url)

@@ -11,8 +11,8 @@ from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database, Session, translate_database_errors
 from app.storage.embedded.roles import prepare_serving_role
-from app.storage.schema_revisions import is_schema_current_at
-from app.storage.server_checks import check_server_url
+from app.storage.schema_revisions import is_schema_current_at_url
+from app.storage.server_checks import check_server_at_url
 
 LINK_FILE = "first-admin-link"
 ENDS = "It expires in a day. Use it to create your own token under Tokens; otherwise the next start creates a new link."
@@ -23,10 +23,10 @@ def prepare_database(url: str, *, upgrade: bool) -> str | None:
 
     Raises ServerNotDurable, PostgresTooOld, or SchemaBehind where the schema is not to be upgraded.
     """
-    check_server_url(url)
+    check_server_at_url(url)
     role = APP_ROLE if prepare_serving_role(url) else None
-    check_server_url(url, serving_role=role)
-    if not (upgrade and is_schema_current_at(url)):
+    check_server_at_url(url, serving_role=role)
+    if not (upgrade and is_schema_current_at_url(url)):
         from app.storage import migrate  # it loads Alembic, which few starts need
 
         if upgrade:

@@ -65,13 +65,13 @@ def make_uvicorn_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
 
 def _allow_files() -> None:
     """Have as many connections as the system allows, up to what is reckoned with."""
-    from app.web.protocol import MOST_FILES, LimitedHttpProtocol, count_allowed_files
+    from app.web.protocol import MOST_FILES, LimitedHttpProtocol, count_allowed_open_files
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    LimitedHttpProtocol.idle.most = count_allowed_files() // 2
+    LimitedHttpProtocol.idle.most = count_allowed_open_files() // 2
 
 
 def serve_requests(listener: socket.socket) -> None:
@@ -112,7 +112,7 @@ def main(line: int, listener: int, factory: str, environment: int | None = None)
     _log_no_threads()
     from app.web import supervision
 
-    ends = ConnectionToSupervisor(line, told=supervision.store_part_states, alone=lambda: os._exit(1))
+    ends = ConnectionToSupervisor(line, told=supervision.store_service_part_states, alone=lambda: os._exit(1))
 
     if environment is not None:
         _await_environment(environment)

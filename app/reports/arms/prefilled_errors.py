@@ -50,7 +50,7 @@ def count_prefills(session: Session, conditions: JudgmentsByCondition) -> Counts
     rater, of = conditions.work.rows.rater.tolist(), conditions.condition.tolist()
     row = {one: i for i, one in enumerate(conditions.judgment_ids.tolist())}  # one of several of a shared output
     counts: dict[tuple[int, int], Counter[str]] = {}
-    for answer in prefills.stream_answered_prefills(
+    for answer in prefills.stream_answers_with_prefills(
         session, conditions.snapshot.campaign_id, conditions.snapshot.version
     ):
         at = row.get(answer.id)

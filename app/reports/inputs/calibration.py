@@ -18,7 +18,7 @@ from app.stats.ratings import Bools, Floats, RatingRole
 from app.storage import texts
 from app.storage.calibration_items import CalibrationItem, load_calibration_items
 from app.storage.db import Session
-from app.storage.linked_people import load_linked_people
+from app.storage.linked_people import load_person_keys_by_rater
 from app.storage.segment_words import load_source_digests
 
 Pair = tuple[str, int, str | None]
@@ -92,7 +92,7 @@ def load_campaign_calibration_split(
     ranked = (rows.role == RatingRole.RATING) | (rows.role == RatingRole.REPEAT)
     references = ~calibration & ((ranked & human) | (rows.role == RatingRole.REFERENCE))
     digests = load_source_digests(session, snapshot.campaign_id)
-    people = _people(snapshot, rows.labels.raters, load_linked_people(session, snapshot.campaign_id))
+    people = _people(snapshot, rows.labels.raters, load_person_keys_by_rater(session, snapshot.campaign_id))
     return CampaignCalibrationSplit(
         ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people
     )

@@ -36,7 +36,7 @@ class CampaignSize:
     @classmethod
     def load(cls, session: Session, campaign_id: int) -> CampaignSize:
         """As it is now."""
-        return cls(*test_sets.count_test_set(session, campaign_id))
+        return cls(*test_sets.load_test_set_size(session, campaign_id))
 
 
 def estimate_resampling_seconds(size: CampaignSize, recipe: Recipe) -> float:

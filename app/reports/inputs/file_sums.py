@@ -25,8 +25,8 @@ from app.stats.selection import DroppedRows, list_dropped_rows, refuse_unknown_e
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
 from app.storage.db import Session
-from app.storage.rating_codes import RatingsFrame
-from app.storage.ratings_files.engine import check_engine_installed
+from app.storage.rating_codes import RatingsMetadata
+from app.storage.ratings_files.engine import check_duckdb_installed
 from app.storage.ratings_files.judgment_numbers import JudgmentRenumbering
 from app.storage.ratings_files.reading import (
     UNCHANGED,
@@ -37,7 +37,7 @@ from app.storage.ratings_files.reading import (
     ScoreRescaling,
 )
 from app.storage.ratings_files.writing import write_ratings_file
-from app.storage.ratings_folder import RatingsFolder, find_ratings_folder, make_ratings_key
+from app.storage.ratings_folder import RatingsFolder, find_ratings_folder, make_ratings_file_key
 
 FROM_SUMS = "from sums"
 """What tells the key of a report that was made from sums: its figures may differ in their last digits."""
@@ -48,7 +48,7 @@ def find_large_campaign_ratings_folder(session: Session, about: CampaignSnapshot
     folder = find_ratings_folder(session)
     if folder is None or find_campaign_protocol(about.campaign).level == "document":
         return None
-    return folder if folder.is_large(session, about.campaign_id) else None
+    return folder if folder.is_campaign_large(session, about.campaign_id) else None
 
 
 def list_report_key_parts_for_sums(session: Session, about: CampaignSnapshot) -> list[object]:
@@ -59,7 +59,7 @@ def list_report_key_parts_for_sums(session: Session, about: CampaignSnapshot) ->
 def check_large_campaign_summable(session: Session, about: CampaignSnapshot) -> None:
     """Raise LargeExtraNeeded where a campaign is large and cannot be summed here."""
     if find_large_campaign_ratings_folder(session, about) is not None:
-        check_engine_installed()
+        check_duckdb_installed()
 
 
 def open_or_write_ratings_file(
@@ -69,16 +69,16 @@ def open_or_write_ratings_file(
 
     Raises LargeExtraNeeded, StorageFull.
     """
-    check_engine_installed()
+    check_duckdb_installed()
     profile = ensure_judgments_scored(session, about.campaign_id, read)
     keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
-    key = make_ratings_key(session, **keys)
-    path = folder.find_and_mark_used(key)
+    key = make_ratings_file_key(session, **keys)
+    path = folder.find_file_and_mark_used(key)
     if path is None:
-        with folder.new_file(key) as part:
+        with folder.create_file_atomically(key) as part:
             write_ratings_file(session, part, **keys)
         folder.delete_stale_files()
-        path = folder.path / key.name
+        path = folder.path / key.folder_name
     return RatingsFile.open(path, make_ratings_frame(about.campaign, read))
 
 
@@ -88,7 +88,7 @@ def hash_included_ratings_in_file(
     """The digest of what a recipe includes, as ratings in memory have it. The file is opened a second time."""
     frame = file.frame
     meaning = ScoreSemantics(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
-    with closing(file.open_again()) as again:
+    with closing(file.open_for_another_thread()) as again:
         return hash_rating_columns(HashableFileColumns(again, counting.exclude), meaning, documents, words)
 
 
@@ -111,7 +111,7 @@ class SummableRatingsFile:
     @cached_property
     def _counts(self) -> tuple[Codes, Codes, Codes, Floats]:
         """Systems, raters, counts and lowest scores of the ranked ratings."""
-        return self.file.count_by_rater(self._ranked())
+        return self.file.count_by_rater_and_system(self._ranked())
 
     def _excluded(self) -> list[tuple[str, int]]:
         """Columns and codes. Raises Invalid for what is not there."""
@@ -149,7 +149,7 @@ class SummableRatingsFile:
     def share_of_documents_with_same_raters(self) -> float:
         """As `design_checks` has it, of the ranked ratings."""
         system, _, _, _ = self._counts
-        documents, partial = self.file.count_documents(self._ranked(), np.unique(system).size)
+        documents, partial = self.file.count_all_and_partly_rated_documents(self._ranked(), np.unique(system).size)
         return 1 - partial / documents if documents else 0.0
 
     def compute_rater_moments(self) -> RaterMoments:
@@ -187,11 +187,11 @@ class SummableRatingsFile:
 
     def iterate_ranked_blocks_with_errors(self) -> Iterator[Ratings]:
         """The same as `blocks` with the numbers of marked errors."""
-        return self.file.blocks(self._ranked(), numbered=False, errors=True)
+        return self.file.stream_document_blocks(self._ranked(), numbered=False, errors=True)
 
     def iterate_ranked_blocks(self) -> Iterator[Ratings]:
         """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
-        return self.file.blocks(self._ranked(), numbered=self.recipe.repeats in {"latest", "first"})
+        return self.file.stream_document_blocks(self._ranked(), numbered=self.recipe.repeats in {"latest", "first"})
 
 
 class HashableFileColumns:
@@ -214,7 +214,7 @@ class HashableFileColumns:
             return
         numbers = JudgmentRenumbering(self.file.n_rows)
         for judgments in rows:
-            yield numbers.number(judgments)
+            yield numbers.renumber(judgments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class ChangeableRatingsFile:
     """
 
     folder: Path
-    frame: RatingsFrame
+    frame: RatingsMetadata
 
     @contextmanager
     def open_rating_sums(
@@ -253,7 +253,7 @@ class ChangeableRatingsFile:
 
 
 def _find_file_change(
-    change: ScoreChange, labels: RatingLabels, frame: RatingsFrame, documents: DocumentTable | None
+    change: ScoreChange, labels: RatingLabels, frame: RatingsMetadata, documents: DocumentTable | None
 ) -> RatingsReadOverride:
     """The change of what is read that `apply_score_change` makes of ratings in memory."""
     systems = tuple(code for code, key in enumerate(labels.systems) if key in change.left_out | change.scaled)
@@ -273,7 +273,7 @@ def _find_file_change(
     return RatingsReadOverride(left_out=touched)
 
 
-def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, frame: RatingsFrame) -> ScoreRescaling:
+def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, frame: RatingsMetadata) -> ScoreRescaling:
     """As `degrade_scores` and `inflate_scores` have it."""
     better = group == "inflated"
     if frame.higher_is_better:

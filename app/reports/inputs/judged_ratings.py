@@ -87,7 +87,9 @@ def load_control_ratings(session: Session, snapshot: CampaignSnapshot) -> tuple[
     return loaded.ratings, of_segments
 
 
-def _load_ratings(session: Session, snapshot: CampaignSnapshot, statement: str) -> tuple[ratings.RatingsWithIds, int]:
+def _load_ratings(
+    session: Session, snapshot: CampaignSnapshot, statement: str
+) -> tuple[ratings.RatingsWithJudgmentIds, int]:
     """Ratings as they were given, and the profile that scored them."""
     read = resolve_score_definition(snapshot.campaign, ScoringChoice())
     return load_scored_ratings(session, snapshot, read, statement=statement)

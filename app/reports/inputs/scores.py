@@ -70,7 +70,7 @@ def hash_campaign_score_profile(campaign: CampaignInfo) -> str:
 
 def load_scored_ratings(
     session: Session, snapshot: CampaignSnapshot, read: ScoreDefinition, *, statement: str = ratings.LOAD
-) -> tuple[ratings.RatingsWithIds, int]:
+) -> tuple[ratings.RatingsWithJudgmentIds, int]:
     """The ratings of a score definition, derived under its profile if they are not yet, and this profile.
 
     statement: of `storage.ratings`, for other rows than those that ratings are usually read from.
@@ -81,9 +81,9 @@ def load_scored_ratings(
     return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
 
 
-def make_ratings_frame(campaign: CampaignInfo, read: ScoreDefinition) -> ratings.RatingsFrame:
+def make_ratings_frame(campaign: CampaignInfo, read: ScoreDefinition) -> ratings.RatingsMetadata:
     """What is true of all ratings of a score definition."""
-    return ratings.RatingsFrame(
+    return ratings.RatingsMetadata(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
@@ -104,7 +104,7 @@ def ensure_judgments_scored(session: Session, campaign_id: int, read: ScoreDefin
 
 
 def _derive_scores(session: Session, campaign_id: int, read: ScoreDefinition) -> Iterator[tuple[int, float, int]]:
-    for answer in judgments.stream_stored_answers(session, campaign_id):
+    for answer in judgments.stream_answers_with_texts(session, campaign_id):
         payload = read.protocol.payload.model_validate(answer.payload)
         scored = read.protocol.score(payload, JudgedTexts(answer.source, answer.text), read.options)
         yield answer.judgment_id, scored.score, scored.n_errors

@@ -31,7 +31,7 @@ from app.stats.ratings import RatingLevel as Level
 from app.stats.selection import drop_excluded_ratings, find_excluded_rows
 from app.storage import errors_without_weight, side_tables, texts
 from app.storage.db import Session
-from app.storage.segment_words import load_segment_words
+from app.storage.segment_words import load_segment_word_counts
 
 OWN = "campaign"
 UNKNOWN_WORDS = "segment whose source is unknown, and so its words"
@@ -111,7 +111,7 @@ def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) 
     )
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     known = texts.load_system_descriptions(session, snapshot.campaign_id)
-    words = load_segment_words(session, snapshot.campaign_id, rows.labels)
+    words = load_segment_word_counts(session, snapshot.campaign_id, rows.labels)
     keep, dropped = _select_rows(rows, excluding, words)
     marks = errors_without_weight.load_errors_without_weight(
         session, snapshot.campaign_id, rows.judgment, ids, read.options.profile

@@ -58,7 +58,9 @@ def _load_seeded_errors(session: Session, snapshot: CampaignSnapshot, read: Rati
         else seeded_errors.load_degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
     )
     return _SeededErrorCounts(
-        count_attention_checks(seeded_errors.load_attention_checks(session, snapshot.campaign_id, read.judgment_ids)),
+        count_attention_checks(
+            seeded_errors.load_imported_attention_checks(session, snapshot.campaign_id, read.judgment_ids)
+        ),
         count_seeded_error_hits(texts),
     )
 

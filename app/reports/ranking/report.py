@@ -20,7 +20,7 @@ from app.stats.ranking.result import Ranking
 from app.stats.testing.pair_tests import DRAWN_TESTS
 from app.storage import reports, texts
 from app.storage.db import Database, Session
-from app.storage.ratings_files.engine import check_engine_installed
+from app.storage.ratings_files.engine import check_duckdb_installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class RankingLookup:
     def check_computable_here(self) -> None:
         """Raise LargeExtraNeeded where it is missing and cannot be made here, before a job is made for it."""
         if self.from_sums and self.body is None:
-            check_engine_installed()
+            check_duckdb_installed()
 
 
 def find_or_compute_ranking(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from app.storage.organizations import DEFAULT, current_organization
+from app.storage.organizations import DEFAULT, current_organization_number
 
 MARK = "plb"
 MARK_PATTERN = r"plb(?P<organization>[1-9][0-9]{0,3})?_"
@@ -20,7 +20,7 @@ _MARKED = re.compile(
 
 def make_organization_token_prefix() -> str:
     """What tokens of the organization in use begin with."""
-    return f"{MARK}{current_organization() or ''}_"
+    return f"{MARK}{current_organization_number() or ''}_"
 
 
 def add_organization_mark(text: str) -> str:
@@ -28,7 +28,7 @@ def add_organization_mark(text: str) -> str:
 
     Also other names that must not be taken for those of another organization.
     """
-    number = current_organization()
+    number = current_organization_number()
     return text if number == DEFAULT else f"o{number}-{text}"
 
 

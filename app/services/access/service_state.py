@@ -86,7 +86,7 @@ class ServiceStateReader:
     def _load_organization(self) -> dict[tuple[str, str | None], float]:
         """The numbers of one organization, by name and label."""
         with self._database.transaction() as session:
-            rows = service_state.count_service_state(session, heard=HEARD)
+            rows = service_state.load_service_counts(session, heard=HEARD)
         return {(row.what, row.label): row.value for row in rows}
 
 

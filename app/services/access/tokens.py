@@ -229,7 +229,7 @@ def authenticate_secret(session: Session, secret: str) -> Caller:
 def authenticate_for_session(session: Session, secret: str) -> Caller:
     """Who signs in by this secret. Raises BadCredential, LinkAlreadyOpened for what opens one session and did."""
     row = _authenticate(session, secret)
-    if row.once and not tokens.mark_token_opened(session, row.id):
+    if row.once and not tokens.mark_token_session_opened(session, row.id):
         raise LinkAlreadyOpened
     tokens.note_token_use(session, row)
     return make_caller(row)
@@ -320,7 +320,7 @@ def create_first_admin_token(session: Session) -> IssuedToken | None:
 
     It lasts for a day: it was printed, or stands in a file, and is there to make another by.
     """
-    tokens.lock_for_first_admin(session)
+    tokens.lock_first_admin_creation(session)
     if tokens.has_live_admin(session):
         return None
     return issue_token(

@@ -56,7 +56,7 @@ class ImportMerge:
         session = self._session
         staging.copy_into_staging(session, lines)
         staging.analyze_staging_tables(session)
-        judgments.mark_new_texts(session, self._id)
+        judgments.note_new_staged_texts(session, self._id)
         created = merge.create_staged_entities(session, self._id)
         created |= {"alignments": n} if (n := alignments.insert_staged_alignments(session, self._id)) else {}
         origins.insert_staged_output_origins(session, self._id)
@@ -90,13 +90,13 @@ class ImportMerge:
         session, counts = self._session, dict(self._counts)
         voiding = void and judgments.has_new_staged_voids(session, self._id)
         if self._under is None and not settled and not voiding and not metrics:
-            judgments.require_voidable_judgments(session, self._id)
+            judgments.require_judgments_of_staged_voids(session, self._id)
             version = int(campaigns.load_campaign(session, campaign.key).data_version)
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
         if counts["judgments"] >= MANY:
             merge.refresh_query_planner_statistics(session)
-        judgments.require_voidable_judgments(session, self._id)
+        judgments.require_judgments_of_staged_voids(session, self._id)
         voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:
             counts["metric_scores"] = metrics_staged.store_staged_metrics(session, self._id, metrics, version=version)
@@ -170,14 +170,14 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
     """Scores of what is being merged. Raises Invalid, with file and line, where an output that they need is unknown."""
     protocol, options = protocols.get_protocol(campaign.protocol), parse_campaign_scoring_options(campaign)
     places: list[Place] = []
-    for answer in judgments.stream_stored_answers(
+    for answer in judgments.stream_answers_with_texts(
         session, campaign_id, among=judgments.load_resolved_judgment_ids(session)
     ):
         payload = protocol.payload.model_validate(answer.payload)
         try:
             scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            at = judgments.find_import_line(session, answer.judgment_id)
+            at = judgments.find_import_file_and_line(session, answer.judgment_id)
             places += [Place((*at, *place.loc), place.msg) for place in error.places]
             continue
         yield answer.judgment_id, scored.score, scored.n_errors
@@ -200,13 +200,13 @@ def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> 
 def _find_spans_beyond_text(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[Place]:
-    spans = judgments.find_marks_beyond_text(session, campaign_id, merge.MOST_PLACES)
-    for answer in judgments.stream_stored_answers(session, campaign_id, among=spans) if spans else ():
+    spans = judgments.find_judgments_marking_beyond_text(session, campaign_id, merge.MOST_PLACES)
+    for answer in judgments.stream_answers_with_texts(session, campaign_id, among=spans) if spans else ():
         payload = protocol.payload.model_validate(answer.payload)
         try:
             protocol.check(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            file, line = judgments.find_import_line(session, answer.judgment_id)
+            file, line = judgments.find_import_file_and_line(session, answer.judgment_id)
             yield from (Place((file, line, *place.loc), place.msg) for place in error.places)
 
 

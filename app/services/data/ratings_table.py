@@ -26,7 +26,7 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     """
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     read = resolve_score_definition(view, ScoringChoice())
-    frame = ratings.RatingsFrame(
+    frame = ratings.RatingsMetadata(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None,

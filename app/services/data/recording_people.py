@@ -26,7 +26,7 @@ def lock_raters_with_linked_accounts(session: Session, campaign: str, sent: Sequ
     people = external_judges.load_linked_persons(session, row.id, sorted({one.rater for one in sent}))
     several = any(one.several for one in people.values())
     if several:
-        replans.lock_leases(session, row.id)
+        replans.block_new_leases(session, row.id)
     return several
 
 

@@ -139,7 +139,7 @@ def _store(
 def _derive_scores(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[StoredScore]:
-    for answer in judgments.stream_stored_answers(session, campaign_id):
+    for answer in judgments.stream_answers_with_texts(session, campaign_id):
         payload = protocol.payload.model_validate(answer.payload)
         scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         yield StoredScore(answer.judgment_id, scored.score, scored.n_errors)

@@ -116,7 +116,7 @@ def count_outputs_by_document(
     """Documents that a system has outputs on, by key after `after`. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     of = load_system_row(session, campaign_id, system)
-    rows = stored.load_outputs_page(session, campaign_id, of.id, after=after, limit=limit)
+    rows = stored.load_documents_with_outputs_page(session, campaign_id, of.id, after=after, limit=limit)
     return [DocumentOutputCount(row.document, row.segments, row.outputs) for row in rows]
 
 

@@ -203,7 +203,7 @@ def put_outputs(
     if [(one.text, _stored_spans_as_put(one.prefill), one.alignment) for one in before] == wanted:
         return TestSetPutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     created = all(one.text is None for one in before)
-    if not created and stored.is_shown_in_task(session, row.id, on.id, system_id=of.id):
+    if not created and stored.is_document_shown_in_task(session, row.id, on.id, system_id=of.id):
         raise TextAlreadyShown(f"the output of {system} on {document}")
     if not created and metrics.has_metric_scores(session, row.id, system_id=of.id, document_id=on.id):
         raise TestSetPartInUse(SCORED)
@@ -241,7 +241,7 @@ def delete_outputs(session: Session, campaign: str, system: str, document: str, 
     """
     row = _draft(session, campaign)
     of, on = load_system_row(session, row.id, system), load_document_row(session, row.id, document)
-    if stored.is_shown_in_task(session, row.id, on.id, system_id=of.id):
+    if stored.is_document_shown_in_task(session, row.id, on.id, system_id=of.id):
         raise TextAlreadyShown(f"the output of {system} on {document}")
     if metrics.has_metric_scores(session, row.id, system_id=of.id, document_id=on.id):
         raise TestSetPartInUse(SCORED)
@@ -282,9 +282,9 @@ def load_document_row(session: Session, campaign_id: int, key: str) -> Any:
 
 
 def _check_free(session: Session, campaign_id: int, document_id: int) -> None:
-    if stored.is_shown_in_task(session, campaign_id, document_id):
+    if stored.is_document_shown_in_task(session, campaign_id, document_id):
         raise TextAlreadyShown
-    if stored.has_outputs(session, campaign_id, document_id):
+    if stored.has_document_outputs(session, campaign_id, document_id):
         raise TestSetPartInUse("outputs stand on the segments of this document")
     if metrics.has_metric_scores(session, campaign_id, document_id=document_id):
         raise TestSetPartInUse(SCORED)

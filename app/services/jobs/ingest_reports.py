@@ -57,5 +57,5 @@ def _compute_and_store(database: Database, campaign: str, key: ReportKey) -> byt
 
 def _key(session: Session, row: campaigns.CampaignRecord) -> ReportKey:
     """By the last data version that raters' work did not make: no judgment changes a text."""
-    version = progress_counts.find_last_version_without_answers(session, row.id)
+    version = progress_counts.find_last_version_not_from_answers(session, row.id)
     return make_report_key(row.id, KIND, version, [row.key], seed=0, method_version=VERSION)

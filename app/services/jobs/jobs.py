@@ -314,11 +314,13 @@ def recover_stalled_jobs(database: Database) -> int:
     A chunk whose workers ended too often ends its job, with the reason. One sweep at a time does it all.
     """
     with database.transaction() as session:
-        if not jobs_queue.try_lock_sweep(session):
+        if not jobs_queue.try_lock_queue_sweep(session):
             return 0
         entries = jobs_queue.load_stalled_entries(session, STALLED_AFTER)
         hopeless = [
-            one for one in entries if jobs_queue.record_entry_ending(session, one.queue_id, "stalled") >= MOST_TRIES
+            one
+            for one in entries
+            if jobs_queue.increment_entry_ending_count(session, one.queue_id, "stalled") >= MOST_TRIES
         ]
         for entry in entries:
             if entry not in hopeless:
@@ -334,14 +336,14 @@ def _enter_lost_jobs(database: Database) -> int:
     """Enter again what the queue has lost of one organization; how many jobs."""
     with database.transaction() as session:
         numbers = [row.id for row in jobs.load_unfinished_jobs(session)]
-        idle = jobs_queue.find_jobs_without_entries(session, numbers) if numbers else set()
+        idle = jobs_queue.find_unqueued_jobs(session, numbers) if numbers else set()
     return sum(_enter_again(database, number) for number in sorted(idle))
 
 
 def record_worker_crash(database: Database, entry: int) -> bool:
     """Note that the process that computed an entry ended by itself; whether that was once too often."""
     with database.transaction() as session:
-        return jobs_queue.record_entry_ending(session, entry, "crashed") >= MOST_TRIES
+        return jobs_queue.increment_entry_ending_count(session, entry, "crashed") >= MOST_TRIES
 
 
 def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, again: bool = False) -> None:
@@ -381,11 +383,7 @@ def fail_job(database: Database, job_id: int, error: AppError, *, again: bool = 
 def _enter_again(database: Database, job_id: int) -> bool:
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
-        if (
-            row is None
-            or row.state not in jobs.UNFINISHED
-            or not jobs_queue.find_jobs_without_entries(session, [job_id])
-        ):
+        if row is None or row.state not in jobs.UNFINISHED or not jobs_queue.find_unqueued_jobs(session, [job_id]):
             return False
         if row.attempts >= MOST_BEGUN:
             end_job(session, row, JobGivenUp("the queue lost it repeatedly"), again=True)

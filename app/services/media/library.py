@@ -21,7 +21,7 @@ from app.storage.db import Database, Session
 from app.storage.media import rows
 from app.storage.media.files import hash_file
 from app.storage.media.rows import MediaRow, NewMedia
-from app.storage.organizations import DEFAULT, current_organization
+from app.storage.organizations import DEFAULT, current_organization_number
 
 LONGEST_TRANSCRIPT = 1_000_000
 MOST_PLACES = 20
@@ -146,7 +146,7 @@ def store_media_from_folder(
     """
     if policy.shelf is None:
         raise MediaNotInFolder("no folder is set: PLUMBLINE_MEDIA_FOLDER")
-    if current_organization() != DEFAULT:
+    if current_organization_number() != DEFAULT:
         raise MediaNotInFolder("the folder is the default organization's; upload the file")
     try:
         shelf = policy.shelf.resolve(strict=True)

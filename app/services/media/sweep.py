@@ -30,7 +30,9 @@ def delete_unused_media(database: Database, policy: MediaPolicy) -> dict[str, in
 
     def read() -> tuple[Sequence[str], Collection[bytes]]:
         with database.transaction() as session:
-            return rows.delete_old_uploads(session, UPLOAD_DAYS, continued), rows.load_stored_sizes(session).keys()
+            return rows.delete_old_uploads(session, UPLOAD_DAYS, continued), rows.load_media_sizes_by_hash(
+                session
+            ).keys()
 
     parts = run_for_each_organization(database, read)
     uploads = [upload for of, _ in parts for upload in of]

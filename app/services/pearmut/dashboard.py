@@ -62,7 +62,7 @@ def make_progress_file(session: Session, loaded: LoadedCampaign) -> dict[str, An
 
 
 def _users(session: Session, loaded: LoadedCampaign) -> Iterator[tuple[pearmut.Row, PearmutUser, pages.UserProgress]]:
-    places = pearmut.load_answered_places(session, loaded.campaign_id)
+    places = pearmut.load_answer_metadata(session, loaded.campaign_id)
     tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, loaded.campaign_id)}
     for row in pearmut.load_pearmut_users(session, loaded.campaign_id):
         user = PearmutUser.from_row(loaded, row, audit.OPERATOR, 0)

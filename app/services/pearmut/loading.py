@@ -28,7 +28,7 @@ from app.storage import plans as stored_plans
 from app.storage import raters as stored_raters
 from app.storage.db import Session
 from app.storage.imports import staging
-from app.storage.organizations import DEFAULT, current_organization
+from app.storage.organizations import DEFAULT, current_organization_number
 
 FORMAT = "pearmut"
 WEAK = "user names that are no longer credentials: each user has a new link"
@@ -84,7 +84,7 @@ def add_pearmut_campaign(
 
     Raises Invalid, and PearmutCampaignExists.
     """
-    if old_ids and current_organization() != DEFAULT:
+    if old_ids and current_organization_number() != DEFAULT:
         raise UserNamesAmbiguous
     key = make_key(campaign.campaign_id)
     _check_new(session, key)
@@ -158,7 +158,7 @@ def add_user(
     }
     pearmut.insert_pearmut_user(session, loaded.campaign_id, rater_id, values)
     if stored_plans.find_plan_in_force(session, loaded.campaign_id) is not None:
-        stored_plans.join_task_pool(session, loaded.campaign_id, rater_id)
+        stored_plans.add_rater_to_task_pool(session, loaded.campaign_id, rater_id)
     return PearmutUserLink(name, rater, name if old_id else issued.secret)
 
 

@@ -64,7 +64,7 @@ class UserProgress:
 
 def load_user_progress(session: Session, user: PearmutUser) -> UserProgress:
     """Read how far a user is."""
-    places = pearmut.load_answered_places(session, user.loaded.campaign_id)
+    places = pearmut.load_answer_metadata(session, user.loaded.campaign_id)
     tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, user.loaded.campaign_id)}
     return make_user_progress(user, places, tasks)
 

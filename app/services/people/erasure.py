@@ -95,7 +95,7 @@ def purge_rater_judgments(session: Session, campaign: str, key: str, *, actor: s
     account = raters.load_rater(session, row.id, key)
     if account.state != "erased":
         raise ErasureRequired
-    hashes = purging.purge_rater(session, row.id, account.id)
+    hashes = purging.purge_rater_data(session, row.id, account.id)
     if hashes:
         campaigns.take_next_data_version(session, row.id, actor=actor, what="purge")
     for first in range(0, len(hashes), PER_ENTRY):

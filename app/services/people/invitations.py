@@ -19,7 +19,7 @@ from app.services.people import links
 from app.services.people.raters import RaterErased
 from app.storage import campaigns, invitations, plans, raters, teams
 from app.storage.db import Session
-from app.storage.sorting import SortCursor, write_sort_value
+from app.storage.sorting import SortCursor, format_sort_value
 
 InvitationSort = Literal["invitation", "-invitation", "made", "-made"]
 NAME = "invitation"
@@ -184,7 +184,7 @@ def list_invitations(
 
 def make_invitation_cursor(invitation: InvitationView, sort: InvitationSort) -> SortCursor:
     """The cursor after an invitation in a sorted list."""
-    return write_sort_value(invitation.created_at, invitations.ORDERS[sort]), invitation.public_id
+    return format_sort_value(invitation.created_at, invitations.ORDERS[sort]), invitation.public_id
 
 
 def revoke_invitation(session: Session, campaign: str, public_id: str, *, by: Caller) -> None:
@@ -232,7 +232,7 @@ def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: floa
         sign_external_id(invitation.signing_key, given.external_id), given.signature or ""
     ):
         raise ClaimNotSigned
-    if invitations.lock_campaign_for_claim(session, invitation.campaign_id) == "closed":
+    if invitations.lock_campaign_for_seat_claim(session, invitation.campaign_id) == "closed":
         raise InvitingCampaignClosed
     key = invitations.find_rater_by_external_id(session, invitation.campaign_id, given.external_id)
     actor = f"invitation:{public_id}"
@@ -267,7 +267,7 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
     raters.upsert_enrolment(
         session, row.campaign_id, rater_id, {**enrolment, "external_id": external_id, "invitation_id": row.id}
     )
-    plans.join_task_pool(session, row.campaign_id, rater_id)
+    plans.add_rater_to_task_pool(session, row.campaign_id, rater_id)
     what = {"rater": key, "invitation": public_id}
     audit.record_action(session, row.campaign_id, actor=actor, action="rater enrolled", what=what)
     return key
@@ -282,14 +282,16 @@ def list_completion_codes(
     or platform.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    rows, reached = invitations.load_completions_page(session, campaign_id, after=after, limit=limit, words=q.split())
+    rows, reached = invitations.load_completion_codes_page(
+        session, campaign_id, after=after, limit=limit, words=q.split()
+    )
     return [TaskCompletionCode(**row._mapping) for row in rows], reached
 
 
 def list_own_completion_codes(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
     """A rater's own tasks with a code: task, code, and the address that takes them back to their platform."""
     url = invitations.find_completion_url(session, campaign_id, rater_id)
-    rows, _ = invitations.load_completions_page(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
+    rows, _ = invitations.load_completion_codes_page(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
     return [(row.task, row.code, add_completion_code_to_url(url, row.code)) for row in rows]
 
 

@@ -21,7 +21,7 @@ from app.services.people.qualification_marks import (
 from app.services.people.raters import ActingRater, RaterErased
 from app.storage import campaigns, qualification, raters
 from app.storage.db import Session
-from app.storage.sorting import SortCursor, write_sort_value
+from app.storage.sorting import SortCursor, format_sort_value
 
 QualificationSort = Literal["rater", "-rater", "team", "-team", "attempts", "-attempts", "best", "-best", "at", "-at"]
 
@@ -216,7 +216,7 @@ def list_qualification_results(
 def make_qualification_result_cursor(result: RaterQualificationResult, sort: QualificationSort) -> SortCursor:
     """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
-    return write_sort_value(value, qualification.RESULT_ORDERS[sort]), result.rater
+    return format_sort_value(value, qualification.RESULT_ORDERS[sort]), result.rater
 
 
 def _load(session: Session, campaign_id: int, version: int | None) -> QualificationTest:

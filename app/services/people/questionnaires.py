@@ -88,7 +88,7 @@ def is_questionnaire_outstanding(
 def list_own_questionnaires(session: Session, rater: ActingRater) -> list[OwnQuestionnaire]:
     """What a rater is asked, by moment, with the latest answers; nothing where nothing is asked."""
     asked = get_questionnaires(session, rater.campaign)[1]
-    given = questionnaires.load_own_answers(session, rater.campaign_id, rater.rater_id)
+    given = questionnaires.load_rater_answers(session, rater.campaign_id, rater.rater_id)
     own = []
     for moment in MOMENTS:
         if asked.questions(moment):

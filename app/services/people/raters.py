@@ -14,7 +14,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.settings import CampaignEditConflict
 from app.storage import campaigns, raters, teams
 from app.storage.db import Session
-from app.storage.sorting import SortCursor, write_sort_value
+from app.storage.sorting import SortCursor, format_sort_value
 
 State = Literal["active", "paused", "left"]
 Unit = Literal["items", "segments", "words"]
@@ -263,7 +263,7 @@ def list_raters(
 def make_rater_cursor(rater: RaterView, sort: RaterSort) -> SortCursor:
     """The cursor after a rater in a sorted list."""
     values = {"enrolled": rater.enrolled_at, "team": rater.team, "state": rater.state}
-    return write_sort_value(values.get(sort.removeprefix("-")), raters.ORDERS[sort]), rater.key
+    return format_sort_value(values.get(sort.removeprefix("-")), raters.ORDERS[sort]), rater.key
 
 
 def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> None:
@@ -378,7 +378,7 @@ def _stored_contact(contact: RaterContact) -> dict[str, str | None]:
 def _person(session: Session, campaign_id: int, key: str, by: Caller) -> int:
     """The person that an account is linked to. Raises PersonInOtherCampaign."""
     person = raters.ensure_person(session, key)
-    if by.campaign is not None and raters.has_person_other_campaign(session, person, campaign_id):
+    if by.campaign is not None and raters.is_person_in_other_campaign(session, person, campaign_id):
         raise PersonInOtherCampaign
     return person
 

@@ -30,7 +30,7 @@ from app.services.people.qualification_marks import (
 from app.services.people.raters import ActingRater
 from app.storage import campaigns, tutorials
 from app.storage.db import Session
-from app.storage.sorting import SortCursor, write_sort_value
+from app.storage.sorting import SortCursor, format_sort_value
 
 TutorialSort = Literal["rater", "-rater", "team", "-team", "answered", "-answered", "right", "-right", "at", "-at"]
 
@@ -204,7 +204,7 @@ def list_tutorial_results(
 def make_tutorial_result_cursor(result: RaterTutorialResult, sort: TutorialSort) -> SortCursor:
     """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
-    return write_sort_value(value, tutorials.RESULT_ORDERS[sort]), result.rater
+    return format_sort_value(value, tutorials.RESULT_ORDERS[sort]), result.rater
 
 
 def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[TutorialLesson, ...]:

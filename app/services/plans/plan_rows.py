@@ -18,7 +18,7 @@ from app.stats.ratings import RatingRole
 from app.storage import plans
 from app.storage.db import Session
 from app.storage.full_scans import plan_for_full_scans
-from app.storage.plans import TableRows
+from app.storage.plans import RowsToCopy
 
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 MIXED = 0  # the bucket of tasks that hold items of several
@@ -61,39 +61,39 @@ def store_plan_rows(
     )
     with plan_for_full_scans(session):  # what is checked of the rows is checked by statements over all of them
         for batch in batches:
-            plans.copy_rows(session, batch)
+            plans.insert_rows_by_copy(session, batch)
     for rater_id in plans.load_invited_raters(session, target.campaign_id):
-        plans.join_task_pool(session, target.campaign_id, rater_id)
+        plans.add_rater_to_task_pool(session, target.campaign_id, rater_id)
 
 
-def _arms(target: PlanStorageTarget, plan: Plan) -> TableRows:
+def _arms(target: PlanStorageTarget, plan: Plan) -> RowsToCopy:
     shown = plan_prefills.choose_arm_prefills(target.view, plan.arms)
     rows = [
         (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
         for n, (arm, prefill) in enumerate(zip(plan.arms, shown, strict=True), 1)
     ]
-    return TableRows("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
+    return RowsToCopy("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
 
 
-def _bucket_raters(target: PlanStorageTarget, plan: Plan) -> TableRows:
+def _bucket_raters(target: PlanStorageTarget, plan: Plan) -> RowsToCopy:
     rows = [
         (target.campaign_id, target.version, bucket.number, target.material.rater_ids[rater])
         for bucket in plan.buckets
         for rater in bucket.raters
         if rater not in target.material.seats
     ]
-    return TableRows("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
+    return RowsToCopy("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
 
 
-def _documents(target: PlanStorageTarget, plan: Plan) -> TableRows:
+def _documents(target: PlanStorageTarget, plan: Plan) -> RowsToCopy:
     rows = [
         (target.campaign_id, target.version, target.material.document_ids[one.key], one.bucket, one.inclusion)
         for one in plan.documents
     ]
-    return TableRows("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
+    return RowsToCopy("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
 
 
-def _groups(target: PlanStorageTarget, groups: Sequence[PlannedGroup], ids: Mapping[int, int]) -> TableRows:
+def _groups(target: PlanStorageTarget, groups: Sequence[PlannedGroup], ids: Mapping[int, int]) -> RowsToCopy:
     names = target.material
     columns = (
         *("id", "campaign_id", "plan", "bucket", "unit", "nth", "document_id"),
@@ -106,10 +106,10 @@ def _groups(target: PlanStorageTarget, groups: Sequence[PlannedGroup], ids: Mapp
         )
         for one in groups
     ]
-    return TableRows("groups", columns, rows)
+    return RowsToCopy("groups", columns, rows)
 
 
-def _tasks(target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> TableRows:
+def _tasks(target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> RowsToCopy:
     names = target.material
     columns = (
         *("id", "campaign_id", "public_id", "key", "rater_id", "state", "meta", "plan", "arm", "bucket", "chain"),
@@ -124,7 +124,7 @@ def _tasks(target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task], ids: Ma
         )
         for task in tasks
     ]
-    return TableRows("tasks", columns, rows)
+    return RowsToCopy("tasks", columns, rows)
 
 
 def choose_task_presentation(target: PlanStorageTarget, plan: Plan, task: Task) -> str:
@@ -150,7 +150,7 @@ def _items(
     item_ids: Mapping[tuple[int, int], int],
     group_ids: Mapping[int, int],
     prefills: Mapping[int | None, str | None],
-) -> TableRows:
+) -> RowsToCopy:
     columns = (
         *("id", "campaign_id", "task_id", "key", "position", "document_id", "first_segment", "last_segment", "role"),
         *("meta", "screen", "column_", "group_id", "of_item_id", "variant", "prefill", "reference", "side_order"),
@@ -170,17 +170,17 @@ def _items(
 
     # An item goes back to one that may be written after it, so that the originals of all stand before their copies.
     rows = sorted((row(task, item) for task in tasks for item in task.items), key=lambda values: values[13] is not None)
-    return TableRows("items", columns, rows)
+    return RowsToCopy("items", columns, rows)
 
 
-def _credits(target: PlanStorageTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> TableRows:
+def _credits(target: PlanStorageTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> RowsToCopy:
     rows = [
         (target.campaign_id, item_ids[task.number, item.position], target.material.system_ids[system])
         for task in tasks
         for item in task.items
         for system in find_credited_systems(item, target.material)
     ]
-    return TableRows("credits", ("campaign_id", "item_id", "system_id"), rows)
+    return RowsToCopy("credits", ("campaign_id", "item_id", "system_id"), rows)
 
 
 def find_credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
@@ -198,10 +198,10 @@ def make_calibration_system_key(document: str) -> str:
     return document.rpartition(":")[0]
 
 
-def _variants(session: Session, target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task]) -> TableRows:
+def _variants(session: Session, target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task]) -> RowsToCopy:
     degraded = [item for task in tasks for item in task.items if item.variant is not None]
     columns = ("campaign_id", "output_id", "kind", "name", "text", "how")
-    return TableRows("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
+    return RowsToCopy("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
 
 
 class MediaNotDegradable(Invalid):
@@ -217,9 +217,11 @@ def _make_degraded_texts(
     """
     if not items:
         return
-    output_ids = plans.load_output_ids(session, target.campaign_id, (item.document for item in items))
+    output_ids = plans.load_outputs_by_address(session, target.campaign_id, (item.document for item in items))
     language = target.view.target_language
-    donors = DonorTexts.from_texts(plans.load_donor_texts(session, target.campaign_id, MOST_DONORS), language)
+    donors = DonorTexts.from_texts(
+        plans.load_degradation_donor_texts(session, target.campaign_id, MOST_DONORS), language
+    )
     method = plan.design.controls.method
     seen: set[tuple[int, str | None]] = {*plans.load_degraded_outputs(session, target.campaign_id)}
     for item in items:

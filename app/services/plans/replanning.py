@@ -83,7 +83,7 @@ def replan_campaign(
 
 def block_judging(session: Session, campaign: str) -> None:
     """Let nobody lease or judge, in the order of everybody who leases: the advisory lock, then the campaign's row."""
-    replans.lock_leases(session, campaigns.load_campaign(session, campaign).id)
+    replans.block_new_leases(session, campaigns.load_campaign(session, campaign).id)
     campaigns.load_campaign(session, campaign, lock=True)
 
 
@@ -305,7 +305,9 @@ def _apply(
         session, campaign_id, [task.id for task in tasks if task.number not in merged.tasks]
     )
     numbers = [merged.tasks[task.number] for task in kept]
-    replans.move_tasks_to_plan(session, campaign_id, version, replans.TasksInForce([task.id for task in kept], numbers))
+    replans.move_tasks_to_plan(
+        session, campaign_id, version, replans.RetainedTasks([task.id for task in kept], numbers)
+    )
     ids = _ids_of_groups(old, old_groups)
     surplus = [ids[number] for number in replanned.surplus if number in ids]
     replans.mark_groups_surplus(session, campaign_id, surplus, data_version)

@@ -36,7 +36,7 @@ from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import OwnAnswers, load_own_task
 from app.storage import attention, campaigns
 from app.storage.db import Session
-from app.storage.sorting import SortCursor, write_sort_value
+from app.storage.sorting import SortCursor, format_sort_value
 
 Outcome = Literal["passed", "failed", "untested"]
 AttentionState = Literal["none", "passed", "failed"]
@@ -174,7 +174,7 @@ def _decide_verdict(passed: int, failed: int, least: float | None) -> Literal["p
 def make_attention_result_cursor(result: RaterAttentionResults, sort: AttentionSort) -> SortCursor:
     """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
-    return write_sort_value(value, attention.RESULT_ORDERS[sort]), result.rater
+    return format_sort_value(value, attention.RESULT_ORDERS[sort]), result.rater
 
 
 def _make_result(

@@ -102,7 +102,7 @@ def reassign_task(
     Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn, TaskWithdrawn,
     LinkedTaskHandedIn, AttentionCheckBound.
     """
-    replans.lock_leases(session, campaigns.load_campaign(session, campaign).id)
+    replans.block_new_leases(session, campaigns.load_campaign(session, campaign).id)
     row, task = _lock_task(session, campaign, public_id)
     if task.state == "handed_in":
         raise TaskAlreadyHandedIn
@@ -111,7 +111,7 @@ def reassign_task(
     rater_id = raters.find_enrolled_rater_id(session, row.id, rater) if rater is not None else None
     if rater is not None and rater_id is None:
         raise Invalid(places=(Place(("body", "rater"), "is not enrolled"),))
-    parts = tasks.lock_linked_tasks(session, row.id, task.id)
+    parts = tasks.lock_tasks_sharing_groups(session, row.id, task.id)
     if any(part.state == "handed_in" and part.rater_id != rater_id for part in parts):
         raise LinkedTaskHandedIn
     rest = [part for part in parts if part.state != "handed_in"]
@@ -135,7 +135,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
     task_id, name = task.id, task.public_id
     if leases_handover.has_task_judgments(session, campaign_id, task.id, besides=rater_id):
         task_id = leases_handover.withdraw_and_copy_locked_task(session, campaign_id, task.id, actor=actor)
-        name = tasks.load_task_name(session, campaign_id, task_id)
+        name = tasks.load_task_public_id(session, campaign_id, task_id)
     tasks.free_task(session, campaign_id, task_id, {"rater_id": rater_id, "pooled": False})
     return str(name)
 
@@ -168,9 +168,13 @@ def _load_board_task(session: Session, campaign_id: int, public_id: str) -> Mana
 
 def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> list[ManagerTaskView]:
     items = [item for row in rows for item in row.items or ()]
-    documents = tasks.load_keys_by_id(session, campaign_id, "documents", {item["document"] for item in items})
+    documents = tasks.load_document_or_system_keys(
+        session, campaign_id, "documents", {item["document"] for item in items}
+    )
     shown = tasks.load_systems_of_items(session, campaign_id, {item["id"] for item in items})
-    systems = tasks.load_keys_by_id(session, campaign_id, "systems", {one for of in shown.values() for one in of})
+    systems = tasks.load_document_or_system_keys(
+        session, campaign_id, "systems", {one for of in shown.values() for one in of}
+    )
 
     def item_view(item: Mapping[str, Any]) -> Mapping[str, Any]:
         keys = {"document": documents[item["document"]], "systems": sorted(systems[one] for one in shown[item["id"]])}

@@ -31,7 +31,7 @@ from app.storage.recorder import comparisons as recorder_comparisons
 from app.storage.recorder import judgments as recorder_judgments
 from app.storage.recorder.comparisons import ScreenComparison
 from app.storage.recorder.judgments import STORED, AnswerOutcome, CampaignWriteTarget, Connection, RaterAnswer
-from app.storage.recorder.recorder import Recorder
+from app.storage.recorder.recorder import AnswerRecorder
 from app.storage.tasks import TaskNotFound
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ class JudgingService:
     pending_loads: loads that several may wait for.
     """
 
-    recorder: Recorder
+    recorder: AnswerRecorder
     database: Database
     tasks: AnswerableTaskCache
     pending_loads: dict[object, asyncio.Future[Any]] = field(default_factory=dict)
@@ -346,7 +346,7 @@ async def _record_late_answers(
     kept = [replace(answer, lapsed=True) for answer in answers]
 
     async def work(connection: Connection) -> list[AnswerOutcome]:
-        await late_answers.renew_expired_task(connection, task.addresses.task_id, asking)
+        await late_answers.renew_or_hand_over_expired_task(connection, task.addresses.task_id, asking)
         return await _record_in_transaction(
             connection, write_target=task.rules.write_target, answers=kept, by=asking.actor
         )

@@ -23,7 +23,7 @@ from app.storage import sessions as stored_sessions
 from app.storage import tokens as stored_tokens
 from app.storage.db import Session
 from app.storage.leases import leases
-from app.storage.leases.attention import AttentionDraw
+from app.storage.leases.attention import AttentionCheckSampling
 from app.storage.recorder import activity
 from app.storage.recorder.activity import ActivityEvent, Heartbeat, HeartbeatResult
 from app.storage.recorder.judgments import Connection
@@ -96,12 +96,14 @@ def _is_signed_in(session: Session, rater: ActingRater) -> bool:
     return there and stored_tokens.is_token_live(session, rater.token_id)
 
 
-def _find_attention_draw(session: Session, rater: ActingRater, settings: Mapping[str, object]) -> AttentionDraw | None:
+def _find_attention_draw(
+    session: Session, rater: ActingRater, settings: Mapping[str, object]
+) -> AttentionCheckSampling | None:
     """How attention checks are drawn. Pearmut's campaigns have checks of their own, which its pages draw."""
     asked = get_attention_settings(settings)
     if not asked.rate or pearmut.find_pearmut_campaign(session, rater.campaign_id, loaded=False) is not None:
         return None
-    return AttentionDraw(asked.rate, asked.seed)
+    return AttentionCheckSampling(asked.rate, asked.seed)
 
 
 async def extend_lease(

@@ -54,7 +54,7 @@ def make_campaign_progress(
     rows = keeper.load_tasks(session, seen)
     sources = _ProgressCounts(sight, raters, keeper.count_judged_work(session, seen, rows))
     tasks = sources.tasks(rows)
-    plan = progress.load_plan(session, seen.campaign_id) if sight.team is None else None
+    plan = progress.load_plan_version_and_entropy(session, seen.campaign_id) if sight.team is None else None
     balance = counted.measure_work_balance(raters, tasks, plan) if sight.team is None else None
     began = keeper.load_first_lease_times(session, seen, everybody)
     forecast = counted.forecast_completion(raters, began, tasks, seen)

@@ -205,7 +205,7 @@ def _read_again(
     """The tasks of each part, those of some parts as they are now."""
     read: dict[int, list[progress.Row]] = {part: [] for part in changed}
     asked = changed if known else None
-    for row in progress.load_counted_tasks(session, seen.campaign_id, asked) if changed else ():
+    for row in progress.load_tasks_not_withdrawn(session, seen.campaign_id, asked) if changed else ():
         read[row.id >> progress.BITS].append(row)
     return {part: (digest, read[part] if part in read else known[part][1]) for part, digest in seen.tasks.items()}
 
@@ -244,7 +244,7 @@ def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int])
 def _count_imported(session: Session, seen: ProgressSnapshot) -> Mapping[int, progress.Row]:
     """The size of tasks that came with their answers, by task: no answer of a rater changes it."""
     characters = None if has_word_spaces(get_campaign(session, seen.key).source_language) else CHARACTERS_A_WORD
-    return {row.id: row for row in progress.load_imported_tasks(session, seen.campaign_id, characters=characters)}
+    return {row.id: row for row in progress.load_imported_task_sizes(session, seen.campaign_id, characters=characters)}
 
 
 def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressSnapshot) -> None:
@@ -277,7 +277,7 @@ def _move_tasks(session: Session, kept: _StoredTallies, campaign_id: int, tasks:
     for task in moved:
         tally = kept.counts.tasks[task]
         kept.counts.tasks[task] = replace(tally, done=tally.items if task in done else 0)
-    for row in progress_counts.count_task_contents(session, campaign_id, moved):
+    for row in progress_counts.count_task_items(session, campaign_id, moved):
         tallies = kept.counts.systems if row.what == "system" else kept.counts.groups
         items = row.items if row.task_id in done else -row.items
         tallies[row.id] = replace(tallies[row.id], done=tallies[row.id].done + items)

@@ -54,7 +54,7 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
     with database.transaction() as session:
         campaigns.load_campaign(session, rater.campaign, lock=True)
         if code is None:
-            right = tutorials.load_right_share(session, rater.campaign_id, rater.rater_id)
+            right = tutorials.load_correct_answer_share(session, rater.campaign_id, rater.rater_id)
             passed = _load_passed_share(session, asked, rater.campaign_id, rater.rater_id)
             fresh = _code(asked, decide_overall_verdict(asked, quality, right, passed))
             code = quality_policy.assign_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
@@ -109,7 +109,7 @@ def load_overall_verdict(session: Session, campaign: str, rater: str) -> Overall
     asked = parse_quality_settings(about.settings)
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater_id = raters.load_rater(session, campaign_id, rater).id
-    right = tutorials.load_right_share(session, campaign_id, rater_id)
+    right = tutorials.load_correct_answer_share(session, campaign_id, rater_id)
     quality = load_quality_evidence(session, campaign, rater, asked, frozenset(asked.code_checks), whole=True)
     passed = _load_passed_share(session, asked, campaign_id, rater_id)
     return decide_overall_verdict(asked, quality, right, passed)
@@ -130,7 +130,9 @@ def _act(session: Session, rater: ActingRater, asked: QualitySettings, quality: 
     """Put what failed on record, once for each check and act, and pause whom a check blocks."""
     for check in quality.beyond:
         then = asked.actions.get(check)
-        if then is None or check in quality_policy.find_recorded_checks(session, rater.campaign_id, rater.rater, then):
+        if then is None or check in quality_policy.find_checks_already_acted_on(
+            session, rater.campaign_id, rater.rater, then
+        ):
             continue
         if then == "block":
             quality_policy.pause_enrolment(session, rater.campaign_id, rater.rater_id)

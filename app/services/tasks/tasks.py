@@ -361,7 +361,7 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
         raise TaskHandedIn
     if state != "leased":
         return
-    back = row.pooled and tasks.free_rest_of_chain(session, row.campaign_id, row.plan, row.chain)
+    back = row.pooled and tasks.free_rest_of_task_chain(session, row.campaign_id, row.plan, row.chain)
     tasks.note_lease_ending(session, row.campaign_id, row.id, "released")
     values: dict[str, object] = {"rater_id": None, "pooled": False} if back else {}
     if row.plan is None and (row.meta.get(KIND) or {}).get("pooled"):

@@ -140,12 +140,14 @@ def record_delivery(database: Database, sent: PendingDelivery, result: DeliveryR
     with database.transaction() as session:
         webhooks.insert_delivery(session, note)
         if result.is_accepted:
-            webhooks.mark_delivered(session, sent.webhook_id, was_next=sent.next_event, event=sent.n, lease=LEASE)
+            webhooks.mark_event_delivered(session, sent.webhook_id, was_next=sent.next_event, event=sent.n, lease=LEASE)
         elif result.status == GONE:
             webhooks.stop_webhook(session, sent.webhook_id, because="gone")
         else:
             wait = timedelta(seconds=seconds_until_next_attempt(sent.attempt))
-            webhooks.mark_failed(session, sent.webhook_id, was_next=sent.next_event, wait=wait, give_up=GIVE_UP_AFTER)
+            webhooks.mark_delivery_failed(
+                session, sent.webhook_id, was_next=sent.next_event, wait=wait, give_up=GIVE_UP_AFTER
+            )
     return result.is_accepted
 
 

@@ -53,7 +53,7 @@ def record_hand_in_event(session: Session, campaign_id: int, task: str, rater_id
     """
     if not webhooks.has_webhooks(session, campaign_id):
         return
-    done, total = webhooks.count_tasks_handed_in(session, campaign_id)
+    done, total = webhooks.count_handed_in_and_all_tasks(session, campaign_id)
     reached = {"tasks_handed_in": done, "tasks": total}
     record_webhook_event(session, campaign_id, "task.handed_in", {"task": task, **reached}, rater_id=rater_id)
     if not counts:

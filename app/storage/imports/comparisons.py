@@ -66,4 +66,4 @@ def append_staged_comparisons(session: Session, campaign_id: int, *, version: in
     keys = {"campaign": campaign_id}
     session.execute(text(_PLACE), keys)
     seals.collect_row_hashes(session)
-    session.execute(text(seals.collecting_insert_sql(seals.COMPARISON, _ADD)), {**keys, "version": version})
+    session.execute(text(seals.hash_collecting_insert_sql(seals.COMPARISON, _ADD)), {**keys, "version": version})

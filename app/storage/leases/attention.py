@@ -61,15 +61,15 @@ SELECT m.id, (SELECT count(*) FROM shown) FROM made m"""
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionDraw:
+class AttentionCheckSampling:
     """How a campaign draws checks. rate: of hand-ins, after which share a check comes."""
 
     rate: float
     seed: int
 
 
-async def insert_drawn_check(
-    connection: Connection, keys: Mapping[str, Any], draw: AttentionDraw, task_id: int
+async def insert_due_attention_check(
+    connection: Connection, keys: Mapping[str, Any], draw: AttentionCheckSampling, task_id: int
 ) -> int | None:
     """Make the check that a rater is to meet before a task of a plan, if any; the id of its task.
 

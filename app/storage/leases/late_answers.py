@@ -21,14 +21,14 @@ UPDATE tasks copy SET rater_id = was.rater_id, pooled = was.pooled FROM tasks wa
 WHERE was.campaign_id = %(campaign)s AND was.id = %(task)s AND copy.campaign_id = %(campaign)s AND copy.id = %(copy)s"""
 
 
-async def renew_expired_task(connection: Connection, task_id: int, asking: leases.LeaseRequest) -> None:
+async def renew_or_hand_over_expired_task(connection: Connection, task_id: int, asking: leases.LeaseRequest) -> None:
     """Take a task up again for answers that came after its lease had expired, and are recorded after this.
 
     The lease is renewed, unless somebody has the task or the rater has another one. Where the rater's person was given
     another rating of something in it meanwhile, it goes on without them, as an empty copy, and the answers are surplus.
     Nobody leases until all of it is committed, so that of two ratings of one person only one counts.
     """
-    keys: dict[str, Any] = {**asking.statement_values, "task": task_id}
+    keys: dict[str, Any] = {**asking.query_parameters, "task": task_id}
     await connection.execute(leases.LOCK, keys)
     await connection.execute(LOCK, keys)
     if (await (await connection.execute(GIVEN_UP, keys)).fetchone()) is not None:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.attention import LAST
 from app.storage.db import driver_connection
-from app.storage.leases.attention import AttentionDraw, insert_drawn_check
+from app.storage.leases.attention import AttentionCheckSampling, insert_due_attention_check
 from app.storage.leases.handover import withdraw_and_copy_begun_task
 from app.storage.leases.one_person import HAS_ANOTHER, LOCKED
 from app.storage.recorder.judgments import LIVE, Connection
@@ -203,10 +203,10 @@ class LeaseRequest:
     lease_duration: timedelta
     actor: str
     session_id: int | None = None
-    checks: AttentionDraw | None = None
+    checks: AttentionCheckSampling | None = None
 
     @property
-    def statement_values(self) -> dict[str, Any]:
+    def query_parameters(self) -> dict[str, Any]:
         """As the statements name them."""
         lock = LOCKED | self.campaign_id
         return {
@@ -243,7 +243,7 @@ class CredentialEnded:
 
 async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease | NoTaskNow | CredentialEnded:
     """The task that the rater holds, renewed, or the next one, or why there is none."""
-    keys = asking.statement_values
+    keys = asking.query_parameters
     await connection.execute(LOCK, keys)
     enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
     if enrolment_row is None or not enrolment_row[5]:
@@ -270,7 +270,7 @@ async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease
         if not fits:
             return NoTaskNow("capacity")
         if asking.checks is not None:
-            task_id = await insert_drawn_check(connection, keys, asking.checks, task_id) or task_id
+            task_id = await insert_due_attention_check(connection, keys, asking.checks, task_id) or task_id
         taken = await _take_task(connection, asking, task_id)
         if taken is not None:
             return taken
@@ -318,7 +318,7 @@ async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int)
 
     None where it is free no more.
     """
-    keys = {**asking.statement_values, "task": task_id}
+    keys = {**asking.query_parameters, "task": task_id}
     in_vain = await (await connection.execute(BEGUN_IN_VAIN, keys)).fetchall()
     if in_vain:
         await connection.execute(LOCK_CAMPAIGN, keys)
@@ -350,7 +350,7 @@ SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND stat
 
 async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a task again whose lease expired, for a write that came late; None where that cannot be."""
-    keys = {**asking.statement_values, "task": task_id}
+    keys = {**asking.query_parameters, "task": task_id}
     await connection.execute(LOCK, keys)
     if await (await connection.execute(RELEASED, keys)).fetchone() is None:
         return None
@@ -361,7 +361,7 @@ DUE = """
 SELECT DISTINCT campaign_id FROM tasks WHERE state = 'leased' AND leased_until < clock_timestamp() ORDER BY 1"""
 
 
-def find_campaigns_with_expired(session: Session) -> list[int]:
+def find_campaigns_with_expired_leases(session: Session) -> list[int]:
     """Campaigns in which a lease has expired."""
     return list(session.execute(text(DUE)).scalars())
 

@@ -41,7 +41,7 @@ class MediaStore(Protocol):
         """What is stored, each with the time at which it came, in seconds since 1970."""
 
 
-class MediaFolder:
+class FolderMediaStore:
     """A store in a folder: `ab/abcd…`, by the hash."""
 
     def __init__(self, folder: Path) -> None:

@@ -205,7 +205,7 @@ def stream_play_events(session: Session, campaign_id: int, raters: Sequence[int]
     yield from execute_full_scan(session, _PLAYED.format(only=only), keys, batch=5000)
 
 
-def load_stored_sizes(session: Session) -> dict[bytes, int]:
+def load_media_sizes_by_hash(session: Session) -> dict[bytes, int]:
     """Sizes of all files that are known, by their hashes."""
     rows = session.execute(sa.select(media_files.c.sha256, media_files.c.size).distinct())
     return {bytes(row.sha256): row.size for row in rows}

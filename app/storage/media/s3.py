@@ -21,7 +21,7 @@ class MediaStoreUnreachable(Unavailable):
     """The media store cannot be reached; try again."""
 
 
-class S3Store:
+class S3MediaStore:
     """Files by their hash in a bucket. Credentials are where boto3 looks for them: the environment, or a role."""
 
     def __init__(self, bucket: str, prefix: str = "", *, endpoint: str | None = None) -> None:
@@ -31,10 +31,10 @@ class S3Store:
         self._client: Any = None
 
     @classmethod
-    def parse(cls, address: str, *, endpoint: str | None = None) -> S3Store:
+    def from_address(cls, address: str, *, endpoint: str | None = None) -> S3MediaStore:
         """A store by its address.
 
-        >>> store = S3Store.parse("s3://bucket/some/prefix")
+        >>> store = S3MediaStore.from_address("s3://bucket/some/prefix")
         >>> store.bucket, store.prefix
         ('bucket', 'some/prefix/')
         """

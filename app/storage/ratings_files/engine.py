@@ -17,18 +17,18 @@ class LargeExtraNeeded(Invalid):
     """A campaign of this size is ranked from sums, which needs an extra: pip install 'plumbline[large]'."""
 
 
-def check_engine_installed() -> None:
+def check_duckdb_installed() -> None:
     """Raise LargeExtraNeeded where large campaigns cannot be summed here."""
     if find_spec("duckdb") is None or find_spec("pyarrow") is None:
         raise LargeExtraNeeded
 
 
-def connect_engine(spill: Path) -> Any:
+def connect_duckdb(spill: Path) -> Any:
     """A new connection. One thread: sums are then made in one order, and whoever answers raters keeps a processor.
 
     spill: folder for what does not fit in memory. Raises LargeExtraNeeded.
     """
-    check_engine_installed()
+    check_duckdb_installed()
     return import_module("duckdb").connect(
         config={
             "threads": 1,

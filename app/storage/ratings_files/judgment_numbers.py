@@ -13,7 +13,7 @@ class JudgmentRenumbering:
         self._number = np.full(n, -1, dtype=np.int32)
         self._next = 0
 
-    def number(self, judgments: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def renumber(self, judgments: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """The numbers of the next rows."""
         new, first = np.unique(judgments[self._number[judgments] < 0], return_index=True)
         new = new[np.argsort(first, kind="stable")]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from app.domain.errors import Unavailable
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingLevel, RatingRole, Ratings
-from app.storage.rating_codes import RatingsFrame
-from app.storage.ratings_files.engine import check_engine_installed, connect_engine
+from app.storage.rating_codes import RatingsMetadata
+from app.storage.ratings_files.engine import check_duckdb_installed, connect_duckdb
 from app.storage.ratings_files.layout import LABELS, RATINGS, SEGMENTS, labels_path
 from app.storage.ratings_folder import HEAD
 
@@ -43,7 +43,7 @@ class RatingFilter:
     references: bool = False
 
     @property
-    def condition(self) -> str:
+    def sql_condition(self) -> str:
         """As SQL."""
         ranked = f"role IN ({', '.join(map(str, self.roles))}){' AND accepted' if self.accepted_only else ''}"
         return " AND ".join(
@@ -65,7 +65,7 @@ class ScoreRescaling:
     divisor: float
 
     @property
-    def expression(self) -> str:
+    def sql_expression(self) -> str:
         """As SQL."""
         start, factor, divisor = (f"'{value!r}'::DOUBLE" for value in (self.start, self.factor, self.divisor))
         changed = f"{start} + (score - {start}) * {factor} / {divisor}"
@@ -80,9 +80,9 @@ class RatingsReadOverride:
     scores: ScoreRescaling | None = None
 
     @property
-    def query(self) -> str:
+    def sql_query(self) -> str:
         """What is selected, and from which rows: as SQL around the table."""
-        score = "*" if self.scores is None else f"* REPLACE ({self.scores.expression} AS score)"
+        score = "*" if self.scores is None else f"* REPLACE ({self.scores.sql_expression} AS score)"
         return f"SELECT {score} FROM {{table}} WHERE NOT ({_match_any(self.left_out)})"
 
 
@@ -110,7 +110,7 @@ class RatingsFile:
     systems."""
 
     folder: Path
-    frame: RatingsFrame
+    frame: RatingsMetadata
     labels: RatingLabels
     n_rows: int
     shared: bool
@@ -118,24 +118,24 @@ class RatingsFile:
     change: RatingsReadOverride = UNCHANGED
 
     @classmethod
-    def open(cls, folder: Path, frame: RatingsFrame, change: RatingsReadOverride = UNCHANGED) -> Self:
+    def open(cls, folder: Path, frame: RatingsMetadata, change: RatingsReadOverride = UNCHANGED) -> Self:
         """Open one that was written. Raises LargeExtraNeeded, RatingsFileGone."""
-        check_engine_installed()
+        check_duckdb_installed()
         try:
             os.utime(folder / HEAD)  # it is in use
             head = json.loads((folder / HEAD).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise RatingsFileGone from None
         labels = cls.load_labels(folder)
-        engine = connect_engine(folder / "spill")
+        engine = connect_duckdb(folder / "spill")
         table = f"read_parquet('{_quote_path(folder / RATINGS)}')"
-        engine.execute(f"CREATE VIEW ratings AS {change.query.format(table=table)}")
+        engine.execute(f"CREATE VIEW ratings AS {change.sql_query.format(table=table)}")
         return cls(folder, frame, labels, head["rows"], head["shared"], engine, change)
 
     @staticmethod
     def load_labels(folder: Path) -> RatingLabels:
         """What the codes of a file stand for. Raises LargeExtraNeeded, RatingsFileGone."""
-        check_engine_installed()
+        check_duckdb_installed()
         parquet = import_module("pyarrow.parquet")
         try:
             segments = parquet.read_table(folder / SEGMENTS)
@@ -150,7 +150,7 @@ class RatingsFile:
             segment_position=segments.column("position").to_numpy(),
         )
 
-    def open_again(self) -> Self:
+    def open_for_another_thread(self) -> Self:
         """The same, open a second time, for another thread."""
         return type(self).open(self.folder, self.frame, self.change)
 
@@ -170,28 +170,28 @@ class RatingsFile:
         counts = ", ".join(f"count(*) FILTER (WHERE {reason})" for reason in reasons)
         return list(self._row(f"SELECT {counts} FROM ratings"))
 
-    def count_by_rater(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes, Floats]:
+    def count_by_rater_and_system(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes, Floats]:
         """Ratings of each rater and system that has any: systems, raters, counts and lowest scores, sorted by both."""
         columns = self._columns(
-            f"SELECT system, rater, count(*)::INTEGER AS n, min(score) AS lowest FROM ratings WHERE {choice.condition} "
-            "GROUP BY system, rater ORDER BY system, rater"
+            "SELECT system, rater, count(*)::INTEGER AS n, min(score) AS lowest FROM ratings "
+            f"WHERE {choice.sql_condition} GROUP BY system, rater ORDER BY system, rater"
         )
         return columns["system"], columns["rater"], columns["n"], columns["lowest"]
 
     def list_document_rater_roles(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes]:
         """Documents, raters and roles that occur together."""
         columns = self._columns(
-            f"SELECT DISTINCT document, rater, role FROM ratings WHERE {choice.condition} ORDER BY ALL"
+            f"SELECT DISTINCT document, rater, role FROM ratings WHERE {choice.sql_condition} ORDER BY ALL"
         )
         return columns["document"], columns["rater"], columns["role"]
 
-    def count_documents(self, choice: RatingFilter, n_systems: int) -> tuple[int, int]:
+    def count_all_and_partly_rated_documents(self, choice: RatingFilter, n_systems: int) -> tuple[int, int]:
         """Documents, and those of which some rater rated fewer than so many systems."""
         row = self._row(
             f"""SELECT count(*), count(*) FILTER (WHERE partial) FROM (
                 SELECT document, bool_or(systems < {n_systems}) AS partial FROM (
                     SELECT document, rater, count(*) AS systems FROM (
-                        SELECT document, rater, system FROM ratings WHERE {choice.condition}
+                        SELECT document, rater, system FROM ratings WHERE {choice.sql_condition}
                         GROUP BY document, rater, system)
                     GROUP BY document, rater)
                 GROUP BY document)"""
@@ -203,7 +203,7 @@ class RatingsFile:
         size = len(self.labels.raters)
         first = self._columns(
             f"""SELECT rater, count(*) AS n, sum(score) AS total, sum(n_errors)::BIGINT AS errors,
-                       min(n_errors) AS least FROM ratings WHERE {choice.condition} GROUP BY rater"""
+                       min(n_errors) AS least FROM ratings WHERE {choice.sql_condition} GROUP BY rater"""
         )
         n, total, errors = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size, dtype=np.int64)
         n[first["rater"]], total[first["rater"]], errors[first["rater"]] = first["n"], first["total"], first["errors"]
@@ -214,7 +214,7 @@ class RatingsFile:
         self.engine.register("means", means)
         second = self._columns(
             f"""SELECT rater, sum((score - mean) * (score - mean)) AS square FROM ratings JOIN means USING (rater)
-                WHERE {choice.condition} GROUP BY rater"""
+                WHERE {choice.sql_condition} GROUP BY rater"""
         )
         self.engine.unregister("means")
         square = np.zeros(size)
@@ -224,9 +224,11 @@ class RatingsFile:
     def count_judgments(self, choice: RatingFilter, without_raters: Codes) -> int:
         """Judgments behind the ratings, without those of some raters."""
         without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
-        return int(self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {choice.condition}{without}")[0])
+        return int(self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {choice.sql_condition}{without}")[0])
 
-    def blocks(self, choice: RatingFilter, *, numbered: bool = True, errors: bool = False) -> Iterator[Ratings]:
+    def stream_document_blocks(
+        self, choice: RatingFilter, *, numbered: bool = True, errors: bool = False
+    ) -> Iterator[Ratings]:
         """The ratings in canonical order, some whole documents at a time, in the order of their codes.
 
         numbered: whether it is known which rating of its output by its rater each is. errors: how many it marks.
@@ -235,7 +237,8 @@ class RatingsFile:
         """
         more = f"{', nth' if numbered else ''}{', n_errors' if errors else ''}"
         counts = self._columns(
-            f"SELECT document, count(*) AS n FROM ratings WHERE {choice.condition} GROUP BY document ORDER BY document"
+            f"SELECT document, count(*) AS n FROM ratings WHERE {choice.sql_condition} "
+            "GROUP BY document ORDER BY document"
         )
         block = np.cumsum(counts["n"]) // BLOCK_ROWS
         starts = np.flatnonzero(np.concatenate(([True], block[1:] != block[:-1]))) if block.size else np.empty(0, int)
@@ -245,12 +248,12 @@ class RatingsFile:
             yield self.make_ratings(
                 self._columns(
                     f"""SELECT system, document, segment, rater{more}, score FROM ratings
-                        WHERE document BETWEEN {first} AND {last} AND {choice.condition}"""
+                        WHERE document BETWEEN {first} AND {last} AND {choice.sql_condition}"""
                 )
             )
 
     def make_ratings(self, columns: dict[str, npt.NDArray[Any]]) -> Ratings:
-        """Ratings of segments by systems, documents, segments, raters, nth and scores; the rest is as `blocks` says."""
+        """Ratings of segments by systems, documents, segments, raters, nth and scores; see `stream_document_blocks`."""
         n = columns["score"].size
         usual: dict[str, npt.NDArray[Any]] = {
             "nth": np.ones(n, dtype=np.int32),

@@ -19,10 +19,10 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import StorageFull
 from app.storage.db import driver_connection
-from app.storage.packed_columns import make_packed_select, unpack_column
-from app.storage.rating_codes import CampaignNames, SegmentCodes, filter_rows
-from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_names, load_rated_items
-from app.storage.ratings_files.engine import connect_engine
+from app.storage.packed_columns import make_packed_columns_select, unpack_column
+from app.storage.rating_codes import CampaignLabels, SegmentCodes, filter_rows
+from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_labels, load_rated_items
+from app.storage.ratings_files.engine import connect_duckdb
 from app.storage.ratings_files.judgment_numbers import JudgmentRenumbering
 from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, labels_path
 from app.storage.ratings_folder import HEAD
@@ -72,8 +72,8 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
 
     Raises LargeExtraNeeded, StorageFull.
     """
-    engine, full = connect_engine(folder / "spill"), import_module("duckdb").IOException
-    names = load_campaign_names(session, campaign_id)
+    engine, full = connect_duckdb(folder / "spill"), import_module("duckdb").IOException
+    names = load_campaign_labels(session, campaign_id)
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     try:
         engine.execute(f"ATTACH '{str(folder / 'loaded.duckdb').replace(chr(39), chr(39) * 2)}' AS disk; USE disk")
@@ -88,14 +88,14 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
     _write_labels(folder, names)
 
 
-def _load(session: Session, engine: Any, keys: Mapping[str, int], names: CampaignNames) -> int:
+def _load(session: Session, engine: Any, keys: Mapping[str, int], names: CampaignLabels) -> int:
     """Put the ratings into the engine's table `loaded`; how many judgments they are of."""
     items, voids, surplus = load_rated_items(session, keys, names)
     arrow, n_judgments, segments = import_module("pyarrow"), 0, SegmentCodes(names)
     for block in _blocks(session, keys):
         gone = np.isin(block["item_id"], surplus) | np.isin(block["judgment_id"], voids)
         scores = filter_rows(block, ~gone)
-        columns = items.join(scores)
+        columns = items.join_scores(scores)
         columns["judgment"] = columns["judgment"] + n_judgments
         n_judgments += scores["judgment_id"].size
         columns["segment"] = segments.find(columns["segment_id"])
@@ -108,7 +108,7 @@ def _load(session: Session, engine: Any, keys: Mapping[str, int], names: Campaig
 
 def _blocks(session: Session, keys: Mapping[str, int]) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Scores by the ids of their judgments."""
-    statement = f"SELECT * FROM {make_packed_select('scores', SCORES, SCORES_IN_BLOCK)}"
+    statement = f"SELECT * FROM {make_packed_columns_select('scores', SCORES, SCORES_IN_BLOCK)}"
     connection = driver_connection(session)
     ids = "SELECT min(judgment_id), max(judgment_id) FROM scores WHERE profile_id = %(profile)s"
     first, last = connection.execute(ids, keys).fetchone() or (None, None)
@@ -134,7 +134,7 @@ def _write_rows(engine: Any, folder: Path, n_judgments: int) -> None:
     with parquet.ParquetWriter(folder / RATINGS, schema, compression="zstd") as out:
         for batch in rows.to_arrow_reader(ROW_GROUP):
             columns = {name: batch.column(name) for name in COLUMNS}
-            columns["judgment"] = arrow.array(numbers.number(columns["judgment"].to_numpy()))
+            columns["judgment"] = arrow.array(numbers.renumber(columns["judgment"].to_numpy()))
             out.write_table(arrow.table(columns, schema=schema), row_group_size=ROW_GROUP)
     head = {"rows": n_rows, "shared": distinct < n_rows}
     (folder / HEAD).write_text(json.dumps(head), encoding="utf-8")
@@ -145,7 +145,7 @@ def _ask(engine: Any, query: str) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def _write_labels(folder: Path, names: CampaignNames) -> None:
+def _write_labels(folder: Path, names: CampaignLabels) -> None:
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     for what in LABELS:
         keys = arrow.array(getattr(names, what).keys, type=arrow.string())

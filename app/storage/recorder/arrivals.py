@@ -16,7 +16,7 @@ ENOUGH = 10
 next one are waited for only where so many come back."""
 
 
-class RecentArrivals:
+class RecentAnswerSenders:
     """Who sent the last few answers of a campaign, and when.
 
     wait: seconds that a flush may wait. It does where the last RECENT came from as many raters, one in each such time.

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import psycopg
 from psycopg.rows import TupleRow
 
-from app.storage.seals import JUDGMENT, seal_version_sql, sealed_rows_sql
+from app.storage.seals import JUDGMENT, rows_to_seal_sql, seal_version_sql
 from app.storage.tokens import USE_NOTED
 
 Connection = psycopg.AsyncConnection[TupleRow]
@@ -172,7 +172,7 @@ SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
 FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
 
 OF_GIVEN = LIVE.format(credential="g.token_id", rater="g.rater_id", session="g.session_id")
-STORED_ROWS = f"SELECT {sealed_rows_sql(JUDGMENT, 'x')} FROM stored x"
+STORED_ROWS = f"SELECT {rows_to_seal_sql(JUDGMENT, 'x')} FROM stored x"
 RECORD = f"""
 WITH given AS MATERIALIZED (
     SELECT n, token_id, session_id, rater_id, task_id, item_id, segment_id, seen, final, keep,
@@ -278,7 +278,7 @@ PLANNED_EACH_TIME = """
 SELECT set_config('plan_cache_mode', 'force_custom_plan', false) FROM pg_extension WHERE extname = 'citus'"""
 
 
-async def prepare_connection(connection: Connection) -> None:
+async def prepare_write_connection(connection: Connection) -> None:
     """Make a new connection fit for `write_judgments`."""
     await connection.execute(FUNCTION, prepare=False)
     await connection.execute(PLANNED_EACH_TIME, prepare=False)
@@ -289,7 +289,7 @@ async def write_judgments(
 ) -> list[AnswerOutcome]:
     """Write the answers that can be written; what became of each, in their order. No two may have one address.
 
-    Outside a transaction it is one by itself. The connection was made fit by `prepare_connection`.
+    Outside a transaction it is one by itself. The connection was made fit by `prepare_write_connection`.
     """
     given = (
         write_target.campaign_id,

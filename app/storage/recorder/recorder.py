@@ -29,14 +29,14 @@ from app.storage.organizations import (
     use_organization,
 )
 from app.storage.pulse import SILENT, DatabaseLivenessProbe, ProbedAsyncConnection
-from app.storage.recorder.arrivals import ENOUGH, RecentArrivals
+from app.storage.recorder.arrivals import ENOUGH, RecentAnswerSenders
 from app.storage.recorder.judgments import (
     STORED,
     AnswerOutcome,
     CampaignWriteTarget,
     Connection,
     RaterAnswer,
-    prepare_connection,
+    prepare_write_connection,
     write_judgments,
 )
 
@@ -93,7 +93,7 @@ class CampaignWriteQueue(Generic[M, T]):
     timer: asyncio.TimerHandle | None = None
 
     @property
-    def has_enough(self) -> bool:
+    def has_enough_to_flush(self) -> bool:
         """Whether what waits is worth a flush of its own."""
         return len(self.waiting) >= ENOUGH or self.waiting[0].all_or_nothing
 
@@ -112,7 +112,7 @@ class CampaignWriteQueue(Generic[M, T]):
         return taken
 
 
-class Recorder:
+class AnswerRecorder:
     """Writes what the hot routes bring. size: connections. most: members of one flush. pulse: of the server.
 
     on_flush: told what was committed: its kind, how much, and the seconds that it took.
@@ -134,7 +134,7 @@ class Recorder:
         self.flushes = 0
         self.members = 0
         self._lanes: dict[LaneKey, CampaignWriteQueue[Any, Any]] = {}
-        self._arrivals: OrderedDict[LaneKey, RecentArrivals] = OrderedDict()
+        self._arrivals: OrderedDict[LaneKey, RecentAnswerSenders] = OrderedDict()
         self._waiting = 0
         self._closing = False
         options = f"-c timezone=UTC {PLANS} {WAITS}" + (f" -c role={role}" if role else "")
@@ -163,7 +163,7 @@ class Recorder:
     async def _prepare(self, connection: ProbedAsyncConnection) -> None:
         """Make a new connection fit for what is done on it."""
         connection.pulse = self.pulse
-        await prepare_connection(connection)
+        await prepare_write_connection(connection)
 
     @property
     def _pool(self) -> RAW:
@@ -219,17 +219,17 @@ class Recorder:
         lane.waiting.append(WriteRequest(wants, actor, whole, done))
         self._waiting += 1
         arrivals = self._note_arrival(key, lane, actor)
-        if lane.has_enough or not arrivals.expects_more_soon:
+        if lane.has_enough_to_flush or not arrivals.expects_more_soon:
             self._start(key, lane)
         elif lane.task is None and lane.timer is None:
             self._start_later(key, lane)
         return await done
 
-    def _note_arrival(self, key: LaneKey, lane: CampaignWriteQueue[M, T], actor: str) -> RecentArrivals:
+    def _note_arrival(self, key: LaneKey, lane: CampaignWriteQueue[M, T], actor: str) -> RecentAnswerSenders:
         """What has come lately in a lane, which is kept longer than the lane."""
         arrivals = self._arrivals.get(key)
         if arrivals is None:
-            arrivals = self._arrivals[key] = RecentArrivals(lane.sharing)
+            arrivals = self._arrivals[key] = RecentAnswerSenders(lane.sharing)
             if len(self._arrivals) > KNOWN_LANES:
                 self._arrivals.popitem(last=False)
         arrivals.record(actor)
@@ -251,7 +251,9 @@ class Recorder:
     def _shares(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> bool:
         """Whether what came during a flush waits for more."""
         arrivals = self._arrivals.get(key)
-        return not self._closing and arrivals is not None and arrivals.expects_more_soon and not lane.has_enough
+        return (
+            not self._closing and arrivals is not None and arrivals.expects_more_soon and not lane.has_enough_to_flush
+        )
 
     async def _drain(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
         try:

@@ -33,7 +33,7 @@ def identity_column() -> Column[int]:
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
-def shared_id_column() -> Column[int]:
+def composite_key_id_column() -> Column[int]:
     """The same number where (campaign, id) is the key: one index then serves the key and all that point to it."""
     return Column("id", BigInteger, Identity(always=True), nullable=False)
 
@@ -68,7 +68,7 @@ def same_campaign_reference(column: str, table: str, *, ondelete: str | None = N
     return ForeignKeyConstraint(["campaign_id", column], [f"{table}.campaign_id", f"{table}.id"], ondelete=ondelete)
 
 
-def key_check(column: str = "key") -> CheckConstraint:
+def key_format_check(column: str = "key") -> CheckConstraint:
     """What can be a key, as `app.domain.keys` has it."""  # counting in the pattern would take 30 times as long
     pattern = f"{column} ~ '^[A-Za-z0-9._~:@+-]+$' AND char_length({column}) <= 128"
     holds = f"{pattern} AND {column} NOT IN ('.', '..')"

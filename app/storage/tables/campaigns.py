@@ -19,7 +19,7 @@ from sqlalchemy import (
 from app.storage.tables._metadata import (
     identity_column,
     json_column,
-    key_check,
+    key_format_check,
     metadata,
     text_column,
     timestamp_column,
@@ -45,7 +45,7 @@ campaigns = Table(
     Column("settings_version", BigInteger, nullable=False, server_default=text("1")),
     timestamp_column("created_at", now=True),
     UniqueConstraint("key"),
-    key_check(),
+    key_format_check(),
     CheckConstraint("basis in ('source', 'reference', 'both', 'none')", name="basis_known"),
     CheckConstraint("state in ('draft', 'planned', 'open', 'paused', 'closed')", name="state_known"),
     CheckConstraint("data_version >= 0", name="version_counts_up"),

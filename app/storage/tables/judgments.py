@@ -25,11 +25,11 @@ from sqlalchemy import (
 from app.storage.tables._metadata import (
     bigint_column,
     campaign_column,
+    composite_key_id_column,
     identity_column,
     json_column,
     metadata,
     same_campaign_reference,
-    shared_id_column,
     text_column,
     timestamp_column,
 )
@@ -37,7 +37,7 @@ from app.storage.tables._metadata import (
 judgments = Table(
     "judgments",
     metadata,
-    shared_id_column(),
+    composite_key_id_column(),
     campaign_column(),
     bigint_column("item_id"),
     bigint_column("segment_id", nullable=True),

@@ -18,7 +18,7 @@ from app.storage.tables._metadata import (
     bigint_column,
     campaign_column,
     identity_column,
-    key_check,
+    key_format_check,
     metadata,
     text_column,
     timestamp_column,
@@ -48,7 +48,7 @@ media_files = Table(
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("campaign_id", "name"),
     UniqueConstraint("public_id"),
-    key_check("name"),
+    key_format_check("name"),
     CheckConstraint("octet_length(sha256) = 32", name="sha256_length"),
     CheckConstraint("size >= 0", name="size_counts"),
 )
@@ -67,7 +67,7 @@ media_uploads = Table(
     timestamp_column("created_at", now=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("public_id"),
-    key_check("name"),
+    key_format_check("name"),
     CheckConstraint("size >= 1", name="size_counts"),
 )
 

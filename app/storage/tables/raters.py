@@ -24,7 +24,7 @@ from app.storage.tables._metadata import (
     campaign_column,
     identity_column,
     json_column,
-    key_check,
+    key_format_check,
     metadata,
     same_campaign_reference,
     text_column,
@@ -38,7 +38,7 @@ people = Table(
     text_column("key"),
     timestamp_column("created_at", now=True),
     UniqueConstraint("key"),
-    key_check(),
+    key_format_check(),
 )
 
 raters = Table(
@@ -56,7 +56,7 @@ raters = Table(
     UniqueConstraint("campaign_id", "id"),
     # Whoever leases asks for the other accounts of a person; without it all raters of the campaign are read for that.
     Index("ix_raters_person_id", "person_id", "campaign_id", postgresql_where=text("person_id IS NOT NULL")),
-    key_check(),
+    key_format_check(),
 )
 
 # Personal data, and nothing else's: erasing a rater deletes the row and leaves the scores under the key.
@@ -83,7 +83,7 @@ teams = Table(
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("campaign_id", "key"),
     UniqueConstraint("campaign_id", "id"),
-    key_check(),
+    key_format_check(),
 )
 
 # capacity: the most that a rater will do, counted in unit; none where there is no bound. buckets: the names of those

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Integer, Table, Text
 
-from app.storage.tables._metadata import json_column, key_check, metadata, text_column, timestamp_column
+from app.storage.tables._metadata import json_column, key_format_check, metadata, text_column, timestamp_column
 
 recipes = Table(
     "recipes",
@@ -16,6 +16,6 @@ recipes = Table(
     text_column("actor"),
     timestamp_column("at", now=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
-    key_check("name"),
+    key_format_check("name"),
     CheckConstraint("revision >= 1", name="revision_from_one"),
 )

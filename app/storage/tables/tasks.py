@@ -26,7 +26,7 @@ from app.storage.tables._metadata import (
     campaign_column,
     identity_column,
     json_column,
-    key_check,
+    key_format_check,
     metadata,
     same_campaign_reference,
     text_column,
@@ -86,7 +86,7 @@ tasks = Table(
     ),
     Index("ix_tasks_chain", "campaign_id", "plan", "chain", postgresql_where=text("chain IS NOT NULL")),
     Index("ix_tasks_leased_until", "campaign_id", "leased_until", postgresql_where=text("state = 'leased'")),
-    key_check(),
+    key_format_check(),
     CheckConstraint("state in ('free', 'leased', 'handed_in', 'imported', 'withdrawn')", name="state_known"),
     CheckConstraint("state <> 'leased' or rater_id is not null and leased_until is not null", name="lease_whole"),
     CheckConstraint(
@@ -133,7 +133,7 @@ items = Table(
     Index("ix_items_group_id", "campaign_id", "group_id", postgresql_where=text("group_id IS NOT NULL")),
     # Without it every item that a replan takes away is looked for in all others.
     Index("ix_items_of_item_id", "campaign_id", "of_item_id", postgresql_where=text("of_item_id IS NOT NULL")),
-    key_check(),
+    key_format_check(),
     CheckConstraint("position >= 1", name="position_from_one"),
     CheckConstraint("role between 0 and 5", name="role_known"),
     CheckConstraint("side_order in (0, 1)", name="side_order_known"),

@@ -22,12 +22,12 @@ from sqlalchemy import (
 from app.storage.tables._metadata import (
     bigint_column,
     campaign_column,
+    composite_key_id_column,
     identity_column,
     json_column,
-    key_check,
+    key_format_check,
     metadata,
     same_campaign_reference,
-    shared_id_column,
     text_column,
 )
 
@@ -45,7 +45,7 @@ systems = Table(
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("campaign_id", "key"),
     UniqueConstraint("campaign_id", "id"),
-    key_check(),
+    key_format_check(),
     CheckConstraint("kind in ('mt', 'human')", name="kind_known"),
     CheckConstraint("state in ('active', 'withdrawn')", name="state_known"),
 )
@@ -65,7 +65,7 @@ documents = Table(
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("campaign_id", "key"),
     UniqueConstraint("campaign_id", "id"),
-    key_check(),
+    key_format_check(),
     CheckConstraint("kind in ('test', 'calibration', 'tutorial', 'attention')", name="kind_known"),
 )
 
@@ -97,7 +97,7 @@ reference_texts = Table(
 outputs = Table(
     "outputs",
     metadata,
-    shared_id_column(),
+    composite_key_id_column(),
     campaign_column(),
     bigint_column("system_id"),
     bigint_column("segment_id"),

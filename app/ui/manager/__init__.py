@@ -10,11 +10,11 @@ from importlib import import_module
 
 from fastapi import APIRouter
 
-from app.ui.manager.pages import add_pages
+from app.ui.manager.pages import add_pages_without_handlers
 from app.ui.pages import PageRoute
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-add_pages(router)
+add_pages_without_handlers(router)
 for module in pkgutil.iter_modules(__path__):
     page = import_module(f"{__name__}.{module.name}")
     if "router" in vars(page):

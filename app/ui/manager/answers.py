@@ -10,7 +10,7 @@ from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import campaign_forms_json
 
 
-def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
+def rater_forms_and_measures_json(campaign: CampaignInfo) -> dict[str, str]:
     """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
     measures = find_campaign_protocol(campaign).derive_measures(parse_campaign_scoring_options(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]

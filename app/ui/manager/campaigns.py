@@ -12,17 +12,17 @@ from app.services.campaigns.campaigns import CampaignSort
 from app.services.campaigns.setup import load_judged_campaigns
 from app.ui.manager.pages import Onlooker
 from app.ui.manager.table import CAMPAIGNS
-from app.ui.messages import message
+from app.ui.messages import mark_translatable
 from app.ui.pages import PageRoute, render_page
 from app.web import pagination
 from app.web.deps import DatabaseDep
 
 ON_A_PAGE = 50
 SORTS: dict[CampaignSort, str] = {
-    "closed": message("Closed ones last"),
-    "name": message("By name"),
-    "-created": message("Newest first"),
-    "created": message("Oldest first"),
+    "closed": mark_translatable("Closed ones last"),
+    "name": mark_translatable("By name"),
+    "-created": mark_translatable("Newest first"),
+    "created": mark_translatable("Oldest first"),
 }
 STATES = ("draft", "planned", "open", "paused", "closed")
 
@@ -60,7 +60,7 @@ def campaign_list_page(
         )
         judged = load_judged_campaigns(session, [view.key for view in views])
     shown = pagination.make_page(
-        views, ON_A_PAGE, lambda one: pagination.write_sort_cursor(*campaigns.make_campaign_cursor(one, sort))
+        views, ON_A_PAGE, lambda one: pagination.format_sort_cursor(*campaigns.make_campaign_cursor(one, sort))
     )
     asked = {"q": q, "state": state, "languages": languages}
     filtered = any(asked.values())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.reports.ranking.view import PairLine, RankingView
-from app.ui.messages import PageMessages, message
+from app.ui.messages import PageMessages, mark_translatable
 
 MOST_NAMES = 6
 """Systems that are named; of more, their number is told."""
 
 
-def describe_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
+def describe_ranking_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
     """What may be claimed of the best system and how many pairs differ; nothing of a ranking without systems.
 
     A claim is a pair whose adjusted p-value is significant under the recipe, in the order of the ranking. The best
@@ -31,20 +31,21 @@ def describe_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
     rest = [key for key in asked[1:] if key not in beaten]
     first = _claims_of_best(best, beaten, rest, names, words)
     if len(asked) < len(names):
-        first = words.translate(message("Human translations aside: {claim}"), claim=first)
+        first = words.translate(mark_translatable("Human translations aside: {claim}"), claim=first)
     return first, _claims_of_all_pairs(tested, len(view.pairs), words)
 
 
 def _claims_of_untested(best: str, *, has_test: bool, words: PageMessages) -> tuple[str, ...]:
     """has_test: whether the recipe has a test, which these data do not suffice for."""
     if not has_test:
-        reason = message("This recipe tests no differences, so you may not claim the order of the systems.")
+        reason = mark_translatable("This recipe tests no differences, so you may not claim the order of the systems.")
         return (words.translate(reason),)
     return (
         words.translate(
-            message("{best} ranks first, but you may not claim that it is better than any other system."), best=best
+            mark_translatable("{best} ranks first, but you may not claim that it is better than any other system."),
+            best=best,
         ),
-        words.translate(message("These data are too few to test any pair of systems.")),
+        words.translate(mark_translatable("These data are too few to test any pair of systems.")),
     )
 
 
@@ -53,18 +54,18 @@ def _claims_of_best(
 ) -> str:
     if not rest:
         return words.translate(
-            message("You may claim that {best} is better than every other system."), best=names[best]
+            mark_translatable("You may claim that {best} is better than every other system."), best=names[best]
         )
     if not beaten:
         return words.translate(
-            message("{best} ranks first, but you may not claim that it is better than any other system."),
+            mark_translatable("{best} ranks first, but you may not claim that it is better than any other system."),
             best=names[best],
         )
     told = ", ".join(names[key] for key in rest[:MOST_NAMES])
     if len(rest) > MOST_NAMES:
-        told = words.translate(message("{n} systems"), n=words.format_count(len(rest)))
+        told = words.translate(mark_translatable("{n} systems"), n=words.format_count(len(rest)))
     return words.translate(
-        message("{best} ranks first. You may claim that it is better than all others except {rest}."),
+        mark_translatable("{best} ranks first. You may claim that it is better than all others except {rest}."),
         best=names[best],
         rest=told,
     )
@@ -73,9 +74,11 @@ def _claims_of_best(
 def _claims_of_all_pairs(tested: Sequence[PairLine], pairs: int, words: PageMessages) -> str:
     significant = sum(pair.significant for pair in tested)
     if significant == pairs:
-        return words.translate(message("Every pair of systems differs significantly: you may claim the whole order."))
+        return words.translate(
+            mark_translatable("Every pair of systems differs significantly: you may claim the whole order.")
+        )
     return words.translate(
-        message("{n} of {all} pairs differ significantly. You may not claim the order within a cluster."),
+        mark_translatable("{n} of {all} pairs differ significantly. You may not claim the order within a cluster."),
         n=words.format_count(significant),
         all=words.format_count(pairs),
     )

@@ -25,13 +25,13 @@ from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_form_answer
-from app.ui.manager.long_reports import make_start_button
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
+from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.reports import SHAPES, list_table_keys
+from app.ui.manager.reports import SHAPES, list_key_column_values
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
-from app.web.access import BoundToCampaign, RoleLacksRights
+from app.web.access import CredentialBoundToCampaign, RoleLacksRights
 from app.web.deps import CampaignKey, DatabaseDep
 
 AnyKind = Report[Any, Any]
@@ -54,15 +54,15 @@ def comparison_page(
 ) -> Response:
     """One comparison, or the job that makes it; nothing is worked out before it is asked for.
 
-    Raises ReportNotFound, RoleLacksRights, NotFound, and BoundToCampaign for whose credential is good for one campaign.
+    Raises ReportNotFound, RoleLacksRights, NotFound, and CredentialBoundToCampaign for a credential of one campaign.
     """
     report = report_requests.find_report_by_name(kind, "campaigns")
     if not caller.has_rights_of(report.role):
         raise RoleLacksRights(f"it needs the rights of a {report.role}; yours is {caller.role}")
     if caller.campaign is not None:
-        raise BoundToCampaign
+        raise CredentialBoundToCampaign
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
-    given = read_form_answer(report.options, request.query_params)
+    given = read_filled_form_fields(report.options, request.query_params)
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         others = _others(session, campaign, chosen)
@@ -99,7 +99,7 @@ def _make_content(
             database, ReportRequest(kind, keys, request.parse_report_options(kind, given)), ask=find_running_job
         )
     except JobNotRequested:
-        return make_start_button(_address(kind, "", keys, given))
+        return make_start_button_values(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
         fields, why = mark_refused_fields(make_form_fields(kind.options, given), error)
         return {"fields": fields, "why": why, "open": True, "is_refused": True}
@@ -120,7 +120,7 @@ def _make_report_content(
         "view": view,
         "warnings": view.warnings,
         "tables": tables,
-        "keys": list_table_keys(tables),
+        "keys": list_key_column_values(tables),
         "caption": kind.caption(view),
         "charts": [
             make_page_chart(

@@ -36,13 +36,13 @@ from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
 from app.ui.assets import asset_address
 from app.ui.manager.actors import list_actor_names_json
-from app.ui.manager.answers import allows_prefilled_errors, rater_forms_json
+from app.ui.manager.answers import allows_prefilled_errors, rater_forms_and_measures_json
 from app.ui.manager.control_counts import count_raters_by_control_verdict
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.invitations import CODE_CHECKS
 from app.ui.manager.report_groups import group_reports
 from app.ui.manager.wording import list_task_phrases
-from app.ui.messages import NAMES, RATER, catalogue_file_name, message
+from app.ui.messages import NAMES, RATER, catalogue_file_name, mark_translatable
 
 Values = Mapping[str, object]
 
@@ -51,23 +51,23 @@ MOST_OWN = 200
 # What can be done with a campaign in a state: the step as the interface names it, and what it is called. One that is
 # planned is opened by a step of its way.
 STEPS: dict[str, tuple[tuple[str, str], ...]] = {
-    "open": (("pause", message("Pause")), ("close", message("Close"))),
-    "paused": (("open", message("Open again")), ("close", message("Close"))),
-    "closed": (("open", message("Open again")),),
+    "open": (("pause", mark_translatable("Pause")), ("close", mark_translatable("Close"))),
+    "paused": (("open", mark_translatable("Open again")), ("close", mark_translatable("Close"))),
+    "closed": (("open", mark_translatable("Open again")),),
 }
 TEXT_KINDS: tuple[tuple[Kind, str], ...] = (
-    ("guidelines", message("Guidelines")),
-    ("consent", message("Consent text")),
+    ("guidelines", mark_translatable("Guidelines")),
+    ("consent", mark_translatable("Consent text")),
 )
 EVENT_MEANINGS: Mapping[EventKind, str] = MappingProxyType(
     {
-        "task.handed_in": message("a rater hands in a task"),
-        "campaign.milestone": message("25, 50 or 75 % of the tasks are handed in"),
-        "campaign.done": message("all tasks are handed in"),
-        "campaign.state_changed": message("the campaign is opened, paused or closed"),
-        "rater.failed": message("a rater fails a quality check that the settings act on"),
-        "job.done": message("a job finishes and its report can be fetched"),
-        "job.failed": message("a job ends without a report"),
+        "task.handed_in": mark_translatable("a rater hands in a task"),
+        "campaign.milestone": mark_translatable("25, 50 or 75 % of the tasks are handed in"),
+        "campaign.done": mark_translatable("all tasks are handed in"),
+        "campaign.state_changed": mark_translatable("the campaign is opened, paused or closed"),
+        "rater.failed": mark_translatable("a rater fails a quality check that the settings act on"),
+        "job.done": mark_translatable("a job finishes and its report can be fetched"),
+        "job.failed": mark_translatable("a job ends without a report"),
     }
 )
 PLATFORMS = (("prolific", "Prolific"), ("mturk", "Mechanical Turk"), ("toloka", "Toloka"))
@@ -212,13 +212,13 @@ def tutorial_page_values(visit: PageVisit) -> Values:
     rows = list_known_answer_documents(visit.session, visit.campaign.key)
     documents = [{"key": row.key, "name": row.name, "kind": row.kind, "position": row.position} for row in rows]
     prefill = allows_prefilled_errors(visit.campaign)
-    return {**rater_forms_json(visit.campaign), "documents": json.dumps(documents), "prefill": prefill}
+    return {**rater_forms_and_measures_json(visit.campaign), "documents": json.dumps(documents), "prefill": prefill}
 
 
 def qualification_page_values(visit: PageVisit) -> Values:
     """The forms of the raters, in which managers give the known answers, and whether there is a test."""
     absent = () if has_qualification_test(visit.session, visit.campaign.key) else ("/qualification",)
-    return {**rater_forms_json(visit.campaign), "absent": absent}
+    return {**rater_forms_and_measures_json(visit.campaign), "absent": absent}
 
 
 def quality_page_values(_: PageVisit) -> Values:

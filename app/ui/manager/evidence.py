@@ -14,7 +14,7 @@ from app.reports.stability.view import StabilityPointView, StabilityView
 from app.services.access.tokens import Caller
 from app.storage.db import Session
 from app.ui.manager.stability import parse_stability_form
-from app.ui.messages import PageMessages, message
+from app.ui.messages import PageMessages, mark_translatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,9 @@ class RankingEvidence:
     page: str
 
 
-def list_evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> list[RankingEvidence]:
+def list_ranking_evidence(
+    session: Session, campaign: str, caller: Caller, words: PageMessages
+) -> list[RankingEvidence]:
     """The questions that the caller may ask; only reports that are stored are read. Raises NotFound."""
     return list(_evidence(session, campaign, caller, words))
 
@@ -34,22 +36,28 @@ def list_evidence(session: Session, campaign: str, caller: Caller, words: PageMe
 def _evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> Iterator[RankingEvidence]:
     say = words.translate
     yield RankingEvidence(
-        say(message("Would another study give the same ranking?")), _stability(session, campaign, words), STABILITY_PAGE
+        say(mark_translatable("Would another study give the same ranking?")),
+        _stability(session, campaign, words),
+        STABILITY_PAGE,
     )
     yield RankingEvidence(
-        say(message("Does it hold under other choices?")),
-        say(message("Recipes side by side, and the pairs on which they disagree.")),
+        say(mark_translatable("Does it hold under other choices?")),
+        say(mark_translatable("Recipes side by side, and the pairs on which they disagree.")),
         "/recipes",
     )
     if caller.has_rights_of("manager"):
-        yield RankingEvidence(say(message("Did the raters work well?")), _quality(session, campaign, words), "/quality")
         yield RankingEvidence(
-            say(message("What did raters mark?")),
-            say(message("The judgments behind each score, in their texts.")),
+            say(mark_translatable("Did the raters work well?")), _quality(session, campaign, words), "/quality"
+        )
+        yield RankingEvidence(
+            say(mark_translatable("What did raters mark?")),
+            say(mark_translatable("The judgments behind each score, in their texts.")),
             "/items",
         )
     yield RankingEvidence(
-        say(message("Do raters agree?")), say(message("Agreement by every usual coefficient.")), "/reports/agreement"
+        say(mark_translatable("Do raters agree?")),
+        say(mark_translatable("Agreement by every usual coefficient.")),
+        "/reports/agreement",
     )
 
 
@@ -57,13 +65,13 @@ STABILITY_PAGE = "/stability?designs=by+grouping"
 
 
 def _stability(session: Session, campaign: str, words: PageMessages) -> str:
-    asked = ReportRequest(STABILITY, (campaign,), parse_stability_form({}).options())
+    asked = ReportRequest(STABILITY, (campaign,), parse_stability_form({}).report_options())
     body = look_up_report(session, asked).body
     last = None if body is None else _last_point(StabilityView.model_validate_json(body))
     if last is None:
-        return words.translate(message("Not computed yet; it takes a while."))
+        return words.translate(mark_translatable("Not computed yet; it takes a while."))
     return words.translate(
-        message(
+        mark_translatable(
             "{share} % of studies with {documents} documents would not contradict the claims of another such study."
         ),
         share=words.format_count(round(100 * last.srp)),
@@ -80,10 +88,10 @@ def _last_point(view: StabilityView) -> StabilityPointView | None:
 def _quality(session: Session, campaign: str, words: PageMessages) -> str:
     body = look_up_report(session, ReportRequest(QUALITY, (campaign,), parse_report_options(QUALITY, {}))).body
     if body is None:
-        return words.translate(message("Control items, repeats, pace and habits of each rater."))
+        return words.translate(mark_translatable("Control items, repeats, pace and habits of each rater."))
     counts = QualityView.model_validate_json(body).counts
     return words.translate(
-        message("Control items: {passed} raters pass, {failed} fail, {few} have too few."),
+        mark_translatable("Control items: {passed} raters pass, {failed} fail, {few} have too few."),
         passed=words.format_count(counts.get("pass", 0)),
         failed=words.format_count(counts.get("fail", 0)),
         few=words.format_count(counts.get("not_testable", 0)),

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from app import formats
 from app.services.data import exports
-from app.ui.messages import message
+from app.ui.messages import mark_translatable
 
 WORDS: Mapping[str, str] = {
-    "parquet": message("Judgments, one per row, as Parquet"),
-    "ratings-csv": message("Ratings, one per row, as rankings count them"),
-    "ratings-parquet": message("Ratings, one per row, as rankings count them, as Parquet"),
+    "parquet": mark_translatable("Judgments, one per row, as Parquet"),
+    "ratings-csv": mark_translatable("Ratings, one per row, as rankings count them"),
+    "ratings-parquet": mark_translatable("Ratings, one per row, as rankings count them, as Parquet"),
 }
 
 

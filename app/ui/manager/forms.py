@@ -63,7 +63,9 @@ def describe_error(error: AppError) -> str:
     return f"{error.detail or error.title()}{': ' if told else ''}{told}"
 
 
-def read_form_answer(model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH) -> dict[str, str]:
+def read_filled_form_fields(
+    model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH
+) -> dict[str, str]:
     """What was given of a question: an empty field is one that was not answered.
 
     language: whose mark numbers may have before decimals. A point is right in all.

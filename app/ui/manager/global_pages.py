@@ -16,7 +16,7 @@ from app.ui.manager.contents import list_protocol_titles
 from app.ui.manager.pages import Manager
 from app.ui.manager.table import ALL_AUDIT, NEW_CAMPAIGN, TOKENS, ManagerPage
 from app.ui.pages import PageRoute, render_page
-from app.web.access import BoundToCampaign
+from app.web.access import CredentialBoundToCampaign
 from app.web.deps import DatabaseDep
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -24,9 +24,9 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get(NEW_CAMPAIGN.route)
 def new_campaign_page(request: Request, caller: Manager) -> Response:
-    """The form of a new campaign. Raises BoundToCampaign for whose credential is good for one only."""
+    """The form of a new campaign. Raises CredentialBoundToCampaign for whose credential is good for one only."""
     if caller.campaign is not None:
-        raise BoundToCampaign
+        raise CredentialBoundToCampaign
     brief = [
         {"name": one.name, "protocol": one.protocol, "basis": one.basis, "options": dict(one.options)}
         for one in TEMPLATES.values()

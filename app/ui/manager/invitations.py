@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.stats.quality.choices import Check
-from app.ui.messages import message
+from app.ui.messages import mark_translatable
 
 CODE_CHECKS: Mapping[Check, str] = {
-    "controls": message("Control items"),
-    "habits": message("Habits, such as always the same score"),
-    "speed": message("Speed"),
-    "panel": message("Agreement with the others"),
-    "repeats": message("Repeats"),
-    "drift": message("Drift over time"),
-    "within_tasks": message("Differences within tasks"),
-    "alike": message("Answers like another rater's"),
+    "controls": mark_translatable("Control items"),
+    "habits": mark_translatable("Habits, such as always the same score"),
+    "speed": mark_translatable("Speed"),
+    "panel": mark_translatable("Agreement with the others"),
+    "repeats": mark_translatable("Repeats"),
+    "drift": mark_translatable("Drift over time"),
+    "within_tasks": mark_translatable("Differences within tasks"),
+    "alike": mark_translatable("Answers like another rater's"),
 }

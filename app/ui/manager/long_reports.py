@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class StartButton:
+class ReportStartButton:
     """What the button sends: to which address of the interface, by which method, and the body as JSON."""
 
     address: str
@@ -16,7 +16,7 @@ class StartButton:
     body: str
 
 
-def make_start_button(address: str, body: Mapping[str, object] | None = None) -> dict[str, object]:
+def make_start_button_values(address: str, body: Mapping[str, object] | None = None) -> dict[str, object]:
     """What a page shows whose answer nobody has asked for yet."""
     text = "" if body is None else json.dumps(body)
-    return {"start": StartButton(address, "GET" if body is None else "POST", text), "script": "start"}
+    return {"start": ReportStartButton(address, "GET" if body is None else "POST", text), "script": "start"}

@@ -19,9 +19,9 @@ from app.ui.assets import FOLDER
 from app.ui.manager.contents import PageVisit
 from app.ui.manager.setup_steps import DRAFT, find_next_step, list_setup_steps
 from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WHY_NOT, Contents, ManagerPage
-from app.ui.messages import load_page_messages, request_language
+from app.ui.messages import language_of_request, load_page_messages
 from app.ui.pages import render_page
-from app.web.access import NoCredential, NoTeam, RoleLacksRights, authenticate_cookie
+from app.web.access import CoordinatorWithoutTeam, NoCredential, RoleLacksRights, authenticate_cookie
 from app.web.cookies import read_session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, find_database
 
@@ -70,7 +70,7 @@ class RequireSession:
         if not any(caller.has_rights_of(role) for role in self.roles):
             raise RoleLacksRights(f"it needs the rights of a {' or '.join(sorted(self.roles))}; yours is {caller.role}")
         if caller.role == "coordinator" and caller.team is None:
-            raise NoTeam
+            raise CoordinatorWithoutTeam
         return caller
 
 
@@ -108,7 +108,7 @@ def _why_not(page: ManagerPage, facts: SetupFacts) -> str | None:
     return None if page.needs is None or getattr(facts, page.needs) else WHY_NOT[page.needs]
 
 
-def page_address(request: Request) -> str:
+def menu_page_address(request: Request) -> str:
     """The address of a page, written as `make_menu` writes it."""
     return quote(unquote(request.url.path))
 
@@ -126,12 +126,12 @@ def render_campaign_page(
     with find_database(request).transaction(snapshot=True) as session:
         facts = get_setup_facts(session, about.key)
     base = f"/campaigns/{quote(about.key, safe='')}"
-    way = list_setup_steps(facts, about, load_page_messages(request_language(request), WAY))
+    way = list_setup_steps(facts, about, load_page_messages(language_of_request(request), WAY))
     shared = {
         "heading": shown.name,
         "campaign": about,
-        "menu": make_menu(about.key, caller, facts, page_address(request)),
-        "here": page_address(request),
+        "menu": make_menu(about.key, caller, facts, menu_page_address(request)),
+        "here": menu_page_address(request),
         "base": base,
         "caller": caller,
         "reads_texts": caller.has_rights_of("manager"),
@@ -150,7 +150,7 @@ def _tells_next(shown: ManagerPage, about: CampaignInfo, facts: SetupFacts) -> b
     return (about.state in DRAFT and shown in PAGES_OF_THE_WAY) or _why_not(shown, facts) is not None
 
 
-def add_pages(router: APIRouter) -> None:
+def add_pages_without_handlers(router: APIRouter) -> None:
     """Add the pages of the table that need no handler of their own."""
     for shown in PAGES.values():
         if shown.contents is not None:

@@ -23,9 +23,9 @@ from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.forms import describe_error
-from app.ui.manager.long_reports import make_start_button
+from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.ranking import DEFAULT_RECIPE, matrix_address, ranking_address, redact_ranking_for_reader
+from app.ui.manager.ranking import DEFAULT_RECIPE, pairwise_matrix_address, ranking_address, redact_ranking_for_reader
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
@@ -60,12 +60,15 @@ def printable_ranking_page(
         "why": "",
         "job": None,
     }
-    values |= {"picture": ranking_address(campaign, ".svg", recipe), "matrix": matrix_address(campaign, recipe)}
+    values |= {
+        "picture": ranking_address(campaign, ".svg", recipe),
+        "matrix": pairwise_matrix_address(campaign, recipe),
+    }
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:
         values |= _ranking_values(database, campaign, caller, wanted)
     except JobNotRequested:
-        values |= make_start_button(ranking_address(campaign, "", recipe))
+        values |= make_start_button_values(ranking_address(campaign, "", recipe))
     except Invalid as error:
         values["why"] = describe_error(error)
     return render_campaign_page(request, PAGE, about, caller, values)

@@ -31,18 +31,18 @@ from app.stats.ranking.ranking import INFLUENCE_NOTE, RANK_RANGE_NOTE, RATERS_DI
 from app.storage.db import Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.claims import describe_claims
+from app.ui.manager.claims import describe_ranking_claims
 from app.ui.manager.contents import list_recipe_names
-from app.ui.manager.evidence import list_evidence
-from app.ui.manager.long_reports import make_start_button
+from app.ui.manager.evidence import list_ranking_evidence
+from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
-from app.ui.messages import load_page_messages, message, request_language
+from app.ui.messages import language_of_request, load_page_messages, mark_translatable
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
 DEFAULT_RECIPE = "recommended"
-OWN = message("nothing; it belongs to this campaign")
+OWN = mark_translatable("nothing; it belongs to this campaign")
 OF_DOCUMENTS = re.compile(r"\d[\d,]* documents?: ")
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
 
@@ -77,7 +77,7 @@ def ranking_page(
     try:
         outcome = rankings.find_or_queue_ranking(database, about.key, recipe=wanted, ask=find_running_job)
     except JobNotRequested:
-        begin = make_start_button(ranking_address(about.key, "", chosen))
+        begin = make_start_button_values(ranking_address(about.key, "", chosen))
         return render_campaign_page(request, PAGE, about, reader, {**shared, **begin})
     except Invalid as error:
         failed = {**shared, "why": error.detail or error.title()}
@@ -85,10 +85,10 @@ def ranking_page(
     if isinstance(outcome, JobView):
         return render_campaign_page(request, PAGE, about, reader, {**shared, "job": outcome, "script": "job"})
     shown = _make_ranking_content(redact_ranking_for_reader(reader, outcome), about, chosen)
-    words = load_page_messages(request_language(request), "manager/ranking")
+    words = load_page_messages(language_of_request(request), "manager/ranking")
     with database.transaction(snapshot=True) as session:
-        shown["evidence"] = list_evidence(session, campaign, reader, words)
-    shown["claims"] = describe_claims(shown["view"], words)
+        shown["evidence"] = list_ranking_evidence(session, campaign, reader, words)
+    shown["claims"] = describe_ranking_claims(shown["view"], words)
     return render_campaign_page(request, PAGE, about, reader, {**shared, **shown})
 
 
@@ -98,7 +98,7 @@ def ranking_address(campaign: str, suffix: str, recipe: str, **more: str) -> str
     return f"/v1/campaigns/{quote(campaign, safe='')}/ranking{suffix}?{asked}"
 
 
-def matrix_address(campaign: str, recipe: str) -> str:
+def pairwise_matrix_address(campaign: str, recipe: str) -> str:
     """Where the picture of all pairs is."""
     return ranking_address(campaign, ".svg", recipe, picture="pairs")
 
@@ -116,11 +116,11 @@ def redact_ranking_for_reader(reader: Caller, report: StoredReport) -> RankingVi
     return ranking_view.read_ranking_view(report.body if reader.has_rights_of("manager") else hide_raters(report).body)
 
 
-def merge_document_warnings(warnings: Iterable[str]) -> list[str]:
+def merge_document_count_warnings(warnings: Iterable[str]) -> list[str]:
     """Warnings, with all that the number of documents is to blame for as one, where the first of them stands.
 
     >>> few = ["5 documents: too few for BCa", "no pair is tested", "5 documents: too few for rank sets"]
-    >>> merge_document_warnings(few)
+    >>> merge_document_count_warnings(few)
     ['5 documents: too few for BCa. Too few for rank sets', 'no pair is tested']
     """
     groups: dict[str, list[str]] = {}
@@ -138,7 +138,7 @@ def _make_ranking_content(view: RankingView, about: CampaignInfo, recipe: str) -
         "view": view,
         "captions": captions,
         "ranking_captions": ranking_captions,
-        "warnings": merge_document_warnings(view.warnings),
+        "warnings": merge_document_count_warnings(view.warnings),
         "raters_differ": RATERS_DIFFER,
         "rank_range_note": RANK_RANGE_NOTE,
         "influence_note": INFLUENCE_NOTE,
@@ -148,9 +148,9 @@ def _make_ranking_content(view: RankingView, about: CampaignInfo, recipe: str) -
         "pairs": ranking_tables.make_pairs_table(view),
         "links": [(name, ranking_address(about.key, suffix, recipe)) for name, suffix in SHAPES],
         "forest": make_page_chart(ranking_address(about.key, ".svg", recipe), partial(plot_forest, view)),
-        "matrix": make_page_chart(matrix_address(about.key, recipe), partial(plot_pair_matrix, view)),
+        "matrix": make_page_chart(pairwise_matrix_address(about.key, recipe), partial(plot_pair_matrix, view)),
         "pair_links": [
             ("CSV", ranking_address(about.key, ".csv", recipe, table="pairs")),
-            ("SVG", matrix_address(about.key, recipe)),
+            ("SVG", pairwise_matrix_address(about.key, recipe)),
         ],
     }

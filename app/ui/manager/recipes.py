@@ -19,7 +19,7 @@ from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.contents import list_recipe_names
-from app.ui.manager.long_reports import make_start_button
+from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
@@ -51,7 +51,7 @@ def recipes_page(
         outcome = side_by_side.find_or_queue_recipe_rankings(database, campaign, chosen, ask=find_running_job)
     except JobNotRequested:
         return render_campaign_page(
-            request, PAGE, about, caller, {**values, **make_start_button(_address(campaign, "", chosen))}
+            request, PAGE, about, caller, {**values, **make_start_button_values(_address(campaign, "", chosen))}
         )
     if isinstance(outcome, JobView):
         return render_campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})

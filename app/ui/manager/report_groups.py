@@ -12,13 +12,13 @@ from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
 from app.reports.kit.report import Report
 from app.services.access.tokens import Caller
 from app.services.campaigns.setup import SetupFacts
-from app.ui.messages import message
+from app.ui.messages import mark_translatable
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (message("Ranking and claims"), ("gate", "multiverse", "robustness", "validation", "preferences")),
-    (message("Stability and study size"), ("stability", "forecast", "power", "components")),
+    (mark_translatable("Ranking and claims"), ("gate", "multiverse", "robustness", "validation", "preferences")),
+    (mark_translatable("Stability and study size"), ("stability", "forecast", "power", "components")),
     (
-        message("Raters and agreement"),
+        mark_translatable("Raters and agreement"),
         (
             "agreement",
             "quality",
@@ -32,9 +32,12 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "protocols",
         ),
     ),
-    (message("Texts and difficulty"), ("disagreements", "difficulty", "document_scores", "mqm2", "postediting")),
-    (message("Metrics|reports"), ("metrics",)),
-    (message("Publication"), ("card", "datasheet")),
+    (
+        mark_translatable("Texts and difficulty"),
+        ("disagreements", "difficulty", "document_scores", "mqm2", "postediting"),
+    ),
+    (mark_translatable("Metrics|reports"), ("metrics",)),
+    (mark_translatable("Publication"), ("card", "datasheet")),
 )
 """Names of reports by what they are about, in the order of the page."""
 PAGES_OF_THEIR_OWN: Mapping[str, str] = {
@@ -56,18 +59,22 @@ class ReportRequirement:
 
 NEEDS: Mapping[str, ReportRequirement] = {
     "preferences": ReportRequirement(
-        lambda facts, _: facts.side_by_side, message("It needs outputs that raters compared side by side.")
+        lambda facts, _: facts.side_by_side, mark_translatable("It needs outputs that raters compared side by side.")
     ),
-    "arms": ReportRequirement(lambda facts, _: facts.arms, message("It needs a plan with arms.")),
-    "metrics": ReportRequirement(lambda facts, _: facts.metrics, message("It needs scores of automatic metrics.")),
+    "arms": ReportRequirement(lambda facts, _: facts.arms, mark_translatable("It needs a plan with arms.")),
+    "metrics": ReportRequirement(
+        lambda facts, _: facts.metrics, mark_translatable("It needs scores of automatic metrics.")
+    ),
     "mqm2": ReportRequirement(
-        lambda _, protocol: any(isinstance(one, Spans) for one in protocol.form), message("It needs marked errors.")
+        lambda _, protocol: any(isinstance(one, Spans) for one in protocol.form),
+        mark_translatable("It needs marked errors."),
     ),
     "postediting": ReportRequirement(
-        lambda _, protocol: any(isinstance(one, TextEdit) for one in protocol.form), message("It needs post-edits.")
+        lambda _, protocol: any(isinstance(one, TextEdit) for one in protocol.form),
+        mark_translatable("It needs post-edits."),
     ),
     "document_scores": ReportRequirement(
-        lambda _, protocol: bool(protocol.document_form), message("It needs scores of whole documents.")
+        lambda _, protocol: bool(protocol.document_form), mark_translatable("It needs scores of whole documents.")
     ),
 }
 

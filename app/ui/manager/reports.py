@@ -27,11 +27,11 @@ from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_form_answer
-from app.ui.manager.long_reports import make_start_button
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
+from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES, ManagerPage
-from app.ui.messages import request_language
+from app.ui.messages import language_of_request
 from app.ui.pages import PageRoute
 from app.web.access import RoleLacksRights, check_all_campaigns_visible
 from app.web.deps import CampaignKey, DatabaseDep
@@ -81,7 +81,7 @@ def _page(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         systems = [one.key for one in list_systems(session, campaign, after=None, limit=MOST_SYSTEMS)]
-    given = read_form_answer(kind.options, request.query_params, request_language(request))
+    given = read_filled_form_fields(kind.options, request.query_params, language_of_request(request))
     check_may_name_raters(caller, kind, given)
     values = {
         "kind": kind,
@@ -102,7 +102,7 @@ def _page(
         )
     except JobNotRequested:
         return render_campaign_page(
-            request, page, about, caller, {**values, **make_start_button(_at(address, "", given))}
+            request, page, about, caller, {**values, **make_start_button_values(_at(address, "", given))}
         )
     except (CampaignNotFound, Conflict, Invalid) as error:
         fields, why = mark_refused_fields(make_form_fields(kind.options, given), error)
@@ -133,7 +133,7 @@ def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
     return shlex.join(words)
 
 
-def list_table_keys(tables: Iterable[TableSection]) -> frozenset[str]:
+def list_key_column_values(tables: Iterable[TableSection]) -> frozenset[str]:
     """What stands in the columns of keys and names: a warning that begins with one of them has it as it is."""
     return frozenset(row[n] for one in tables for row in one.table.rows for n in one.names)
 
@@ -161,7 +161,7 @@ def _make_report_content(
         "decision": (make_claim_sentence(view), VERDICTS[view.verdict]) if isinstance(view, GateView) else None,
         "warnings": view.warnings,
         "tables": tables,
-        "keys": list_table_keys(tables),
+        "keys": list_key_column_values(tables),
         "caption": kind.caption(view),
         "charts": [
             make_page_chart(there, partial(kind.charts[name], view), "" if name == representations.PICTURE else name)

@@ -22,7 +22,7 @@ from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.contents import list_recipe_names
 from app.ui.manager.forms import describe_error
-from app.ui.manager.long_reports import make_start_button
+from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.reports import SHAPES
 from app.ui.manager.table import PAGES
@@ -62,7 +62,7 @@ def series_page(
         try:
             values |= _series_ranking_values(database, about.series, chosen, caller)
         except JobNotRequested:
-            values |= make_start_button(_address(about.series, "", chosen))
+            values |= make_start_button_values(_address(about.series, "", chosen))
         except Invalid as error:
             values["why"] = describe_error(error)
     return render_campaign_page(request, PAGE, about, caller, values)

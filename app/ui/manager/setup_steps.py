@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
 from app.services.campaigns.setup import SetupFacts
-from app.ui.messages import PageMessages, message
+from app.ui.messages import PageMessages, mark_translatable
 
 StepState = Literal["done", "next", "later", "optional", "skipped"]
 DRAFT = ("draft", "planned")
@@ -54,7 +54,7 @@ def list_setup_steps(facts: SetupFacts, campaign: CampaignInfo, words: PageMessa
     ):
         state = _state(draft, skipped=imported and draft.of_collecting, before=steps)
         said = (
-            words.translate(message("not needed: the judgments are imported"))
+            words.translate(mark_translatable("not needed: the judgments are imported"))
             if state == "skipped"
             else draft.status_text
         )
@@ -83,113 +83,129 @@ def find_next_step(steps: list[SetupStep]) -> SetupStep | None:
 def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -> Iterator[_Draft]:
     say = words.translate
     enough = facts.outputs and facts.systems > 1
-    yield _Draft(say(message("Texts")), enough, _texts(facts, words), "/texts", message("Add texts"))
+    yield _Draft(
+        say(mark_translatable("Texts")), enough, _texts(facts, words), "/texts", mark_translatable("Add texts")
+    )
     chosen = True  # with the campaign
-    yield _Draft(say(message("Protocol")), chosen, protocol, "/protocol", message("Protocol"))
+    yield _Draft(say(mark_translatable("Protocol")), chosen, protocol, "/protocol", mark_translatable("Protocol"))
     guided = (
-        say(message("There are guidelines and a consent text."))
+        say(mark_translatable("There are guidelines and a consent text."))
         if facts.consent
-        else say(message("There are guidelines."))
+        else say(mark_translatable("There are guidelines."))
     )
     yield _Draft(
-        say(message("Guidelines and consent")),
+        say(mark_translatable("Guidelines and consent")),
         True if facts.guidelines else None,
-        guided if facts.guidelines else say(message("Raters see only the protocol's own instructions.")),
+        guided if facts.guidelines else say(mark_translatable("Raters see only the protocol's own instructions.")),
         "/guidelines",
-        message("Write guidelines"),
+        mark_translatable("Write guidelines"),
         of_collecting=True,
     )
     yield _Draft(
-        say(message("Raters")),
+        say(mark_translatable("Raters")),
         facts.raters > 0,
-        words.translate_count(facts.raters, message("{n} active rater"), message("{n} active raters"))
+        words.translate_count(
+            facts.raters, mark_translatable("{n} active rater"), mark_translatable("{n} active raters")
+        )
         if facts.raters
-        else say(message("Nobody is enrolled yet.")),
+        else say(mark_translatable("Nobody is enrolled yet.")),
         "/raters",
-        message("Enrol raters"),
+        mark_translatable("Enrol raters"),
         of_collecting=True,
     )
     yield _Draft(
-        say(message("Design and plan")),
+        say(mark_translatable("Design and plan")),
         facts.plan,
-        say(message("The plan is frozen."))
+        say(mark_translatable("The plan is frozen."))
         if facts.plan
-        else say(message("Nothing is assigned yet. Preview a plan; it costs nothing.")),
+        else say(mark_translatable("Nothing is assigned yet. Preview a plan; it costs nothing.")),
         "/design",
-        message("Make a plan"),
+        mark_translatable("Make a plan"),
         of_collecting=True,
     )
     yield _Draft(
-        say(message("Rehearsal")),
+        say(mark_translatable("Rehearsal")),
         None,
-        say(message("See what raters will see, with your own texts.")),
+        say(mark_translatable("See what raters will see, with your own texts.")),
         "/preview",
-        message("Preview as a rater"),
+        mark_translatable("Preview as a rater"),
         of_collecting=True,
     )
     opened = state not in DRAFT
     yield _Draft(
-        say(message("Opening")),
+        say(mark_translatable("Opening")),
         opened,
-        say(message("Raters can work.")) if opened else say(message("Raters cannot work yet.")),
+        say(mark_translatable("Raters can work.")) if opened else say(mark_translatable("Raters cannot work yet.")),
         "/overview",
-        message("Open the campaign"),
+        mark_translatable("Open the campaign"),
         post="open" if state == "planned" else None,
         of_collecting=True,
     )
     finished = state == "closed" or (opened and facts.tasks and not facts.work_left)
     yield _Draft(
-        say(message("Watching")),
+        say(mark_translatable("Watching")),
         finished,
         _watching(facts, words, finished=finished, opened=opened),
         "/quality" if facts.judgments else "/raters" if opened else "/overview",
-        message("Check quality") if facts.judgments else message("Make links") if opened else message("Watch progress"),
+        mark_translatable("Check quality")
+        if facts.judgments
+        else mark_translatable("Make links")
+        if opened
+        else mark_translatable("Watch progress"),
         of_collecting=True,
     )
     yield _Draft(
-        say(message("Analysis")),
+        say(mark_translatable("Analysis")),
         facts.lock,
         _analysis(facts, words),
         "" if facts.judgments else "/lock",
-        message("See the ranking") if facts.judgments else message("Register the analysis"),
+        mark_translatable("See the ranking") if facts.judgments else mark_translatable("Register the analysis"),
     )
     yield _Draft(
-        say(message("Publication")),
+        say(mark_translatable("Publication")),
         None,
-        say(message("A release bundle holds judgments, plan, recipes and figures.")),
+        say(mark_translatable("A release bundle holds judgments, plan, recipes and figures.")),
         "/exports",
-        message("Export"),
+        mark_translatable("Export"),
     )
 
 
 def _texts(facts: SetupFacts, words: PageMessages) -> str:
     if not facts.outputs:
         return words.translate(
-            message("There are no outputs yet. Upload source texts and the outputs of your systems.")
+            mark_translatable("There are no outputs yet. Upload source texts and the outputs of your systems.")
         )
-    documents = words.translate_count(facts.documents, message("{n} document"), message("{n} documents"))
+    documents = words.translate_count(
+        facts.documents, mark_translatable("{n} document"), mark_translatable("{n} documents")
+    )
     if facts.systems < 2:
-        return words.translate(message("{documents}, one system. A ranking needs two systems."), documents=documents)
+        return words.translate(
+            mark_translatable("{documents}, one system. A ranking needs two systems."), documents=documents
+        )
     systems = words.format_count(facts.systems)
     if facts.documents == 1 and not facts.judgments:
         return words.translate(
-            message("One document, {systems} systems. Tests compare documents: with one, nothing is significant."),
+            mark_translatable(
+                "One document, {systems} systems. Tests compare documents: with one, nothing is significant."
+            ),
             systems=systems,
         )
-    return words.translate(message("{documents}, {systems} systems"), documents=documents, systems=systems)
+    return words.translate(mark_translatable("{documents}, {systems} systems"), documents=documents, systems=systems)
 
 
 def _watching(facts: SetupFacts, words: PageMessages, *, finished: bool, opened: bool) -> str:
     if finished:
-        return words.translate(message("All tasks are handed in."))
+        return words.translate(mark_translatable("All tasks are handed in."))
     if opened and not facts.judgments:
-        return words.translate(message("There are no judgments yet. Give each rater a link."))
-    return words.translate(message("Progress, pace and quality of raters."))
+        return words.translate(mark_translatable("There are no judgments yet. Give each rater a link."))
+    return words.translate(mark_translatable("Progress, pace and quality of raters."))
 
 
 def _analysis(facts: SetupFacts, words: PageMessages) -> str:
     if facts.lock:
-        return words.translate(message("The analysis is registered."))
+        return words.translate(mark_translatable("The analysis is registered."))
     if facts.judgments:
-        return words.translate(message("The analysis is not registered."))
-    return words.translate(message("There are no judgments yet. You can register the analysis before you see any."))
+        return words.translate(mark_translatable("The analysis is not registered."))
+    return words.translate(
+        mark_translatable("There are no judgments yet. You can register the analysis before you see any.")
+    )

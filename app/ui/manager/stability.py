@@ -28,11 +28,11 @@ from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignment, StudyDesign, riley_2024_designs
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_form_answer
-from app.ui.manager.long_reports import make_start_button
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
+from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
-from app.ui.messages import message, request_language
+from app.ui.messages import language_of_request, mark_translatable
 from app.ui.pages import PageRoute
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
@@ -40,8 +40,8 @@ from app.web.deps import CampaignKey, DatabaseDep
 Shape = Literal["csv", "tex", "md", "svg", "json"]
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 PICTURES: tuple[tuple[Literal["documents", "power"], str], ...] = (
-    ("documents", message("Stable Ranking Probability against the number of documents, one line per design")),
-    ("power", message("Stable Ranking Probability against the number of significant pairs")),
+    ("documents", mark_translatable("Stable Ranking Probability against the number of documents, one line per design")),
+    ("power", mark_translatable("Stable Ranking Probability against the number of significant pairs")),
 )
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ".json"))
 FEWEST = 6
@@ -82,11 +82,11 @@ class StabilityForm(BaseModel):
     permutations: Annotated[int, Asks(ge=1, le=limits.MOST_PERMUTATIONS)] = limits.PERMUTATIONS
     seed: Annotated[int, Asks(ge=0, le=2**63 - 1)] = 0
 
-    def options(self) -> BaseModel:
+    def report_options(self) -> BaseModel:
         """As the report takes it. Raises Invalid."""
-        return parse_report_options(REPORT, self.body(), place=REPORT.options_in)
+        return parse_report_options(REPORT, self.request_body(), place=REPORT.options_in)
 
-    def body(self) -> dict[str, object]:
+    def request_body(self) -> dict[str, object]:
         """As the interface takes it."""
         alone = {"designs", "documents"}
         one_each = [{"grouping": one.assignment.grouping, "normalize": one.normalize} for one in self._designs()]
@@ -107,7 +107,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
-    given = read_form_answer(StabilityForm, request.query_params, request_language(request))
+    given = read_filled_form_fields(StabilityForm, request.query_params, language_of_request(request))
     begun = "designs" in request.query_params
     values = {"fields": make_form_fields(StabilityForm, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "single": False}
@@ -115,10 +115,10 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         return render_campaign_page(request, PAGE, about, caller, values)
     try:
         question = parse_stability_form(given)
-        asking = ReportRequest(REPORT, (campaign,), question.options())
+        asking = ReportRequest(REPORT, (campaign,), question.report_options())
         outcome = report_requests.find_or_queue_report(database, asking, ask=find_running_job)
     except JobNotRequested:
-        begin = make_start_button(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
+        begin = make_start_button_values(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.request_body())
         return render_campaign_page(request, PAGE, about, caller, {**values, **begin})
     except (Invalid, Conflict) as error:
         # Of a refusal that a job has kept, its name is what is left of its class.
@@ -151,7 +151,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
 
 
 @router.get("/campaigns/{campaign}/stability-report.{shape}")
-def stability_report(
+def serve_stability_report(
     request: Request,
     caller: Reader,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -160,7 +160,7 @@ def stability_report(
     picture: Annotated[Literal["documents", "power"], Query()] = "documents",
 ) -> Response:
     """What the page shows, by address. Raises JobNotDone where it was not worked out yet."""
-    options = parse_stability_form(read_form_answer(StabilityForm, request.query_params)).options()
+    options = parse_stability_form(read_filled_form_fields(StabilityForm, request.query_params)).report_options()
     with database.transaction(snapshot=True) as session:
         lookup = store.look_up_report(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.services.access.tokens import Role
 from app.ui.manager import contents
-from app.ui.messages import message
+from app.ui.messages import mark_translatable
 
 Roles = frozenset[Role]
 Need = Literal["outputs", "plan", "tasks", "judgments"]
@@ -66,10 +66,10 @@ class ManagerPage:
 # The pages of a campaign by what they are about: the six entries of its menu, each with its pages in their order.
 GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
-        message("Overview"),
+        mark_translatable("Overview"),
         (
             ManagerPage(
-                message("Overview"),
+                mark_translatable("Overview"),
                 VIEWER | COORDINATOR,
                 "what comes next; live progress; open, pause, close",
                 contents.overview_page_values,
@@ -77,20 +77,23 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
         ),
     ),
     (
-        message("Texts"),
+        mark_translatable("Texts"),
         (
             ManagerPage(
-                message("Texts"), MANAGER, "import of files, contents of the campaign", contents.texts_page_values
+                mark_translatable("Texts"),
+                MANAGER,
+                "import of files, contents of the campaign",
+                contents.texts_page_values,
             ),
             ManagerPage(
-                message("Items"),
+                mark_translatable("Items"),
                 MANAGER,
                 "texts with all judgments and marked errors",
                 contents.empty_page_values,
                 needs="outputs",
             ),
             ManagerPage(
-                message("Guidelines"),
+                mark_translatable("Guidelines"),
                 MANAGER,
                 "guidelines and consent, by language and version",
                 contents.guidelines_page_values,
@@ -98,48 +101,48 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
         ),
     ),
     (
-        message("People"),
+        mark_translatable("People"),
         (
-            ManagerPage(message("Raters"), COORDINATOR, "enrolment, links", contents.empty_page_values),
+            ManagerPage(mark_translatable("Raters"), COORDINATOR, "enrolment, links", contents.empty_page_values),
             ManagerPage(
-                message("Invitations"),
+                mark_translatable("Invitations"),
                 MANAGER,
                 "one link for many raters; completion codes",
                 contents.invitations_page_values,
             ),
             ManagerPage(
-                message("Questionnaires"),
+                mark_translatable("Questionnaires"),
                 MANAGER,
                 "questions to raters before and after their work, and the answers",
                 contents.empty_page_values,
             ),
             ManagerPage(
-                message("Tutorial"),
+                mark_translatable("Tutorial"),
                 MANAGER,
                 "texts with known answers before the first task and among the tasks",
                 contents.tutorial_page_values,
             ),
             ManagerPage(
-                message("Qualification"),
+                mark_translatable("Qualification"),
                 MANAGER,
                 "the qualification test, and who passed it",
                 contents.qualification_page_values,
             ),
             ManagerPage(
-                message("Quality"),
+                mark_translatable("Quality"),
                 COORDINATOR,
                 "evidence on each rater; exclusions; timing",
                 contents.quality_page_values,
                 needs="judgments",
             ),
             ManagerPage(
-                message("Exclusions"),
+                mark_translatable("Exclusions"),
                 MANAGER,
                 "raters, systems, documents, tasks; preview first",
                 contents.exclusions_page_values,
             ),
             ManagerPage(
-                message("Problems"),
+                mark_translatable("Problems"),
                 MANAGER,
                 "flags and disputes about hours, with answers",
                 contents.empty_page_values,
@@ -148,24 +151,24 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
         ),
     ),
     (
-        message("Design"),
+        mark_translatable("Design"),
         (
-            ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design_page_values),
+            ManagerPage(mark_translatable("Design"), MANAGER, "preview and freeze a plan", contents.design_page_values),
             ManagerPage(
-                message("Protocol"),
+                mark_translatable("Protocol"),
                 MANAGER,
                 "what raters are asked and what it scores; write your own",
                 contents.protocol_page_values,
             ),
             ManagerPage(
-                message("Preview"),
+                mark_translatable("Preview"),
                 MANAGER,
                 "a task as raters will see it, with the campaign's texts",
                 contents.preview_page_values,
                 needs="outputs",
             ),
             ManagerPage(
-                message("Study size for a difference"),
+                mark_translatable("Study size for a difference"),
                 VIEWER,
                 "documents, raters and ratings needed for a difference",
                 end="/reports/power",
@@ -173,13 +176,13 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 needs="judgments",
             ),
             ManagerPage(
-                message("Lock"),
+                mark_translatable("Lock"),
                 VIEWER,
                 "the registered analysis and its amendments, which managers write",
                 contents.lock_page_values,
             ),
             ManagerPage(
-                message("Replan"),
+                mark_translatable("Replan"),
                 MANAGER,
                 "change the plan of a running campaign: preview, then apply",
                 contents.replan_page_values,
@@ -188,45 +191,55 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
         ),
     ),
     (
-        message("Results"),
+        mark_translatable("Results"),
         (
             ManagerPage(
-                message("Ranking"),
+                mark_translatable("Ranking"),
                 VIEWER,
                 "what can be claimed; clusters, intervals, pairs; all reports by what they answer",
                 end="",
                 needs="judgments",
             ),
-            ManagerPage(message("Stability"), VIEWER, "would another study give the same ranking?", needs="judgments"),
             ManagerPage(
-                message("Recipes"),
+                mark_translatable("Stability"), VIEWER, "would another study give the same ranking?", needs="judgments"
+            ),
+            ManagerPage(
+                mark_translatable("Recipes"),
                 VIEWER,
                 "recipes side by side, and pairs on which they disagree",
                 needs="judgments",
             ),
             ManagerPage(
-                message("Reports"),
+                mark_translatable("Reports"),
                 VIEWER,
                 "all reports, by the question that they answer",
                 contents.report_list_values,
                 needs="judgments",
             ),
-            ManagerPage(message("Gate"), VIEWER, "one claim about two systems", file="report", needs="judgments"),
             ManagerPage(
-                message("Comparisons"), VIEWER, "this campaign compared with others", contents.comparison_list_values
+                mark_translatable("Gate"), VIEWER, "one claim about two systems", file="report", needs="judgments"
             ),
-            ManagerPage(message("Series"), VIEWER, "the language pairs of a series in one table"),
             ManagerPage(
-                message("Print"),
+                mark_translatable("Comparisons"),
+                VIEWER,
+                "this campaign compared with others",
+                contents.comparison_list_values,
+            ),
+            ManagerPage(mark_translatable("Series"), VIEWER, "the language pairs of a series in one table"),
+            ManagerPage(
+                mark_translatable("Print"),
                 VIEWER,
                 "ranking, data card and score distribution on one page",
                 needs="judgments",
             ),
             ManagerPage(
-                message("Exports"), MANAGER, "the release bundle and every format", contents.export_page_values
+                mark_translatable("Exports"),
+                MANAGER,
+                "the release bundle and every format",
+                contents.export_page_values,
             ),
             ManagerPage(
-                message("Jobs"),
+                mark_translatable("Jobs"),
                 VIEWER,
                 "progress of long reports; managers can cancel them",
                 contents.empty_page_values,
@@ -234,25 +247,32 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
         ),
     ),
     (
-        message("Settings"),
+        mark_translatable("Settings"),
         (
             ManagerPage(
-                message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings_page_values
+                mark_translatable("Settings"),
+                MANAGER,
+                "name, series, languages, notes, deadline",
+                contents.settings_page_values,
             ),
             ManagerPage(
-                message("Wording"),
+                mark_translatable("Wording"),
                 MANAGER,
                 "phrases of the raters' pages in the campaign's own words",
                 contents.wording_page_values,
             ),
             ManagerPage(
-                message("Webhooks"),
+                mark_translatable("Webhooks"),
                 MANAGER,
                 "signed messages to your own systems when something happens",
                 contents.webhooks_page_values,
             ),
-            ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values),
-            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.audit_page_values),
+            ManagerPage(
+                mark_translatable("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values
+            ),
+            ManagerPage(
+                mark_translatable("Audit"), MANAGER, "who changed what in the campaign", contents.audit_page_values
+            ),
         ),
     ),
 )
@@ -260,21 +280,23 @@ PAGES: Mapping[str, ManagerPage] = {page.name: page for _, pages in GROUPS for p
 """The pages of a campaign by name."""
 
 CAMPAIGNS = ManagerPage(
-    message("Campaigns"),
+    mark_translatable("Campaigns"),
     VIEWER | COORDINATOR,
     "search; state, protocol, languages and progress of each; closed ones last",
     of_campaign=False,
 )
-NEW_CAMPAIGN = ManagerPage(message("New campaign"), MANAGER, "key, protocol, languages", file="new", of_campaign=False)
-ALL_AUDIT = ManagerPage(
-    message("Audit"), MANAGER, "who changed what in all campaigns", file="all_audit", of_campaign=False
+NEW_CAMPAIGN = ManagerPage(
+    mark_translatable("New campaign"), MANAGER, "key, protocol, languages", file="new", of_campaign=False
 )
-TOKENS = ManagerPage(message("Tokens"), MANAGER, "create, list and revoke tokens", of_campaign=False)
+ALL_AUDIT = ManagerPage(
+    mark_translatable("Audit"), MANAGER, "who changed what in all campaigns", file="all_audit", of_campaign=False
+)
+TOKENS = ManagerPage(mark_translatable("Tokens"), MANAGER, "create, list and revoke tokens", of_campaign=False)
 WHY_NOT: Mapping[Need, str] = {
-    "outputs": message("after texts are imported"),
-    "plan": message("after a plan is frozen"),
-    "tasks": message("after tasks are planned"),
-    "judgments": message("after the first judgments"),
+    "outputs": mark_translatable("after texts are imported"),
+    "plan": mark_translatable("after a plan is frozen"),
+    "tasks": mark_translatable("after tasks are planned"),
+    "judgments": mark_translatable("after the first judgments"),
 }
 """When a page shows something, by what it needs."""
 

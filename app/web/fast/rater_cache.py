@@ -56,7 +56,7 @@ class RaterCache:
             self._entries.popitem(last=False)
 
 
-class NeedsCachedRater(RequiredRater):
+class RequiredCachedRater(RequiredRater):
     """A dependency: the rater who asks for a change, as `RequiredRater` finds it, from the cache where it is there."""
 
     async def __call__(self, request: Request, named: RaterHeader = None) -> ActingRater:  # type: ignore[override]  # FastAPI awaits it
@@ -87,4 +87,4 @@ class NeedsCachedRater(RequiredRater):
         return rater
 
 
-CachedRater = Annotated[ActingRater, Depends(NeedsCachedRater())]
+CachedRater = Annotated[ActingRater, Depends(RequiredCachedRater())]

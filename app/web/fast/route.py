@@ -25,7 +25,7 @@ Parameters = Sequence[Any]
 """Parameters of a function as the framework keeps them: each with its name, its alias and a validation."""
 
 
-class NeedsFramework(TypeError):
+class FrameworkFeatureNeeded(TypeError):
     """A handler or a dependency wants what only the framework gives."""
 
 
@@ -47,7 +47,7 @@ class FastRoute(APIRoute):
     """A route whose handler is awaited directly.
 
     Handler and dependencies are coroutine functions. A handler takes path parameters and dependencies and returns a
-    Response; a dependency takes the request, and headers that may be missing. Raises NeedsFramework where one
+    Response; a dependency takes the request, and headers that may be missing. Raises FrameworkFeatureNeeded where one
     is declared that wants more.
     """
 
@@ -55,7 +55,7 @@ class FastRoute(APIRoute):
         super().__init__(*args, **kwargs)
         _check(self.dependant, FROM_HANDLER)
         if self.response_field is not None:
-            raise NeedsFramework(f"{self.name} has to return a Response")
+            raise FrameworkFeatureNeeded(f"{self.name} has to return a Response")
         self.dependencies_in_order = [_dependency(dependant) for dependant in self.dependant.dependencies]
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,20 +102,20 @@ def _read_parameters(parameters: Parameters, received: Mapping[str, Any]) -> dic
 
 
 def _dependency(dependant: Dependant) -> HandlerDependency:
-    """A dependency as the framework found it. Raises NeedsFramework."""
+    """A dependency as the framework found it. Raises FrameworkFeatureNeeded."""
     _check(dependant, FROM_DEPENDENCY)
     name, call, request = dependant.name, dependant.call, dependant.request_param_name
     required = [field.name for field in dependant.header_params if field.field_info.is_required()]
     if name is None or call is None or request is None or required:
-        raise NeedsFramework(f"{call} has to take the request, and headers that may be missing")
+        raise FrameworkFeatureNeeded(f"{call} has to take the request, and headers that may be missing")
     return HandlerDependency(name, call, request, dependant.header_params)
 
 
 def _check(dependant: Dependant, allowed: frozenset[str]) -> None:
-    """Raise NeedsFramework where a function wants more than is allowed, or is no coroutine function."""
+    """Raise FrameworkFeatureNeeded where a function wants more than is allowed, or is no coroutine function."""
     call = dependant.call
     if not (inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)):
-        raise NeedsFramework(f"{call} is no coroutine function")
+        raise FrameworkFeatureNeeded(f"{call} is no coroutine function")
     wanted = {field.name for field in fields(dependant) if getattr(dependant, field.name)}
     if more := wanted - allowed - OF_ANY:
-        raise NeedsFramework(f"{call} wants {', '.join(sorted(more))}")
+        raise FrameworkFeatureNeeded(f"{call} wants {', '.join(sorted(more))}")

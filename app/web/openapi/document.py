@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.web.access import RequiredRater, RequiredRole
-from app.web.bodies import JsonBody, JsonOrFile, receive_body_file
+from app.web.bodies import JsonBody, JsonOrFileBody, receive_body_file
 from app.web.deps import get_database, get_session
 from app.web.idempotency import get_idempotent_creation
 from app.web.ifmatch import get_if_match
@@ -177,7 +177,7 @@ def list_dependencies(dependant: Dependant) -> Iterator[Any]:
 def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
     calls = [call for route in routes for call in list_dependencies(route.dependant)]
     bodies = {call.model for call in calls if isinstance(call, JsonBody)}
-    bodies |= {call.body.model for call in calls if isinstance(call, JsonOrFile)}
+    bodies |= {call.body.model for call in calls if isinstance(call, JsonOrFileBody)}
     wanted: list[type[BaseModel]] = [Problem, *sorted(bodies, key=lambda model: model.__name__)]
     _, made = models_json_schema(
         [(model, "validation") for model in wanted], ref_template="#/components/schemas/{model}"
@@ -213,7 +213,7 @@ def _body(call: Any) -> dict[str, Any] | None:
     """The request body that a dependency reads."""
     if isinstance(call, JsonBody):
         return _json_body(call)
-    if isinstance(call, JsonOrFile):
+    if isinstance(call, JsonOrFileBody):
         both = {**_json_body(call.body)["content"], **_file_body()["content"]}
         described = f"A file where the query has `{call.parameter}`, else JSON."
         return {"required": True, "description": described, "content": both}

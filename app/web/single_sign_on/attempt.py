@@ -55,7 +55,7 @@ class SignInAttempt:
         """The verifier's SHA-256, which the provider is told first."""
         return _encode(hashlib.sha256(self.verifier.encode()).digest())
 
-    def is_state(self, given: str) -> bool:
+    def matches_state(self, given: str) -> bool:
         """Whether this is the state of this attempt."""
         return hmac.compare_digest(self.state.encode(), given.encode("utf-8", "replace"))
 

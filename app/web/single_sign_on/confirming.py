@@ -22,21 +22,21 @@ from app.storage.db import Database
 from app.web.single_sign_on.errors import ProviderRefused, ProviderSilent
 
 if TYPE_CHECKING:
-    from app.web.single_sign_on.provider import Provider
+    from app.web.single_sign_on.provider import IdentityProviderClient
 
 PATIENCE = 3.0  # seconds to wait for another request that asks the provider about the same session
 PAUSE = 0.05
 AGAIN = 5  # seconds, for who is told to come again
 
 
-def find_identity_provider(request: Request) -> Provider | None:
+def find_identity_provider(request: Request) -> IdentityProviderClient | None:
     """The identity provider of this installation, if it has one."""
-    provider: Provider | None = request.app.state.provider
+    provider: IdentityProviderClient | None = request.app.state.provider
     return provider
 
 
 def confirm_session_with_provider(
-    database: Database, provider: Provider | None, secret: str, *, organization: str | None = None
+    database: Database, provider: IdentityProviderClient | None, secret: str, *, organization: str | None = None
 ) -> Caller:
     """Who holds a session whose check is due, as the provider says now.
 
@@ -68,7 +68,7 @@ def confirm_session_with_provider(
 
 def _ask(
     database: Database,
-    provider: Provider,
+    provider: IdentityProviderClient,
     due: single_sign_on.DueProviderCheck,
     secret: str,
     roles: Sequence[GroupRole],

@@ -13,13 +13,17 @@ class ProviderRefused(Unauthorized):
     """Your organization's sign-in service did not confirm who you are. Sign in again."""
 
 
-class GroupsNotShown(Unauthorized):
+class ProviderGroupsNotShown(Unauthorized):
     """Your organization's sign-in service does not show groups for as long as you are signed in."""
+
+    published = "GroupsNotShown"
 
 
 class SignInNotBegun(Unauthorized):
     """This sign-in did not begin in this browser, or it took too long. Sign in again."""
 
 
-class NoProvider(NotFound):
+class NoIdentityProvider(NotFound):
     """There is no such page."""
+
+    published = "NoProvider"

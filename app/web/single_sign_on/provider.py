@@ -22,7 +22,7 @@ from app.services.access.identity_tokens import IdentityTokenRules, LogoutNotice
 from app.services.access.provider_options import IdentityProviderOptions, is_safe_for_secrets
 from app.services.access.single_sign_on import ProviderPerson, ProviderTokens
 from app.web.single_sign_on.cached_document import CachedProviderDocument
-from app.web.single_sign_on.errors import GroupsNotShown, ProviderRefused, ProviderSilent
+from app.web.single_sign_on.errors import ProviderGroupsNotShown, ProviderRefused, ProviderSilent
 
 DISCOVERY = "/.well-known/openid-configuration"
 TIMEOUT = httpx.Timeout(5.0, connect=2.0)
@@ -43,7 +43,7 @@ class ProviderConfirmation:
     sid: str | None
 
 
-class Provider:
+class IdentityProviderClient:
     """An identity provider. transport: what carries requests, where it is not the network. clock: in seconds."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Provider:
     ) -> ProviderConfirmation:
         """Who signed in, for the code that the browser came back with.
 
-        Raises ProviderRefused, ProviderSilent, BadIdentityToken, GroupsNotShown.
+        Raises ProviderRefused, ProviderSilent, BadIdentityToken, ProviderGroupsNotShown.
         """
         sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
         answer = self._ask_for_tokens(sent)
@@ -114,7 +114,7 @@ class Provider:
         shown = self._ask_userinfo(given.access, str(claims["sub"]))
         if self._groups(shown) is None and (self._groups(claims) is None or given.refresh is None):
             claim = self.options.groups_claim
-            raise GroupsNotShown(f"userinfo must have the claim {claim}, or identity tokens and refresh tokens")
+            raise ProviderGroupsNotShown(f"userinfo must have the claim {claim}, or identity tokens and refresh tokens")
         sid = claims.get("sid")
         return ProviderConfirmation(self._person(claims, shown), given, sid if isinstance(sid, str) else None)
 

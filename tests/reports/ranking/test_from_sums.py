@@ -273,7 +273,10 @@ def test_a_small_campaign_is_ranked_in_memory(spine: LargeSpine, tmp_path: Path)
     with spine.database.transaction() as session:
         number = snapshot.load_snapshot(session, "whole", None).campaign_id
         [(n,)] = spine.ask(f"SELECT count(*) FROM judgments WHERE campaign_id = {number}")
-        assert [RatingsFolder(tmp_path, most).is_large(session, number) for most in (n - 1, n)] == [True, False]
+        assert [RatingsFolder(tmp_path, most).is_campaign_large(session, number) for most in (n - 1, n)] == [
+            True,
+            False,
+        ]
 
 
 def test_a_missing_extra_is_named(spine: LargeSpine, monkeypatch: pytest.MonkeyPatch) -> None:

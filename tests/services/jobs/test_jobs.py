@@ -134,9 +134,9 @@ def test_a_paused_worker_that_wakes_cannot_damage_a_result(
         damaged = body[:130] + bytes(16) + body[146:] if worker == "paused" else body
         return store(session, job_id, n, damaged, worker)
 
-    store = stored.store_chunk
+    store = stored.store_chunk_result
     if broken:
-        monkeypatch.setattr(stored, "store_chunk", last_wins)
+        monkeypatch.setattr(stored, "store_chunk_result", last_wins)
     expected = undisturbed(spine)
     job = ask(spine)
     drained(spine.database, most=1)

@@ -41,7 +41,7 @@ def test_results_of_chunks_are_not_waited_for_and_the_report_is(spine: Spine, st
 
 def test_a_transaction_that_does_not_wait_leaves_the_next_one_as_it_was(spine: Spine) -> None:
     with spine.database.transaction() as session:
-        jobs_queue.commit_asynchronously(session)
+        jobs_queue.disable_synchronous_commit(session)
         assert session.execute(text(SHOWN)).scalar_one() == "off"
     for _ in range(3):
         with spine.database.transaction() as session:

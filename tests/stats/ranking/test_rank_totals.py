@@ -17,12 +17,12 @@ from app.reports.inputs.file_sums import SummableRatingsFile
 from app.stats.ranking.rank_totals import can_rank_from_sums, drop_recipe_choices_needing_rows, rank_from_sums
 from app.stats.ranking.ranking import rank_systems
 from app.stats.side_tables import DocumentTable
-from app.storage.rating_codes import RatingsFrame
+from app.storage.rating_codes import RatingsMetadata
 from app.storage.ratings_files import reading
 from app.storage.ratings_files.reading import RatingsFile
 from benchmarks.large import write_made_up_file
 
-FRAME = RatingsFrame(higher_is_better=True, scale=None, criterion=None, documents_known=True)
+FRAME = RatingsMetadata(higher_is_better=True, scale=None, criterion=None, documents_known=True)
 
 
 def numbers(value: Any, path: str = "") -> dict[str, float]:

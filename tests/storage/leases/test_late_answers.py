@@ -15,7 +15,7 @@ import pytest
 from app.storage.db import Database
 from app.storage.leases import late_answers, leases
 from app.storage.recorder.judgments import CampaignWriteTarget, Connection, RaterAnswer, write_judgments
-from app.storage.recorder.recorder import Recorder
+from app.storage.recorder.recorder import AnswerRecorder
 from tests.collecting import collect
 from tests.patience import patient
 from tests.working import LIMIT, until
@@ -42,7 +42,7 @@ class Two:
     asking: tuple[leases.LeaseRequest, leases.LeaseRequest]
 
     async def answers(self, connection: Connection) -> Any:
-        await late_answers.renew_expired_task(connection, self.answer.task_id, self.asking[0])
+        await late_answers.renew_or_hand_over_expired_task(connection, self.answer.task_id, self.asking[0])
         return await write_judgments(connection, self.write_target, [self.answer], self.asking[0].actor)
 
     async def leases(self, connection: Connection) -> Any:
@@ -90,7 +90,7 @@ def at_once(two: Two, first: Callable[[Connection], Awaitable[Any]], second: Cal
             return db.execute(WAITING).fetchone() == (1,)
 
     async def both() -> None:
-        recorder = Recorder(two.url, role=ROLE)
+        recorder = AnswerRecorder(two.url, role=ROLE)
         await recorder.open()
         done, commit = asyncio.Event(), asyncio.Event()
 

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from app.storage.recorder import arrivals
-from app.storage.recorder.arrivals import ENOUGH, RECENT, RecentArrivals
+from app.storage.recorder.arrivals import ENOUGH, RECENT, RecentAnswerSenders
 from app.storage.recorder.judgments import AnswerOutcome
-from app.storage.recorder.recorder import SHARING, Recorder
+from app.storage.recorder.recorder import SHARING, AnswerRecorder
 from tests.storage.recorder.test_recorder import Desk, desk  # noqa: F401  (a fixture)
 
 
@@ -27,7 +27,7 @@ def dense_after(monkeypatch: pytest.MonkeyPatch, gap: float, raters: int, n: int
     """Whether a flush waits after some arrivals of some raters in turn, each a gap after the one before."""
     clock = Clock()
     monkeypatch.setattr(arrivals, "time", clock)
-    recent = RecentArrivals(0.02)
+    recent = RecentAnswerSenders(0.02)
     for at in range(n):
         clock.now += gap
         recent.record(f"r{at % raters}")
@@ -52,7 +52,7 @@ def test_who_waits_for_their_answer_are_never_fewer_than_enough() -> None:
 
 
 def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk: Desk) -> None:  # noqa: F811
-    async def send(recorder: Recorder, actors: list[str]) -> float:
+    async def send(recorder: AnswerRecorder, actors: list[str]) -> float:
         """Answers, each a few milliseconds after the one before; how many a flush had."""
         flushes, members = recorder.flushes, recorder.members
         sent = []
@@ -65,7 +65,7 @@ def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk
         assert recorder.members - members == len(sent)
         return (recorder.members - members) / (recorder.flushes - flushes)
 
-    async def work(recorder: Recorder) -> tuple[float, float]:
+    async def work(recorder: AnswerRecorder) -> tuple[float, float]:
         await recorder.record_answers(
             desk.write_target, desk.answers[:1], actor="r", whole=False
         )  # the first plans the statement
@@ -76,7 +76,7 @@ def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk
 
 
 def test_what_waits_for_others_is_written_at_the_end(desk: Desk) -> None:  # noqa: F811
-    async def work(recorder: Recorder) -> asyncio.Future[list[AnswerOutcome]]:
+    async def work(recorder: AnswerRecorder) -> asyncio.Future[list[AnswerOutcome]]:
         for n in range(RECENT):
             await recorder.record_answers(desk.write_target, [desk.answers[n]], actor=f"r{n}", whole=False)
         late = asyncio.ensure_future(

@@ -22,7 +22,7 @@ from app.domain.errors import Invalid
 from app.storage import embedded
 from app.storage.db import Database
 from app.storage.recorder.judgments import AnswerOutcome, CampaignWriteTarget, RaterAnswer
-from app.storage.recorder.recorder import Recorder
+from app.storage.recorder.recorder import AnswerRecorder
 from tests.collecting import collect
 from tests.patience import patient
 from tests.working import until
@@ -39,11 +39,11 @@ class Desk:
     write_target: CampaignWriteTarget
     answers: tuple[RaterAnswer, ...]
 
-    def run(self, work: Callable[[Recorder], Awaitable[T]], **how: Any) -> T:
+    def run(self, work: Callable[[AnswerRecorder], Awaitable[T]], **how: Any) -> T:
         """Some work with a recorder of its own, which waits as long as a slow machine needs."""
 
         async def whole() -> T:
-            recorder = Recorder(self.url, role=ROLE, **how)
+            recorder = AnswerRecorder(self.url, role=ROLE, **how)
             await recorder.open()
             try:
                 return await work(recorder)
@@ -90,7 +90,9 @@ def desk(database_url: str) -> Desk:
     return desk_on(database_url)
 
 
-async def at_once(recorder: Recorder, desk: Desk, answers: list[RaterAnswer]) -> list[AnswerOutcome | BaseException]:
+async def at_once(
+    recorder: AnswerRecorder, desk: Desk, answers: list[RaterAnswer]
+) -> list[AnswerOutcome | BaseException]:
     """What becomes of answers that come together."""
 
     async def one(answer: RaterAnswer) -> AnswerOutcome:
@@ -102,7 +104,7 @@ async def at_once(recorder: Recorder, desk: Desk, answers: list[RaterAnswer]) ->
 
 @pytest.mark.parametrize("most", [1, 64])
 def test_answers_that_come_together_share_a_flush_and_a_version(desk: Desk, most: int) -> None:
-    async def work(recorder: Recorder) -> tuple[list[AnswerOutcome | BaseException], int]:
+    async def work(recorder: AnswerRecorder) -> tuple[list[AnswerOutcome | BaseException], int]:
         return await at_once(recorder, desk, list(desk.answers)), recorder.flushes
 
     outcomes, flushes = desk.run(work, most=most)
@@ -119,7 +121,7 @@ def test_one_bad_answer_of_64_fails_alone(desk: Desk) -> None:
     answers = list(desk.answers)
     answers[40] = replace(answers[40], payload='{"protocol": "da", "note": "\\u0000"}')
 
-    async def work(recorder: Recorder) -> tuple[list[AnswerOutcome | BaseException], int]:
+    async def work(recorder: AnswerRecorder) -> tuple[list[AnswerOutcome | BaseException], int]:
         return await at_once(recorder, desk, answers), recorder.flushes
 
     outcomes, flushes = desk.run(work)
@@ -133,12 +135,12 @@ def test_a_recorder_that_does_not_try_again_alone_is_caught(desk: Desk, monkeypa
     """The negative control: one bad answer takes its neighbours with it."""
     answers = list(desk.answers)
     answers[40] = replace(answers[40], payload='{"protocol": "da", "note": "\\u0000"}')
-    give_up = Recorder._flush
+    give_up = AnswerRecorder._flush
 
-    async def work(recorder: Recorder) -> list[AnswerOutcome | BaseException]:
+    async def work(recorder: AnswerRecorder) -> list[AnswerOutcome | BaseException]:
         return await at_once(recorder, desk, answers)
 
-    async def careless(self: Recorder, lane: Any, members: list[Any]) -> Any:
+    async def careless(self: AnswerRecorder, lane: Any, members: list[Any]) -> Any:
         try:
             for member, outcome in zip(members, await give_up(self, lane, members), strict=True):
                 member.done.set_result([outcome])
@@ -146,7 +148,7 @@ def test_a_recorder_that_does_not_try_again_alone_is_caught(desk: Desk, monkeypa
             for member in members:
                 member.done.set_exception(error)
 
-    monkeypatch.setattr(Recorder, "_answer", careless)
+    monkeypatch.setattr(AnswerRecorder, "_answer", careless)
     outcomes = desk.run(work)
     assert not any(isinstance(one, AnswerOutcome) for one in outcomes)
     assert desk.ask("SELECT count(*) FROM judgments") == [(0,)]
@@ -155,7 +157,7 @@ def test_a_recorder_that_does_not_try_again_alone_is_caught(desk: Desk, monkeypa
 def test_many_together_are_all_or_none(desk: Desk) -> None:
     answers = [replace(answer, seen=0) for answer in desk.answers[:10]]
 
-    async def work(recorder: Recorder) -> list[list[AnswerOutcome]]:
+    async def work(recorder: AnswerRecorder) -> list[list[AnswerOutcome]]:
         await recorder.record_answers(
             desk.write_target, [replace(answers[7], payload=said(1), score=1.0)], actor="a", whole=False
         )
@@ -169,7 +171,7 @@ def test_many_together_are_all_or_none(desk: Desk) -> None:
 
 def test_what_waits_at_the_end_is_written(desk: Desk) -> None:
     async def whole() -> list[AnswerOutcome | BaseException]:
-        recorder = Recorder(desk.url, role=ROLE, most=1)
+        recorder = AnswerRecorder(desk.url, role=ROLE, most=1)
         await recorder.open()
         under_way = asyncio.create_task(at_once(recorder, desk, list(desk.answers)))
         await asyncio.sleep(0.05)
@@ -183,7 +185,7 @@ def test_what_waits_at_the_end_is_written(desk: Desk) -> None:
 
 
 def test_killed_connections_are_noticed_and_nobody_is_told(desk: Desk) -> None:
-    async def work(recorder: Recorder) -> list[AnswerOutcome | BaseException]:
+    async def work(recorder: AnswerRecorder) -> list[AnswerOutcome | BaseException]:
         found = await at_once(recorder, desk, list(desk.answers[:5]))
         for n in range(5):
             desk.ask(
@@ -230,7 +232,7 @@ def against_another(desk: Desk, server: embedded.EmbeddedServer) -> AnswerOutcom
             with suppress(psycopg.errors.LockNotAvailable):
                 other.execute(ONCE_WAITED_FOR)
 
-    async def work(recorder: Recorder) -> list[AnswerOutcome | BaseException]:
+    async def work(recorder: AnswerRecorder) -> list[AnswerOutcome | BaseException]:
         held = threading.Event()
         other = asyncio.get_running_loop().run_in_executor(None, against, held)
         assert await asyncio.to_thread(held.wait, 60)
@@ -262,7 +264,7 @@ class Histories(RuleBasedStateMachine):
 
     desk: Desk
     runner: asyncio.Runner
-    recorder: Recorder
+    recorder: AnswerRecorder
 
     def __init__(self) -> None:
         super().__init__()
@@ -309,7 +311,7 @@ def histories(database_url: str) -> Iterator[type[Histories]]:
     Histories.desk = desk_on(database_url, segments=3)
     with patient(), asyncio.Runner() as runner:
         Histories.runner = runner
-        Histories.recorder = Recorder(database_url, role=ROLE)
+        Histories.recorder = AnswerRecorder(database_url, role=ROLE)
         runner.run(Histories.recorder.open())
         yield Histories
         runner.run(Histories.recorder.close())
@@ -340,7 +342,7 @@ def test_the_history_of_an_address_is_what_a_model_says(histories: type[Historie
     ],
 )
 def test_nobody_who_serves_changes_what_was_said(desk: Desk, change: str) -> None:
-    async def work(recorder: Recorder) -> list[AnswerOutcome | BaseException]:
+    async def work(recorder: AnswerRecorder) -> list[AnswerOutcome | BaseException]:
         return await at_once(recorder, desk, [desk.answers[0]])
 
     desk.run(work)
@@ -358,7 +360,7 @@ def test_nobody_who_serves_changes_what_was_said(desk: Desk, change: str) -> Non
 def test_work_that_outlives_the_recorder_is_answered_and_leaves_no_connection_open(desk: Desk) -> None:
     """Leases and late answers wait in no lane, so closing does not wait for them."""
 
-    async def work(recorder: Recorder) -> int:
+    async def work(recorder: AnswerRecorder) -> int:
         begun, go = asyncio.Event(), asyncio.Event()
         held: list[psycopg.AsyncConnection[Any]] = []
 

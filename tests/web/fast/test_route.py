@@ -17,7 +17,7 @@ from app.web import problems
 from app.web.access import NoCredential
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import ServiceOptions
-from app.web.fast.route import FastRoute, NeedsFramework, put_fast_routes_first
+from app.web.fast.route import FastRoute, FrameworkFeatureNeeded, put_fast_routes_first
 
 REQUESTS: list[dict[str, Any]] = [
     {},
@@ -170,7 +170,7 @@ async def with_nested(name: Annotated[str, Depends(nested)]) -> Response:
 
 @pytest.mark.parametrize("handler", [in_a_thread, a_model, a_query, with_generated, with_nested, with_required])
 def test_what_only_the_framework_gives_is_refused_at_the_declaration(handler: Callable[..., Any]) -> None:
-    with pytest.raises(NeedsFramework):
+    with pytest.raises(FrameworkFeatureNeeded):
         APIRouter(route_class=FastRoute).put("/")(handler)
 
 
