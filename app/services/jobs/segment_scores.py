@@ -28,7 +28,9 @@ BLOCK = 1 << 18
 def find_or_queue_segment_scores(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> Iterator[bytes] | StoredReport | JobView:
-    """The table as CSV where it is quickly made, as `unpack` reads it where it is stored, else the job that makes it.
+    """The table as CSV where it is quickly made, the stored report where there is one, else the job that makes it.
+
+    `unpack_segment_scores` reads the stored report.
 
     Raises as `ranking_report.compute_ranking_for_segment_scores`, and what a worker refused the recipe for.
     """
