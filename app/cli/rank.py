@@ -128,11 +128,11 @@ def _rank_on_server(remote: _remote.RemoteServer, asked: RankArguments) -> Itera
     query: dict[str, str | int | list[str]] = {"recipe": asked.recipe, **asked.choices}
     if asked.as_of is not None:
         query["as_of"] = asked.as_of
-    if asked.table == SEGMENTS:
-        return remote.stream_body(f"{path}/segments", query)
+    segments = asked.table == SEGMENTS
+    address, accept = (f"{path}/segments", "text/csv") if segments else (path, "application/json")
     with show_progress_bar("ranking") as on_progress:
-        body = long_reports.wait_for_report(remote, "GET", path, query, on_progress=on_progress)
-    if asked.kind in ("", "json"):
+        body = long_reports.wait_for_report(remote, "GET", address, query, accept=accept, on_progress=on_progress)
+    if segments or asked.kind in ("", "json"):
         return iter((body,))
     query["as_of"] = json.loads(body)["data_version"]  # stored by now
     query["picture" if asked.kind == "svg" else "table"] = asked.table

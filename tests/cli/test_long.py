@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from app.api.kit import jobs
 from app.cli.kit import long_reports
 from app.cli.kit.series_steps import RemoteSeriesBackend
 from app.client.remote import RemoteServer
 from app.services.access import tokens
+from app.services.jobs import segment_scores
 from app.services.plans import expected_time
 from app.storage import embedded
 from tests.cli.conftest import Command
@@ -43,6 +45,22 @@ def test_a_server_makes_the_report_as_a_job_and_the_command_waits_for_it(
     assert json.loads(there.stdout) == json.loads(command(spine.url, "stability", "thrice", *FEW, "--json").stdout)
     assert (refused.returncode, refused.stdout) == (2, b"")
     assert b"documents: 9 is not between 1 and 8" in refused.stderr
+
+
+def test_segment_scores_that_a_job_makes_are_waited_for(
+    spine: Spine, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segment_scores, "QUICK_JUDGMENTS", 0)
+    monkeypatch.setattr(jobs, "WAIT", 0)
+    monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
+    with spine.database.transaction() as session:
+        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="viewer").secret)
+    asked = (spine.url, "rank", "thrice", "--csv", "--table", "segments")
+    with serving(spine.url) as served, draining(spine.database):
+        answers = [command(*asked, "--server", served.url) for _ in range(2)]
+    for answer in answers:
+        assert (answer.returncode, answer.stdout) == (0, command(*asked).stdout), answer.stderr
+    assert spine.ask("SELECT count(*) FROM jobs WHERE kind = 'segments'") == [(1,)]
 
 
 def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
