@@ -57,7 +57,7 @@ class DocumentIn(BodyModel):
     position: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     segments: list[SegmentIn] = Field(min_length=1, max_length=10_000)
 
-    def to_document_text(self) -> DocumentInput:
+    def to_document_input(self) -> DocumentInput:
         """As the services take it."""
         plain = self.model_dump(exclude={"segments"})
         return DocumentInput(**plain, segments=tuple(SegmentInput(**one.model_dump()) for one in self.segments))
@@ -135,7 +135,7 @@ def put_document(
 ) -> TestSetChangeOut:
     """A document as a whole. The same again changes nothing; a text that a task shows stays as it is."""
     put: TestSetPutResult = test_sets.put_document(
-        session, campaign, document, body.to_document_text(), actor=caller.actor
+        session, campaign, document, body.to_document_input(), actor=caller.actor
     )
     return TestSetChangeOut.model_validate(put)
 

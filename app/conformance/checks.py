@@ -26,7 +26,7 @@ def list_failed_checks(checks: Iterable[CheckResult]) -> list[CheckResult]:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterFrontEnd:
+class SimulatedFrontEnd:
     """One rater's front-end. campaign: path of the campaign."""
 
     client: httpx.Client

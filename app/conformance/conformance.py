@@ -16,7 +16,7 @@ import httpx
 from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer, ServerRefusal
 from app.conformance import session
-from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd, list_failed_checks
+from app.conformance.checks import PLANTED, CheckResult, SimulatedFrontEnd, list_failed_checks
 
 __all__ = ["CheckResult", "list_failed_checks", "run_checks"]
 
@@ -55,7 +55,7 @@ class ConformanceRun:
     client: httpx.Client
     made: list[CampaignClient] = field(default_factory=list)
 
-    def open_new_campaign(self, setup: CampaignSetup) -> tuple[CampaignClient, list[RaterFrontEnd]]:
+    def open_new_campaign(self, setup: CampaignSetup) -> tuple[CampaignClient, list[SimulatedFrontEnd]]:
         """Make and open a campaign: the manager's side, and the front-end of each rater.
 
         Raises ServerRefusal, ServerUnreachable.
@@ -81,7 +81,7 @@ class ConformanceRun:
         managed.compile_plan(DESIGN)
         managed.change_state("open")
         links = managed.renew_rater_links(setup.raters)
-        return managed, [RaterFrontEnd(self.client, managed.path, links[rater]) for rater in setup.raters]
+        return managed, [SimulatedFrontEnd(self.client, managed.path, links[rater]) for rater in setup.raters]
 
     def close_campaigns(self) -> None:
         """Close what was made."""

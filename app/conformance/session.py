@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from app.client.campaign_client import CampaignClient
-from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd
+from app.conformance.checks import PLANTED, CheckResult, SimulatedFrontEnd
 
 PROBLEM = "application/problem+json"
 NO_TASK = "t_" + "0" * 32
@@ -24,8 +24,8 @@ class TaskCheckContext:
     """Where the checks are. one, other: two payloads that differ, where the protocol has two that fit the text."""
 
     managed: CampaignClient
-    front: RaterFrontEnd
-    stranger: RaterFrontEnd
+    front: SimulatedFrontEnd
+    stranger: SimulatedFrontEnd
     task: Told
     one: object
     other: object
@@ -46,7 +46,7 @@ class TaskCheckContext:
 
 
 def run_rater_session_checks(
-    managed: CampaignClient, fronts: Sequence[RaterFrontEnd], first: object, second: object
+    managed: CampaignClient, fronts: Sequence[SimulatedFrontEnd], first: object, second: object
 ) -> Iterator[CheckResult]:
     """Every rule, in the order of a session. fronts: of two raters, of whom the first has a task."""
     front, stranger = fronts

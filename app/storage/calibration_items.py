@@ -42,7 +42,7 @@ JOIN systems y ON y.campaign_id = o.campaign_id AND y.id = o.system_id
 WHERE o.campaign_id = :campaign"""
 
 
-def load_calibration_pair_texts(
+def load_source_and_output_texts(
     session: Session, campaign_id: int, *, reference: bool
 ) -> dict[tuple[str, int, str], tuple[str, str]]:
     """Source, or the first reference by name, and output, by document, position and system; where both are there."""

@@ -28,7 +28,7 @@ from app.storage.organizations import (
 )
 from app.storage.pulse import SILENT, DatabaseLivenessProbe, ProbedConnection
 from app.storage.ratings_folder import RatingsFolder
-from app.storage.temporary_tables import install_temporary_table_rewriting
+from app.storage.temporary_tables import install_temporary_table_subqueries
 
 __all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "translate_database_errors"]
 
@@ -126,7 +126,7 @@ class Database:
         self._engine = self._pool(size, role)
         self._probe = self._pool(1, role)
         sa.event.listen(self._engine, "connect", _read_numbers_as_written)
-        install_temporary_table_rewriting(self._engine)
+        install_temporary_table_subqueries(self._engine)
 
     def _pool(self, size: int, role: str | None) -> sa.Engine:
         limit = f"-c statement_timeout={round(self.timeout * 1000)}"

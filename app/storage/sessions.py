@@ -32,7 +32,7 @@ def find_session_token(session: Session, digest: bytes, *, older: timedelta) -> 
     that a token opened. session_id: of the session.
     """
     due = account_sessions.c.checked_at <= sa.func.statement_timestamp() - sa.cast(older, sa.Interval)
-    query = token_queries.make_token_query().add_columns(due.label("check_due"), sessions.c.id.label("session_id"))
+    query = token_queries.make_base_token_query().add_columns(due.label("check_due"), sessions.c.id.label("session_id"))
     query = query.join(sessions, sessions.c.token_id == tokens.c.id)
     query = query.outerjoin(account_sessions, account_sessions.c.session_id == sessions.c.id)
     here = (sessions.c.hash == digest) & (sessions.c.expires_at > sa.func.statement_timestamp())

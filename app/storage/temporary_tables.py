@@ -40,7 +40,7 @@ def replace_temporary_tables_by_subqueries(statement: str) -> str:
     return apart.replace("(SELECT FROM ", "(SELECT 1 FROM ")  # of a subquery without columns it cannot keep the rows
 
 
-def install_temporary_table_rewriting(engine: sa.Engine) -> None:
+def install_temporary_table_subqueries(engine: sa.Engine) -> None:
     """Change statements so where `prepare_for_temporary_tables` said so."""
 
     def change(connection: sa.Connection, _cursor: Any, statement: str, given: Any, _context: Any, _many: bool) -> Any:

@@ -44,7 +44,7 @@ def make_live_token_condition() -> sa.ColumnElement[bool]:
     return tokens.c.revoked_at.is_(None) & sa.func.coalesce(tokens.c.expires_at > sa.func.statement_timestamp(), True)
 
 
-def make_token_query() -> sa.Select[Any]:
+def make_base_token_query() -> sa.Select[Any]:
     """Tokens with the keys of their campaign, rater and team, whether they are live, and whether to note their use."""
     keys = [table.c.key.label(name) for name, table in (("campaign", campaigns), ("rater", raters), ("team", teams))]
     unnoted = sa.func.coalesce(tokens.c.last_used_at <= sa.func.statement_timestamp() - _USE_NOTED, sa.true())
@@ -56,7 +56,7 @@ def make_token_query() -> sa.Select[Any]:
 
 
 # Each request asks this: to write the statement anew takes three times as long as to execute it.
-_BY_PREFIX = make_token_query().where(tokens.c.prefix == sa.bindparam("name"))
+_BY_PREFIX = make_base_token_query().where(tokens.c.prefix == sa.bindparam("name"))
 
 
 def load_staff_token_names(session: Session, campaign_id: int | None, limit: int) -> list[TokenRecord]:
@@ -95,7 +95,7 @@ def load_token(session: Session, prefix: str) -> TokenRecord:
 
 def load_token_by_id(session: Session, token_id: int) -> TokenRecord:
     """The token of this id, live or not, which something refers to."""
-    return session.execute(make_token_query().where(tokens.c.id == token_id)).one()
+    return session.execute(make_base_token_query().where(tokens.c.id == token_id)).one()
 
 
 def load_tokens_page(
@@ -114,7 +114,7 @@ def load_tokens_page(
     live: only those that still open something, or no longer. words: each is a part of prefix, purpose, campaign, team
     or rater, in any case.
     """
-    wanted = make_token_query().where(tokens.c.role.in_(roles)).limit(limit)
+    wanted = make_base_token_query().where(tokens.c.role.in_(roles)).limit(limit)
     if campaign is not None:
         wanted = wanted.where(campaigns.c.key == campaign)
     if live is not None:

@@ -86,7 +86,7 @@ def begin_sign_in(request: Request, provider: ProviderDep) -> Response:
 
 
 @router.get(BACK)
-def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDep) -> Response:
+def finish_single_sign_on(request: Request, provider: ProviderDep, database: DatabaseDep) -> Response:
     """Sign in who comes back from the provider. What does not belong to this browser asks nothing of anybody."""
     attempt, given = read_sign_in_attempt(request), request.query_params
     if not attempt.matches_state(given.get("state", "")):

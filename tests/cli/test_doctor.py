@@ -23,14 +23,14 @@ from app.cli import build_command_line
 from app.cli.doctor import list_installation_findings
 from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
-from app.domain.findings import CheckFinding
+from app.domain.findings import Diagnosis
 from app.storage import embedded
 from app.storage.diagnosis import examine_database
 from app.storage.embedded.cluster import find_server_processes
 from tests.working import until
 
 
-def states(found: Iterator[CheckFinding]) -> dict[str, str]:
+def states(found: Iterator[Diagnosis]) -> dict[str, str]:
     """What was looked at, and how it is; what is wrong says what to do."""
     all_ = list(found)
     assert not [one.what for one in all_ if one.state != "ok" and not one.do]

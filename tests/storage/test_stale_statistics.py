@@ -170,7 +170,7 @@ WALKS: dict[str, Work] = {
     "references of post-edits": lambda s, c: post_edits.load_reference_texts(s, c.new),
     "outputs with authors": lambda s, c: back_translations.load_stored_outputs(s, c.new),
     "outputs that are shown": lambda s, c: back_translations.load_shown_output_keys(s, c.new),
-    "texts of pairs": lambda s, c: calibration_items.load_calibration_pair_texts(s, c.new, reference=False),
+    "texts of pairs": lambda s, c: calibration_items.load_source_and_output_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: side_tables._rows_by_key(s, side_tables.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: profiles.store_scores(
         s,

@@ -11,7 +11,7 @@ from app.formats.base import Given, JudgmentRow, LineLocation, ReadLog
 from app.formats.kit.media_spans import pop_time_span
 from app.formats.kit.strict_json import canonical_json
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, convert_token_ranges_to_spans, parse_metadata
-from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, parse_metadata_timestamp, parse_packed_spans
+from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, parse_packed_spans, read_metadata_timestamp_ms
 
 MOST_ROWS = 1000
 MOST_METADATA = 4 << 20
@@ -117,8 +117,8 @@ class JudgmentMaker:
             self._log.repaired["No-error more than once for one judgment"] += len(clean) - 1
         if not errors or not clean:
             return errors
-        marked = [parse_metadata_timestamp(metadata) for _, metadata in errors]
-        said = [parse_metadata_timestamp(metadata) for _, metadata in clean]
+        marked = [read_metadata_timestamp_ms(metadata) for _, metadata in errors]
+        said = [read_metadata_timestamp_ms(metadata) for _, metadata in clean]
         if None in marked or None in said:
             self._log.repaired["No-error beside errors: the errors count"] += len(clean)
             return errors
@@ -189,7 +189,7 @@ class JudgmentMaker:
         if len(taken) > 1:
             line = min((row for row, _ in taken), key=lambda row: (row.file, int(row.line)))
         payload: dict[str, object] = {"protocol": "mqm", "errors": spans}
-        times = [t for _, metadata in taken if metadata and (t := parse_metadata_timestamp(metadata)) is not None]
+        times = [t for _, metadata in taken if metadata and (t := read_metadata_timestamp_ms(metadata)) is not None]
         if meta is None and not times:
             return rater, line.file, int(line.line), payload
         at = datetime.fromtimestamp(max(times) / 1000, UTC) if times else None

@@ -282,7 +282,7 @@ def _fault(system: str, document: str, position: str, rater: str, severity: str)
     return f"unknown severity {severity[:40]!r}"
 
 
-def parse_metadata_timestamp(metadata: Mapping[str, object]) -> int | None:
+def read_metadata_timestamp_ms(metadata: Mapping[str, object]) -> int | None:
     """Milliseconds since 1970, where the metadata says when the mark was made."""
     value = metadata.get("timestamp")
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -17,7 +17,7 @@ from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
 from app.formats.kit.media_spans import format_time_span
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import JudgmentToWrite, RecordsToWrite, gather_records_to_write
-from app.formats.mqm_tsv.rows import COLUMNS, parse_metadata_timestamp
+from app.formats.mqm_tsv.rows import COLUMNS, read_metadata_timestamp_ms
 
 BLANKS = str.maketrans("\t\n\r\0", "    ")
 NO_ERROR = "No-error"
@@ -210,7 +210,7 @@ def _mark_spans(text: str, spans: object, lost: Counter[str]) -> str:
 
 def _metadata(metadata: dict[str, object], submitted: datetime | None) -> str:
     """The metadata column; it says when a judgment was handed in unless it says when the error was marked."""
-    if submitted is not None and parse_metadata_timestamp(metadata) is None:
+    if submitted is not None and read_metadata_timestamp_ms(metadata) is None:
         metadata = {**metadata, "timestamp": round(submitted.timestamp() * 1000)}
     return canonical_json(metadata) if metadata else ""
 

@@ -13,7 +13,7 @@ Line = tuple[str, int, str, LineLocation]
 """System, index of the place, what is said of it, and where."""
 
 
-def read_system_blocks(
+def read_score_lines_by_place(
     file: InputFile, n: int, context: ReadContext, log: ReadLog, *, with_canary: bool
 ) -> Iterator[Line]:
     """The lines of a file, each with its place in the block of its system, of which each has n.

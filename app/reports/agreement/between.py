@@ -19,7 +19,7 @@ from app.reports.agreement.between_view import (
     CampaignLine,
     CampaignPair,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
 )
 from app.reports.agreement.plan import AgreementCoefficient, CoefficientSettings, make_level_agreement_input
@@ -308,7 +308,7 @@ REPORT: Report[CampaignAgreementOptions, CampaignAgreementView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_campaign_agreement},
     caption=make_caption,
     over="campaigns",

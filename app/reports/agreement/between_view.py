@@ -104,7 +104,7 @@ CSV = (
 )
 
 
-def make_csv(view: CampaignAgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: CampaignAgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     rows: list[tuple[Cell, ...]] = []
     for pair in view.pairs:

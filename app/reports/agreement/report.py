@@ -19,7 +19,7 @@ from app.reports.agreement.plan import (
     make_level_agreement_input,
 )
 from app.reports.agreement.spans import make_marked_judgments
-from app.reports.agreement.tables import make_caption, make_csv, make_tables
+from app.reports.agreement.tables import make_caption, make_csv_rows, make_tables
 from app.reports.agreement.view import AgreementView, pseudonymize_raters
 from app.reports.inputs.raw_ratings import (
     BootstrapOptions,
@@ -262,7 +262,7 @@ REPORT: Report[AgreementOptions, AgreementView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_coefficients_by_level, "raters": plot_rater_heat_map},
     caption=make_caption,
     long=True,

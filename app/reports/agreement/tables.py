@@ -180,7 +180,7 @@ CSV = (
 NONE: tuple[Cell, ...] = (None, None)
 
 
-def make_csv(view: AgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: AgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: of a level, of a length, of a pair of raters, of a rater with themself, of marks."""
     campaign, version = next(iter(view.campaigns.items()))
     return CSV, [(*row, campaign, version) for row in _rows(view)]

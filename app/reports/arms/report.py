@@ -20,7 +20,7 @@ from app.reports.arms.time_model import ArmTimeModel, fit_arm_time_model
 from app.reports.arms.view import (
     ArmsView,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     plot_times_by_length,
     plot_times_by_position,
@@ -205,7 +205,7 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_times_by_length, "positions": plot_times_by_position},
     caption=make_caption,
     extra_key=list_unfinished_task_states,

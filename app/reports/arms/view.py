@@ -74,7 +74,7 @@ CSV = (
 )
 
 
-def make_csv(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: times (seconds), ratios, slopes, rates, shares."""
     origin = next(iter(view.campaigns.items()))
     rows = [

@@ -16,7 +16,7 @@ from app.reports.calibration.view import (
     RaterOffsetView,
     RaterSeveritySpreadView,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     plot_rater_offsets,
 )
@@ -262,7 +262,7 @@ REPORT: Report[CalibrationOptions, CalibrationView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_rater_offsets},
     caption=make_caption,
 )

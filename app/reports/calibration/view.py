@@ -114,7 +114,7 @@ CSV = (
 )
 
 
-def make_csv(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a rater, then one a system."""
     rows: list[tuple[Cell, ...]] = []
     for rater in view.raters:

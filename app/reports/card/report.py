@@ -18,7 +18,7 @@ from app.reports.card.view import (
     RoleRowCounts,
     SystemRatingCounts,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
 )
 from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
@@ -219,7 +219,7 @@ REPORT = Report(
     },
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_coverage_map},
     caption=make_caption,
 )

@@ -184,7 +184,7 @@ def _format_spread(value: CountSpreadView | None) -> str:
 CSV = ("what", "name", "kind", "ratings", "judgments", "documents", "segments", "rated", "mean", "campaign")
 
 
-def make_csv(view: DataCardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: DataCardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a thing: the whole, each system, domain, rater and role."""
     campaign = next(iter(view.campaigns))
     share = view.rated_outputs / view.outputs if view.outputs else None

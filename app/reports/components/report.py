@@ -11,7 +11,7 @@ from pydantic import Field
 
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, plot_variance_components
-from app.reports.components.view import VarianceComponentsView, make_caption, make_csv, make_tables
+from app.reports.components.view import VarianceComponentsView, make_caption, make_csv_rows, make_tables
 from app.reports.inputs.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_ratings_model, parse_bootstrap_draws
 from app.reports.inputs.recipe_input import NamedRecipeOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -202,7 +202,7 @@ REPORT: Report[VarianceComponentsOptions, VarianceComponentsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_variance_components, **PICTURES},
     caption=make_caption,
     long=True,

@@ -240,7 +240,7 @@ def _decisions(lines: Sequence[DecisionStudyLine]) -> Table:
 CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")
 
 
-def make_csv(view: VarianceComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: VarianceComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: components, systems, pairs, raters, rater × system, reliability."""
     rows: list[Sequence[Cell]] = []
     for c in view.components:

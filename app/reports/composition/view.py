@@ -147,7 +147,7 @@ COLUMNS = ("what", "rater", "task", "system", "other_system", "together", "tasks
 ORIGIN = ("campaign", "data_version")
 
 
-def make_csv(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a rater, a task, and a pair of systems by task and by rater."""
     origin = next(iter(view.campaigns.items()))
     none = (None, None, None)

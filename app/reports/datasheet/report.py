@@ -21,7 +21,7 @@ from app.reports.datasheet.view import (
     DatasheetView,
     HedsAnswer,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     plot_completeness,
 )
@@ -169,7 +169,7 @@ REPORT = Report(
     },
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_completeness},
     caption=make_caption,
     extra_key=load_guideline_versions,

@@ -85,7 +85,7 @@ def _lines(answer: HedsAnswer) -> list[tuple[str, str, str]]:
 CSV = ("instrument", "number", "section", "question", "answer", "campaign")
 
 
-def make_csv(view: DatasheetView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: DatasheetView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a question and point."""
     campaign = next(iter(view.campaigns))
     rows: list[tuple[Cell, ...]] = [

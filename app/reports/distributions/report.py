@@ -15,7 +15,7 @@ from app.reports.distributions.view import (
     ScoreDistributionsView,
     SystemScoreSpread,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     pseudonymize_raters,
 )
@@ -191,7 +191,7 @@ REPORT: Report[ScoreDistributionsOptions, ScoreDistributionsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_rater_histograms, "systems": plot_system_histograms},
     caption=make_caption,
     naming=frozenset({"between"}),

@@ -153,7 +153,7 @@ CSV = (
 )
 
 
-def make_csv(view: ScoreDistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: ScoreDistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a rater and one a system; the last columns are the shares of the bins."""
     campaign, version = next(iter(view.campaigns.items()))
     heads = (*CSV, "campaign", "data_version", *(f"share {label}" for label in view.bins))

@@ -13,7 +13,7 @@ from app.reports.document_scores.view import (
     DocumentScoreCorrelation,
     DocumentScoresView,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
 )
 from app.reports.inputs.raw_ratings import (
@@ -215,7 +215,7 @@ REPORT: Report[DocumentScoresOptions, DocumentScoresView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_score_scatter},
     caption=make_caption,
 )

@@ -96,7 +96,7 @@ CSV = (
 )
 
 
-def make_csv(view: DocumentScoresView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: DocumentScoresView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a correlation."""
     campaign, version = next(iter(view.campaigns.items()))
     rows: list[tuple[Cell, ...]] = [

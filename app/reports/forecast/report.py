@@ -18,7 +18,7 @@ from app.reports.forecast.view import (
     RankingForecastView,
     StudyForecastLine,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
 )
 from app.reports.inputs.model_ratings import RatingsModel, load_ratings_model
@@ -353,7 +353,7 @@ REPORT: Report[RankingForecastOptions, RankingForecastView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_pair_forecasts},
     caption=make_caption,
     long=True,

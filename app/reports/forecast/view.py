@@ -142,7 +142,7 @@ def _pairs(lines: Sequence[PairForecastLine]) -> Table:
 PAIR_COLUMNS = tuple(PairForecastLine.model_fields)
 
 
-def make_csv(view: RankingForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: RankingForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a pair; those without a pair are the studies by method, `srp` under `difference`."""
     rows: list[Sequence[Cell]] = [tuple(one.model_dump().values()) for one in view.pairs]
     heads = (*PAIR_COLUMNS, "forecast_by", "srp", "mc_error", "mean_significant_pairs")

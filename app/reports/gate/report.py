@@ -26,7 +26,7 @@ from app.reports.gate.view import (
     GateView,
     ReplicationView,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     plot_gate_interval,
 )
@@ -412,7 +412,7 @@ REPORT: Report[GateOptions, GateView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_gate_interval},
     caption=make_caption,
     takes_long=_takes_long,

@@ -301,7 +301,7 @@ COLUMNS: Sequence[Column[GateView]] = (
 )
 
 
-def make_csv(view: GateView) -> File:
+def make_csv_rows(view: GateView) -> File:
     """One row."""
     return make_csv_file(COLUMNS, [view])
 

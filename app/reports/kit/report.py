@@ -127,7 +127,7 @@ class Report(Generic[Options, Result]):
     rows at full precision. charts: SVG by name, for `?picture=`; the first is the default. long: a job does it, in
     worker processes. role: who may see it.
 
-    The functions that give these have the same names in every report: `_prepare`, `make_tables`, `make_csv` and
+    The functions that give these have the same names in every report: `_prepare`, `make_tables`, `make_csv_rows` and
     `make_caption`, the last three with `_` in front where they stand in the module of the report itself.
     """
 

@@ -30,7 +30,7 @@ from app.reports.linking.view import (
     LinkingView,
     ScaleLinkView,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     plot_linked_scores,
 )
@@ -330,7 +330,7 @@ REPORT: Report[LinkingOptions, LinkingView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_linked_scores},
     caption=make_caption,
     over="campaigns",

@@ -103,7 +103,7 @@ CSV = (
 )
 
 
-def make_csv(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system, with its campaign's link."""
     links = {one.campaign: one for one in view.links}
     rows: list[tuple[Cell, ...]] = []

@@ -30,7 +30,7 @@ def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> byt
     """Two metrics on the outputs that have a human score and both of theirs."""
     panel = compared.make_human_score_matrix(compared.experiments.rows, frozenset())
     first, second = (
-        pair_with_human_scores(panel, compared.experiments.rows, metric, compared.better_sign) for metric in two
+        pair_with_human_scores(panel, compared.experiments.rows, metric, compared.human_better_sign) for metric in two
     )
     unit = first.document if compared.by_document else np.arange(first.document.size)
     common = CommonMetricScores.from_scores(

@@ -19,7 +19,7 @@ from app.reports.metrics.metric_pairs import (
     compare_metric_pair,
     list_metric_pairs,
 )
-from app.reports.metrics.view import MetricsView, make_caption, make_csv, make_tables
+from app.reports.metrics.view import MetricsView, make_caption, make_csv_rows, make_tables
 from app.reports.metrics.work import (
     LINES,
     MetricEvaluation,
@@ -240,7 +240,7 @@ REPORT: Report[MetricsOptions, MetricsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_metric_accuracy_ranges},
     caption=make_caption,
     long=True,

@@ -187,7 +187,7 @@ def _range(ends: Range | None) -> str:
     )
 
 
-def make_csv(view: MetricsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: MetricsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a metric."""
     campaign, version = next(iter(view.campaigns.items()))
     names = tuple(MetricLine.model_fields)

@@ -113,14 +113,14 @@ class MetricEvaluation:
             if panel.systems.size < 2:
                 continue
             for metric in self.metrics:
-                accuracies = self._system_agreement(pair_with_human_scores(panel, rows, metric, self.better_sign))
+                accuracies = self._system_agreement(pair_with_human_scores(panel, rows, metric, self.human_better_sign))
                 figures.append(
                     (metric.name, change.group, [number_or_none(getattr(accuracies, name)) for name in MEASURES])
                 )
         return CHANGED.dump_json(figures)
 
     @property
-    def better_sign(self) -> float:
+    def human_better_sign(self) -> float:
         """1 where a higher human score is better, else −1."""
         return float(self.experiments.rows.better_sign)
 
@@ -137,7 +137,7 @@ class MetricEvaluation:
         )
 
     def _line(self, metric: MetricScores, panel: ScoreMatrix) -> MetricLine:
-        scores = pair_with_human_scores(panel, self.experiments.rows, metric, self.better_sign)
+        scores = pair_with_human_scores(panel, self.experiments.rows, metric, self.human_better_sign)
         systems, outputs = self._system_agreement(scores), compute_segment_agreement(scores)
         ties = outputs.ties
         separation = compute_metric_separation_from_scores(

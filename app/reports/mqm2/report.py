@@ -21,7 +21,7 @@ from app.reports.inputs.scores import ScoreDefinition
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.mqm2.view import MQM2View, SystemScore, make_caption, make_csv, make_tables, plot_penalties
+from app.reports.mqm2.view import MQM2View, SystemScore, make_caption, make_csv_rows, make_tables, plot_penalties
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import PassingThreshold
@@ -260,7 +260,7 @@ REPORT: Report[MQM2Options, MQM2View] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_penalties},
     caption=make_caption,
 )

@@ -67,7 +67,7 @@ def make_tables(view: MQM2View) -> Sequence[TableSection]:
     return (TableSection("MQM 2.0 scores", make_table(heads, rows)),)
 
 
-def make_csv(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system."""
     campaign, version = next(iter(view.campaigns.items()))
     settings = (view.weights, view.passing, view.points, view.critical_fails, campaign, version)

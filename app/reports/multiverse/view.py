@@ -129,7 +129,7 @@ CSV = ("first", "second", "base", "n", "first_better", "second_better", "unteste
 ORIGIN = ("kind", "hangs_on", "spread", "campaign", "data_version", "recipe", "recipe_hash", "seed")
 
 
-def make_csv(view: MultiverseView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: MultiverseView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a pair."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (campaign, version, view.recipe, view.recipe_hash, view.seed)

@@ -19,7 +19,7 @@ from app.reports.postediting.view import (
     ReferenceCurvePoint,
     SufficientReferences,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
 )
 from app.stats.plain_values import number_or_none
@@ -109,7 +109,7 @@ def _output(post_edits: PostEdits, edit: PostEdit) -> str:
 
 
 def _rate(sums: rates.EditSums, level: float) -> EditRateView:
-    rate = sums.rate(level)
+    rate = sums.estimate_rate(level)
     return EditRateView(value=rate.value, interval=rate.interval, n=rate.n)
 
 
@@ -263,7 +263,7 @@ REPORT: Report[PostEditsOptions, PosteditingView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_edit_rates, "closest": plot_closest_reference_shares, "curve": plot_reference_curve},
     caption=make_caption,
     long=True,

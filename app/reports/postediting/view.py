@@ -246,7 +246,7 @@ PLAIN = ("words", "characters", "chrf", "unchanged", "critical_mean", "critical_
 KINDS = ("insertions", "deletions", "substitutions", "shifts", "tokens")
 
 
-def make_csv(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system."""
     campaign, version = next(iter(view.campaigns.items()))
     edits = {one.system: one for one in view.operations}

@@ -33,7 +33,7 @@ from app.reports.postediting_da.view import (
     ScoreEditCorrelations,
     ScoreEditPoints,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
 )
 from app.stats.plain_values import number_or_none
@@ -318,7 +318,7 @@ REPORT: Report[PosteditingDAOptions, PosteditingDAView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_mean_correlations, "scatter": plot_score_edit_scatter},
     caption=make_caption,
     over="campaigns",

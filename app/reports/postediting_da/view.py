@@ -170,7 +170,7 @@ def _conflicts(view: PosteditingDAView) -> Table:
 CSV = ("campaign", "system", "n", *MEASURES, "recipe", "tokenization", "post_edits")
 
 
-def make_csv(view: PosteditingDAView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: PosteditingDAView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a campaign and system."""
     origin = (view.recipe, view.tokens, view.post_edits)
     return CSV, [

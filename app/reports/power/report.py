@@ -14,7 +14,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
-from app.reports.power.view import DesignLine, PowerView, describe_design, make_caption, make_csv, make_tables
+from app.reports.power.view import DesignLine, PowerView, describe_design, make_caption, make_csv_rows, make_tables
 from app.reports.power.work import PowerPlanner
 from app.storage.db import Session
 
@@ -295,7 +295,7 @@ REPORT: Report[PowerOptions, PowerView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={
         "default": plot_power_by_documents,
         "hours": plot_power_by_hours,

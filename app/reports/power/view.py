@@ -260,7 +260,7 @@ CSV = (
 )
 
 
-def make_csv(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a design and number of documents."""
     rows: list[Sequence[Cell]] = []
     for design in view.designs:

@@ -22,7 +22,7 @@ from app.reports.preferences.view import (
     PreferencesView,
     SystemPreferenceLine,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     plot_preferences,
 )
@@ -244,7 +244,7 @@ REPORT: Report[PreferencesOptions, PreferencesView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_preferences},
     caption=make_caption,
 )

@@ -106,7 +106,7 @@ COLUMNS = ("better", "worse", "wins", "losses", "ties", "n_documents", "preferen
 TESTED = ("p_value", "p_adjusted", "significant", "campaign", "data_version")
 
 
-def make_csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a pair."""
     campaign, version = next(iter(view.campaigns.items()))
     rows: list[Sequence[Cell]] = [

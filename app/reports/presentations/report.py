@@ -38,7 +38,7 @@ from app.reports.presentations.sentences import make_conclusions
 from app.reports.presentations.view import (
     PresentationsView,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     plot_score_curves,
     plot_times_by_document_length,
@@ -336,7 +336,7 @@ REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_score_curves, "times": plot_times_by_document_length},
     caption=make_caption,
     over="campaigns",

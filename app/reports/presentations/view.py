@@ -147,7 +147,7 @@ def _pair_table(pairs: Sequence[ConditionComparison]) -> Table:
 CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "change_percent")
 
 
-def make_csv(view: PresentationsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: PresentationsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     none = (None, None, None)
     rows = make_arm_csv_rows(view.times, view.pace, view.revisions)

@@ -33,7 +33,7 @@ from app.reports.protocols.view import (
     SystemGapView,
     WorkDurationView,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     plot_protocol_gaps,
 )
@@ -376,7 +376,7 @@ REPORT: Report[ProtocolsOptions, ProtocolsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_protocol_gaps},
     caption=make_caption,
     over="campaigns",

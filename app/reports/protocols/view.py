@@ -179,7 +179,7 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
 CSV = ("what", "campaign", "other", "name", "value", "interval_low", "interval_high", "n", "why")
 
 
-def make_csv(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     rows: list[tuple[Cell, ...]] = []
     for protocol in view.protocols:

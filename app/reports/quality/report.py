@@ -13,7 +13,7 @@ from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableHeadings, make_undivided_work
 from app.reports.quality.chart import plot_control_differences
-from app.reports.quality.tables import make_caption, make_csv, make_tables
+from app.reports.quality.tables import make_caption, make_csv_rows, make_tables
 from app.reports.quality.view import QualityOptions, QualityView
 from app.stats.quality.choices import RaterQualityCriteria
 from app.stats.quality.controls import ControlTest
@@ -123,7 +123,7 @@ REPORT: Report[QualityOptions, QualityView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": plot_control_differences},
     caption=make_caption,
     role="manager",

@@ -137,7 +137,7 @@ def make_tables(report: QualityView) -> Sequence[TableSection]:
     return [make_table_section(f"{report.campaign}: quality", columns, _lines(report))]
 
 
-def make_csv(report: QualityView) -> File:
+def make_csv_rows(report: QualityView) -> File:
     """One row a rater at full precision."""
     return make_csv_file(COLUMNS, _lines(report))
 

@@ -20,7 +20,7 @@ from app.reports.robustness.view import (
     ChangeEffectView,
     RobustnessView,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
     sum_group_changes,
 )
@@ -211,7 +211,7 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={
         "default": plot_ranking_changes,
         "degraded": plot_ranks_by_degradation,

@@ -181,7 +181,7 @@ CSV = ("group", "what", "rank_changed", "cluster_changed", "both", "swaps", "lar
 ORIGIN = ("why", "campaign", "data_version", "recipe", "recipe_hash", "seed")
 
 
-def make_csv(view: RobustnessView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: RobustnessView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a change."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (campaign, version, view.recipe, view.recipe_hash, view.seed)

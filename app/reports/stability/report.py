@@ -28,7 +28,7 @@ from app.reports.stability.tables import (
     EXPLAINED,
     list_stability_warnings,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_narrow_tables,
     make_tables,
 )
@@ -277,7 +277,7 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"documents": plot_stability_curves, "power": partial(plot_stability_curves, picture="power")},
     caption=make_caption,
     warnings=list_stability_warnings,

@@ -111,7 +111,7 @@ def make_tables(report: StabilityView) -> Sequence[TableSection]:
     return [make_table_section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
 
 
-def make_csv(report: StabilityView) -> File:
+def make_csv_rows(report: StabilityView) -> File:
     """The same at full precision."""
     return make_csv_file(COLUMNS, _lines(report))
 

@@ -42,7 +42,7 @@ from app.reports.xsts.view import (
     format_score,
     label_system,
     make_caption,
-    make_csv,
+    make_csv_rows,
     make_tables,
 )
 from app.stats.aggregate import round_scores
@@ -353,7 +353,7 @@ REPORT: Report[XstsOptions, XstsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,
-    csv=make_csv,
+    csv=make_csv_rows,
     charts={"default": _picture},
     caption=make_caption,
     over="campaigns",

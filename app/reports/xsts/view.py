@@ -211,7 +211,7 @@ CSV = (
 )
 
 
-def make_csv(view: XstsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: XstsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system and method."""
     return CSV, list(_rows(view))
 

@@ -25,7 +25,7 @@ from app.stats.calibration.item_selection import (
     unit_median_and_deviation,
 )
 from app.stats.ratings import ScoreScale
-from app.storage.calibration_items import load_calibration_pair_texts
+from app.storage.calibration_items import load_source_and_output_texts
 from app.storage.db import Session
 
 
@@ -93,7 +93,7 @@ def propose_calibration_set(
     by_stratum: dict[str, list[CalibrationCandidate]] = {name: [] for name, _, _ in divide_scale_into_strata(scale)}
     lost = 0
     for given in parts:
-        texts = load_calibration_pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
+        texts = load_source_and_output_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
         units = make_unit_values(given, given.test, "average")
         for chosen in choose_calibration_items(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))

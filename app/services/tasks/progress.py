@@ -77,7 +77,10 @@ def make_campaign_progress(
         buckets=counted.summarize_buckets(tasks) if sight.team is None else None,
         raters=counted.summarize_raters(raters, began, tasks, seen.at) if sight.raters else None,
         systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if sight.systems else None,
-        warnings=[*counted.list_balance_warnings(balance, seen.state), *_idle(session, seen, sight, raters, find_idle)],
+        warnings=[
+            *counted.list_balance_warnings(balance, seen.state),
+            *_idle(session, seen, sight, raters, find_idle),
+        ],
     )
 
 

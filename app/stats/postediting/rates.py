@@ -36,7 +36,7 @@ class EditSums:
     length: Floats
     document: Floats
 
-    def rate(self, level: float) -> EditRate:
+    def estimate_rate(self, level: float) -> EditRate:
         """Σ edits / Σ length × 100 with its interval over documents; None for both where there is no length.
 
         level : that the interval covers.

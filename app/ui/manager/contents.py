@@ -128,10 +128,10 @@ def audit_page_values(visit: PageVisit) -> Values:
     return {"actors": list_actor_names_json(visit.session, visit.caller, visit.campaign.key)}
 
 
-def lock_page_values(visit: PageVisit) -> Values:
+def recipe_lock_page_values(visit: PageVisit) -> Values:
     """The recipes that can be locked. Viewers see what is locked; managers lock and amend."""
     manages = visit.caller.has_rights_of("manager")
-    recipe_names = list_recipe_names(visit.session, visit.campaign.key) if manages else []
+    recipe_names = list_ranking_recipe_names(visit.session, visit.campaign.key) if manages else []
     return {"recipes": recipe_names, **audit_page_values(visit)}
 
 
@@ -228,10 +228,10 @@ def quality_page_values(_: PageVisit) -> Values:
 
 def exclusions_page_values(visit: PageVisit) -> Values:
     """The recipes by which an exclusion can be previewed."""
-    return {"recipes": list_recipe_names(visit.session, visit.campaign.key), **audit_page_values(visit)}
+    return {"recipes": list_ranking_recipe_names(visit.session, visit.campaign.key), **audit_page_values(visit)}
 
 
-def list_recipe_names(session: Session, campaign: str) -> list[str]:
+def list_ranking_recipe_names(session: Session, campaign: str) -> list[str]:
     """What a campaign can be ranked by: its own recipes, then those that come with the service. Raises NotFound."""
     own = [one.name for one in recipes.list_recipes(session, campaign, after=None, limit=MOST_OWN)]
     return list(dict.fromkeys((*own, *NAMED)))

@@ -32,7 +32,7 @@ from app.storage.db import Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.claims import describe_ranking_claims
-from app.ui.manager.contents import list_recipe_names
+from app.ui.manager.contents import list_ranking_recipe_names
 from app.ui.manager.evidence import list_ranking_evidence
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
@@ -65,7 +65,7 @@ def ranking_page(
     """
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
-        offered = list_recipe_names(session, campaign)
+        offered = list_ranking_recipe_names(session, campaign)
         chosen, wanted = _meant(session, campaign, recipe)
     shared = {
         "recipes": list(dict.fromkeys((*offered, chosen))),

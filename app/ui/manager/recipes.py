@@ -18,7 +18,7 @@ from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.contents import list_recipe_names
+from app.ui.manager.contents import list_ranking_recipe_names
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
@@ -44,7 +44,7 @@ def recipes_page(
     """The recipes that were ticked, else those that come with the service."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
-        offered = list_recipe_names(session, campaign)
+        offered = list_ranking_recipe_names(session, campaign)
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:

@@ -20,7 +20,7 @@ from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.contents import list_recipe_names
+from app.ui.manager.contents import list_ranking_recipe_names
 from app.ui.manager.forms import describe_error
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
@@ -47,7 +47,7 @@ def series_page(
     """Rank and cluster of each system in each campaign of the series that the reader may see, or the job for that."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
-        offered = list_recipe_names(session, campaign)
+        offered = list_ranking_recipe_names(session, campaign)
         members = _list_members(session, about.series, caller)
     chosen = recipe if recipe in offered else DEFAULT_RECIPE
     values: dict[str, object] = {

@@ -179,7 +179,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 mark_translatable("Lock"),
                 VIEWER,
                 "the registered analysis and its amendments, which managers write",
-                contents.lock_page_values,
+                contents.recipe_lock_page_values,
             ),
             ManagerPage(
                 mark_translatable("Replan"),
