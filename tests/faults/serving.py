@@ -173,7 +173,8 @@ class Raters:
     """Raters in threads, each with a task of its own. acked: scores by address, in the order of their revisions.
 
     They use http.client: httpx would take more of the processor for a request than the service does.
-    pause: seconds that each thinks between two answers. waits: seconds until each request was answered for good.
+    pause: seconds that each thinks between two answers. again: seconds after which a refused request is sent again.
+    waits: seconds until each request was answered for good.
     """
 
     run: Service
@@ -183,6 +184,7 @@ class Raters:
     stopping: threading.Event = field(default_factory=threading.Event)
     threads: list[threading.Thread] = field(default_factory=list)
     pause: float = 0.0
+    again: float = 0.05
     waits: list[float] = field(default_factory=list)
 
     def begin(self) -> None:
@@ -237,7 +239,7 @@ class Raters:
             if answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
                 self.waits.append(time.monotonic() - begun)
                 return answer.status, json.loads(content)
-            time.sleep(0.05)
+            time.sleep(self.again)
         return None
 
     def lost(self) -> list[Place]:

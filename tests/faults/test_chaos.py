@@ -42,6 +42,9 @@ SEED = int(os.environ.get("CHAOS_SEED", "20261122"))
 DISK = "1500m"
 FULL_FOR = 5.0  # seconds
 RATERS, PAUSE = 16, 0.2  # and the seconds that each thinks
+# Seconds after which a rater who is refused asks again. A process that starts while the database is away knows nobody
+# yet, and lets strangers of one address ask 50 times a second.
+AGAIN = 0.5
 PATIENCE = 900.0  # seconds, on the slowest machine
 HEALS_WITHIN, ALIVE_WITHIN = 30.0, 1.0  # seconds, on a machine that is not busy; four times as long is borne
 KILL, STOP = signal.SIGKILL, signal.SIGSTOP
@@ -334,7 +337,7 @@ def begun(run: Supervised) -> tuple[Raters, Desk]:
     with database.transaction() as session:
         secret = tokens.issue_token(session, role="admin").secret
     database.close()
-    return Raters(run, live, pause=PAUSE), Desk(run.origin, secret)  # type: ignore[arg-type]  # it asks only where it is
+    return Raters(run, live, pause=PAUSE, again=AGAIN), Desk(run.origin, secret)  # type: ignore[arg-type]  # it asks only where it is
 
 
 def stored_once(run: Supervised, desk: Desk) -> list[str]:
