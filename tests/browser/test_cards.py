@@ -90,6 +90,18 @@ def test_a_page_is_as_wide_as_the_screen_before_its_main_element_has_come(page, 
     assert page.locator(".desk").bounding_box()["width"] == 390
 
 
+def test_a_card_on_the_page_for_printing_has_its_headings(page, served, spine, demo):
+    manager = sign_in(page, served.url, spine, "manager")
+    page.set_viewport_size({"width": 390, "height": 844})
+    manager.open(f"/campaigns/{demo}/print")
+    table = page.get_by_role("region", name="Ranking of the systems")
+    headings = table.locator("thead th").evaluate_all('all => all.map((one) => `"${one.textContent}"`)')
+    label = "(cell) => getComputedStyle(cell, '::before').content"
+    shown = table.locator("tbody tr").first.locator("td").evaluate_all(f"all => all.map({label})")
+    assert len(shown) > 5
+    assert shown == headings
+
+
 def test_a_card_has_its_headings_and_is_sorted_and_copied_as_the_table_is(page, served, spine, demo):
     manager = sign_in(page, served.url, spine, "manager")
     manager.open(f"/campaigns/{demo}")
