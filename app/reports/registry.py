@@ -11,7 +11,7 @@ from typing import Any
 import app.reports
 from app.reports.kit.report import Report
 
-MECHANISM = frozenset({"kit", "source", "registry"})
+MECHANISM = frozenset({"kit", "inputs", "registry"})
 
 
 def _discover(package: ModuleType) -> Iterator[Report[Any, Any]]:

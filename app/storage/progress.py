@@ -18,9 +18,9 @@ from app.storage.words import WORDS_OF
 Row = sa.Row[Any]
 
 # Whatever these say of a campaign, its progress says; the minute is part of it, because rates and expired leases age.
-# Of a task, one number says rater, lease and state: a hash of the whole row takes three times as long. What else is
-# shown of it never changes, or only where it is leased anew. States differ in their first letters. There is a digest of
-# each few tasks, so that only these are read again.
+# One number combines the rater, lease and state of a task: a hash of the whole row takes almost twice as long. The
+# other columns that progress shows never change, or only when the task is leased again. States differ in their first
+# letters. Each digest covers a few tasks, so only these are read again.
 BITS = 8
 _GLANCE = f"""
 SELECT c.id, c.key, c.state, c.data_version, c.settings_version, date_trunc('minute', clock_timestamp()) AS at,
