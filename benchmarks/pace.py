@@ -6,7 +6,8 @@ same run and in turn, the hammered path of `benchmarks.hot`: 16 connections with
 30 s and whose pages send a heartbeat every 20 s, more and more of them, until the node does not keep up. Of each run
 only the time counts in which all raters are there: they come one after another before it, and keep their connections.
 
-A request that does nothing, sent at both paces, shows what pauses cost whatever is asked.
+A request that does nothing, sent at both paces, shows what pauses cost whatever is asked. A loop that reads and writes
+JSON, without any service, shows what they cost on this machine whatever runs.
 
 Raters are signed in as those of our pages are. With `--tokens` they show a token, as front-ends do.
 
@@ -17,6 +18,7 @@ has posted once.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import signal
 import sys
@@ -27,7 +29,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
 from statistics import median
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 from typing import Any, Final
 
 from app.storage.db import Database
@@ -68,6 +70,9 @@ LOOK: Final = 0.2
 PROXIED: Final = 64
 SMALLEST: Final = "/livez"
 IDLE: Final = 10.0
+PLAIN: Final = 5.0
+"""Seconds of a loop without a service."""
+PLAIN_DOCUMENT: Final = json.dumps([{"segment": n, "text": "x" * n} for n in range(40)])
 SEGMENTS: Final = hot_data.ITEMS * hot_data.SEGMENTS
 
 
@@ -286,6 +291,8 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
     smallest_human = pace.human(len(pace.raters), seconds / 2, PAUSES, ask=smallest)
     web = smallest_human.taken.web / smallest_hammered.taken.web
     idle = [f"{one * 1e3:.1f} ms" for one in pace.idle()]
+    pause = 1 / human.rate
+    plain = json_seconds(pause, pace.draw) / json_seconds(0.0, pace.draw)
     return [
         "The processor time of a post, in ms:",
         "",
@@ -300,8 +307,26 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
         _row(f"`GET {SMALLEST}` from each rater every {PAUSES[0]:g} to {PAUSES[1]:g} s", smallest_human),
         "",
         f"With pauses, `GET {SMALLEST}` takes {web:.2f} times as much processor time in the web process.",
+        f"A loop in Python that reads and writes JSON, without any service, takes {plain:.2f} times as much processor",
+        f"time if it pauses for {pause * 1e3:.1f} ms on average between two turns.",
         f"Without any request, the web process takes {idle[0]} a second and Postgres {idle[1]}.",
     ]
+
+
+def json_seconds(pause: float, draw: random.Random) -> float:
+    """Mean processor time, in seconds, to read and write a document of 2 kB as JSON.
+
+    pause: seconds between two such turns, on average; they vary as those between requests of many raters.
+    """
+    taken, turns, end = 0.0, 0, monotonic() + PLAIN
+    while monotonic() < end:
+        if pause:
+            sleep(draw.expovariate(1 / pause))
+        before = process_time()
+        json.dumps(json.loads(PLAIN_DOCUMENT))
+        taken += process_time() - before
+        turns += 1
+    return taken / turns
 
 
 def smallest(rater: Rater) -> str:

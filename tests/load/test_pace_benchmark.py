@@ -31,6 +31,7 @@ def running(
     monkeypatch.setattr(managers, "HALF_A_MINUTE", PAUSES)
     monkeypatch.setattr(pace, "KEEPS_UP", 60.0)
     monkeypatch.setattr(pace, "IDLE", 0.1)
+    monkeypatch.setattr(pace, "PLAIN", 0.1)
     database = Database(database_url, role=APP_ROLE)
     raters = pace.campaign(database_url, database, managers.RATERS, RATERS)
     with serving(database_url, 1) as address:
