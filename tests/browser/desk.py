@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from app.services.access import tokens
 from tests.browser.axe import violations
 from tests.browser.edges import beyond
+from tests.browser.traffic import wait_until
 from tests.spine import Spine
+
+STANDS = "() => !document.querySelector('[aria-busy=true]')"
 
 
 @dataclass
@@ -22,7 +25,7 @@ class Desk:
     def open(self, path: str) -> None:
         """Open a page and wait until what it reads is there."""
         self.page.goto(self.url + path)
-        expect(self.page.locator("[aria-busy=true]")).to_have_count(0)
+        wait_until(self.page, STANDS)
 
 
 def enter(page: Page, url: str, spine: Spine, role: tokens.Role, **bound: str) -> Desk:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
+from tests.browser.traffic import wait_to_see, wait_until
 from tests.collecting import Collecting
 from tests.spine import Spine
 
@@ -14,6 +15,7 @@ STORED = """
 SELECT i.position, g.position, j.revision, j.payload FROM judgments j JOIN items i ON i.id = j.item_id
 LEFT JOIN segments g ON g.id = j.segment_id WHERE j.campaign_id = {0} ORDER BY 1, 2 NULLS LAST, 3
 """
+SAVED = "() => document.querySelector('.save')?.dataset.state === 'saved'"
 
 
 @dataclass
@@ -39,11 +41,11 @@ class Rater:
 
     def arrive(self) -> None:
         """Past the guidelines, to whatever comes first; loaded, for a form that stands there has no script before."""
-        self.page.wait_for_selector("#work .row, #work .big, #agree, #asked dl")
+        wait_to_see(self.page, "#work .row, #work .big, #agree, #asked dl")
         self.page.wait_for_load_state()
         if self.page.url.endswith("/guidelines"):
             self.page.get_by_role("link", name="Go to the task").click()
-            self.page.wait_for_selector("#work .row")
+            wait_to_see(self.page, "#work .row")
 
     def row(self, segment: int) -> Locator:
         """A segment of the screen."""
@@ -63,11 +65,12 @@ class Rater:
 
     def saved(self) -> None:
         """Wait until everything is on disk."""
-        expect(self.page.locator(".save")).to_have_attribute("data-state", "saved")
+        wait_until(self.page, SAVED)
 
     def hand_in(self) -> str:
         """Hand in, and read the completion code."""
         self.page.get_by_role("button", name="Hand in").click()
+        wait_to_see(self.page, ".code code")
         return self.page.locator(".code code").inner_text()
 
     def stored(self) -> dict[tuple[int, int | None], list[dict[str, Any]]]:
