@@ -60,10 +60,17 @@ def test_the_segment_that_opens_next_does_not_begin_under_the_line_on_top(campai
         assert page.locator(".row.open").evaluate(UNDER_THE_LINE) >= 0
 
 
-@pytest.mark.parametrize("marks", [1, 3])
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1366, 768)])
+@pytest.mark.parametrize(
+    ("width", "height", "marks"),
+    [
+        (1280, 720, 3),
+        (1366, 768, 1),
+        pytest.param(1280, 720, 1, marks=pytest.mark.soak),
+        pytest.param(1366, 768, 3, marks=pytest.mark.soak),
+    ],
+)
 def test_the_texts_of_the_segment_that_opens_next_are_on_the_screen(
-    marks, width, height, campaign, rater, open_context
+    width, height, marks, campaign, rater, open_context
 ):
     context = open_context(viewport={"width": width, "height": height}, reduced_motion="no-preference")
     page = context.new_page()

@@ -69,43 +69,55 @@ def judge(hands, n: int) -> None:
     type_number(hands.row(n).locator("input[type=range]"), 50)
 
 
-@pytest.mark.parametrize("first", [0, pytest.param(1, marks=pytest.mark.soak)])
-def test_what_is_dragged_over_by_words_from_either_end_is_stored_and_drawn_again(first, marking):
-    """On one side from its end; which one is so for the first sample, and the others take turns."""
+def places(n: int, both: bool) -> tuple[int, ...]:
+    """In which texts a sample is marked: in both, or in one by turns."""
+    return (0, 1) if both else (n % 2,)
+
+
+@pytest.mark.parametrize(
+    ("first", "both"), [(0, False), *(pytest.param(first, True, marks=pytest.mark.soak) for first in (0, 1))]
+)
+def test_what_is_dragged_over_by_words_from_either_end_is_stored_and_drawn_again(first, both, marking):
+    """Of both sides one from its end; which one is so for the first sample, and the others take turns.
+
+    Of one side by turns of its own, so that both sides are dragged over from either end.
+    """
     hands = marking(SAMPLES)
     for n, sample in enumerate(SAMPLES, 1):
         row = hands.row(n)
         word = sample.span(sample.word)
         backwards = sample.right_to_left or sample.name == "mixed"
-        for at in range(len(SIDES)):
+        for at in places(n, both):
             body = row.locator(".body").nth(at)
-            drag(hands.page, body, *word, right_to_left=backwards, from_end=at == (first + n) % 2)
+            from_end = at == (first + n) % 2 if both else n // 2 % 2 == 1
+            drag(hands.page, body, *word, right_to_left=backwards, from_end=from_end)
             row.locator("button.severity.is-major").click()
         judge(hands, n)
         row.get_by_role("button", name="Next segment").click()
     hands.saved()
 
+    check_stored_and_drawn_again(hands, [(sample, sample.word, places(n, both)) for n, sample in enumerate(SAMPLES, 1)])
+
+
+def check_stored_and_drawn_again(hands, marked: list[tuple[Sample, str, tuple[int, ...]]]) -> None:
+    """Load the page anew: of each segment its piece is marked where it was, and nothing else."""
     stored = hands.latest()
-    for n, sample in enumerate(SAMPLES, 1):
-        places = [(error["side"], error["start"], error["end"]) for error in stored[(1, n)]["errors"]]
-        assert (sample.name, places) == (sample.name, [(side, *sample.span(sample.word)) for side in SIDES])
-    check_drawn_again(hands, [sample.word for sample in SAMPLES])
-
-
-def check_drawn_again(hands, pieces: list[str]) -> None:
-    """Load the page anew: on both sides of each segment its piece is marked, and nothing else."""
+    for n, (sample, piece, at) in enumerate(marked, 1):
+        told = [(error["side"], error["start"], error["end"]) for error in stored[(1, n)]["errors"]]
+        assert (sample.name, told) == (sample.name, [(SIDES[one], *sample.span(piece)) for one in at])
     hands.page.reload()
     hands.page.wait_for_selector("mark.is-minor, mark.is-major")
-    seen = [[drawn(hands.row(n).locator(".body").nth(at)) for at in (0, 1)] for n in range(1, len(pieces) + 1)]
-    assert seen == [[[piece], [piece]] for piece in pieces]
+    seen = [[drawn(hands.row(n).locator(".body").nth(at)) for at in (0, 1)] for n in range(1, len(marked) + 1)]
+    assert seen == [[[piece] if side in at else [] for side in (0, 1)] for _, piece, at in marked]
 
 
-def test_what_is_clicked_by_characters_is_stored_whole_and_drawn_again(marking):
+@pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_what_is_clicked_by_characters_is_stored_whole_and_drawn_again(both, marking):
     hands = marking(SAMPLES)
     for n, sample in enumerate(SAMPLES, 1):
         row = hands.row(n)
         row.get_by_role("button", name="Whole words").click()
-        for at in (0, 1):
+        for at in places(n + 1, both):
             body = row.locator(".body").nth(at)
             body.scroll_into_view_if_needed()
             start, _ = sample.span(sample.character)
@@ -116,11 +128,9 @@ def test_what_is_clicked_by_characters_is_stored_whole_and_drawn_again(marking):
         row.get_by_role("button", name="Next segment").click()
     hands.saved()
 
-    stored = hands.latest()
-    for n, sample in enumerate(SAMPLES, 1):
-        places = [(error["side"], error["start"], error["end"]) for error in stored[(1, n)]["errors"]]
-        assert (sample.name, places) == (sample.name, [(side, *sample.span(sample.character)) for side in SIDES])
-    check_drawn_again(hands, [sample.character for sample in SAMPLES])
+    check_stored_and_drawn_again(
+        hands, [(sample, sample.character, places(n + 1, both)) for n, sample in enumerate(SAMPLES, 1)]
+    )
 
 
 def test_arrow_keys_go_as_one_sees_them_and_shift_marks_on(marking):
