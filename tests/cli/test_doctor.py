@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -24,7 +25,7 @@ from app.cli.doctor import list_installation_findings
 from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
 from app.domain.findings import Diagnosis
-from app.storage import embedded
+from app.storage import diagnosis, embedded
 from app.storage.diagnosis import examine_database
 from app.storage.embedded.cluster import find_server_processes
 from tests.working import until
@@ -106,8 +107,12 @@ def test_a_named_database_is_examined(database_url: str, empty_database_url: str
         assert states(examine_database(database_url))["durability"] == "wrong"
 
 
-def test_who_waits_for_a_lock_is_told(database_url: str) -> None:
+def test_who_waits_for_a_lock_is_told(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the five seconds that it takes to be told, one is waited for."""
     locked = "LOCK TABLE people"
+    waited, n = re.subn(r"interval '5 seconds'", "interval '1 second'", diagnosis._WAITING)
+    assert n == 1
+    monkeypatch.setattr(diagnosis, "_WAITING", waited)
 
     def wait() -> None:
         with psycopg.connect(database_url) as waiting:
@@ -117,7 +122,7 @@ def test_who_waits_for_a_lock_is_told(database_url: str) -> None:
         holder.execute(locked)
         thread = threading.Thread(target=wait)
         thread.start()
-        until(lambda: states(examine_database(database_url))["locks"] == "warning", "somebody waits for five seconds")
+        until(lambda: states(examine_database(database_url))["locks"] == "warning", "somebody has waited for so long")
     thread.join()
     assert states(examine_database(database_url))["locks"] == "ok"
 

@@ -116,7 +116,8 @@ class MechanicalTurk(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def mturk(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """What the stand-in holds; the settings lead to it."""
+    """What the stand-in holds; the settings lead to it. Who tries again does so at once, not after some seconds."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.0)
     with ThreadingHTTPServer(("127.0.0.1", 0), MechanicalTurk) as server:
         state: dict[str, Any] = {"hits": [], "assignments": [], "asked": []}
         monkeypatch.setattr(MechanicalTurk, "state", state, raising=False)

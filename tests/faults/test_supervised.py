@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Collection
 from pathlib import Path
 
 import psycopg
@@ -95,15 +96,27 @@ SLOW = """
 import os, signal, sys, time
 if any(word in " ".join(sys.orig_argv) for word in ("app.cli.serving.web", "multiprocessing.spawn")):
     import ctypes
-    time.sleep({start})
+    with open({starts!r}, "ab") as starts:
+        starts.write(b".")
+        n = starts.tell()
+    time.sleep({start} if n in {slow} else 0)
     signal.signal(signal.SIGUSR1, lambda *_: ctypes.PyDLL(None).sleep({held}))  # nothing else of the process runs
 """
 LONGER = 7  # seconds: more than a check of five would bear
 
 
-def test_who_is_slow_is_left_alone_and_who_is_killed_or_stopped_comes_back(data_dir: Path, tmp_path: Path) -> None:
-    """The small twin of the matrix above. That a worker has a successor is a test of the worker."""
-    (tmp_path / "sitecustomize.py").write_text(SLOW.format(start=LONGER, held=LONGER))
+@pytest.mark.parametrize(
+    "slow", [pytest.param({2}, id="second start"), pytest.param(range(1, 9), id="every start", marks=pytest.mark.soak)]
+)
+def test_who_is_slow_is_left_alone_and_who_is_killed_or_stopped_comes_back(
+    data_dir: Path, tmp_path: Path, slow: Collection[int]
+) -> None:
+    """The small twin of the matrix above. That a worker has a successor is a test of the worker.
+
+    slow: which start of a web process takes long. The first is begun before there is anybody to be impatient with it.
+    """
+    code = SLOW.format(starts=str(tmp_path / "starts"), slow=slow, start=LONGER, held=LONGER)
+    (tmp_path / "sitecustomize.py").write_text(code)
     with supervised(data_dir, tmp_path, "--no-worker", workers=2, PYTHONPATH=str(tmp_path)) as run:
         before = run.web()
         assert len(before) == 2

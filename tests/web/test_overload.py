@@ -205,12 +205,26 @@ def opened(address: Address, n: int, sent: bytes) -> list[Line]:
 HALF = b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Half"
 
 
-def test_five_hundred_half_open_headers_are_closed_in_five_seconds(
-    make_app: Callable[..., FastAPI], serving: Serving
+SLACK = 1.5  # seconds from when the headers are due
+
+
+class Sooner(LimitedHttpProtocol):
+    """With a bound that does not take long to wait for."""
+
+    headers_within = 1.0
+
+
+def test_headers_have_four_seconds() -> None:
+    assert LimitedHttpProtocol.headers_within == 4
+
+
+@pytest.mark.parametrize("protocol", [Sooner, pytest.param(LimitedHttpProtocol, marks=pytest.mark.soak)])
+def test_five_hundred_half_open_headers_are_closed_in_time(
+    make_app: Callable[..., FastAPI], serving: Serving, protocol: type[LimitedHttpProtocol]
 ) -> None:
     """With its negative control beside it: the server's own protocol keeps them."""
     app = make_app()
-    with serving(app) as bounded, serving(app, http=HttpToolsProtocol, lifespan="off") as unbounded:
+    with serving(app, http=protocol) as bounded, serving(app, http=HttpToolsProtocol, lifespan="off") as unbounded:
 
         def left_open() -> float:
             """Of 506 that are owed an end, how many have none; no number is low enough where health is told late."""
@@ -220,7 +234,7 @@ def test_five_hundred_half_open_headers_are_closed_in_five_seconds(
                 for line in (*kept, *owed):
                     stack.callback(line.socket.close)
                 health = told_after(bounded, "/livez")
-                still = [line for line in owed if not line.ended(5.5)]
+                still = [line for line in owed if not line.ended(protocol.headers_within + SLACK)]
                 assert all(line.ended(LIMIT) for line in still)
                 assert not any(line.ended(0) for line in kept)
             return len(still) if health < AT_ONCE else math.inf
