@@ -82,8 +82,9 @@ def test_hostile_sizes_are_refused_in_bounded_memory_and_time(spine: Spine, tmp_
     long.write_text(MQM)
     os.truncate(long, 1 << 30)
     empty.write_bytes(MQM.encode() + b"\n" * 1_000_000 + b"end")
-    part = gzip.compress((MQM.splitlines()[1] + "\n").encode() * 150_000)  # members of some 9 MB each
-    bomb.write_bytes(gzip.compress(MQM.encode()) + part * 80)
+    row = MQM.splitlines()[1].replace("Source 1 1.", "Source 1 1. " * 80)  # so that few are read before it is refused
+    part = gzip.compress(f"{row}\n".encode() * 9_000)  # members of some 9 MB each
+    bomb.write_bytes(gzip.compress(MQM.encode()) + part * 120)
     for file, reason in ((long, "longer than"), (empty, "the line is empty"), (bomb, "gzip bomb")):
         done = measured(spine.url, PLUMBLINE, "import", "bad", file, "--format", "mqm-tsv")
         assert done.code == 2

@@ -47,7 +47,7 @@ def test_it_says_what_it_waits_for_until_the_server_is_ready(
     with socket.create_server(("127.0.0.1", 0)) as free:
         nowhere = f"http://127.0.0.1:{free.getsockname()[1]}"
         monkeypatch.setattr(own_server, "ANSWER_WITHIN", 0.2)
-        ended = threading.Timer(1.5, process.kill)
+        ended = threading.Timer(0.7, process.kill)
         ended.start()
         with pytest.raises(own_server.ServerNotStarted, match="ended with exit code -9"):
             own_server._wait_until_ready(nowhere, process)
@@ -61,7 +61,7 @@ def test_it_goes_on_once_the_server_is_ready(
     monkeypatch.setattr(own_server, "READY_WITHIN", 0.0, raising=False)
     server = HTTPServer(("127.0.0.1", 0), Slow)
     server.left = list(ANSWERS)  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         own_server._wait_until_ready(f"http://127.0.0.1:{server.server_port}", process)
     finally:

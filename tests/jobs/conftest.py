@@ -31,12 +31,12 @@ class Bench:
     def __init__(self, spine: Spine) -> None:
         self.spine = spine
 
-    def asked(self, seed: int, *, permutations: int = 8_000, points: int = 3) -> ReportRequest:
-        """18 chunks of some tenths of a second each, by default."""
+    def asked(self, seed: int, *, permutations: int = 8_000, points: int = 3, sets: int = 3) -> ReportRequest:
+        """18 chunks of some tenths of a second each, by default: two for each point and each set of studies."""
         options = StabilityIn(
             designs=DESIGNS,
             documents=list(range(20, 20 - points, -1)),
-            studies=750,
+            studies=250 * sets,
             studies_per_document_set=250,
             permutations=permutations,
             seed=seed,

@@ -193,14 +193,16 @@ def test_data_that_a_cluster_did_not_take_are_sent_again(cluster: DaskCluster, m
 def test_a_scheduler_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     import distributed
 
-    monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 1.0)
+    monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 0.3)
     with pytest.raises(SchedulerAway):
         DaskCluster("tcp://127.0.0.1:9").compute(1, two, 1, find_ending=never)
+    monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 1.0)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=":0"
     ) as short:
         left_behind = DaskCluster(short.scheduler_address)
         assert left_behind.compute(1, two, 1, find_ending=never) == b"\x02"
+    monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 0.3)
     for _ in range(2):  # the second time it finds nobody to connect to
         with pytest.raises(SchedulerAway):
             left_behind.compute(1, two, 2, find_ending=never)

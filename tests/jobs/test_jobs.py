@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -62,26 +63,26 @@ def both_at_work(bench: Bench) -> None:
     until(shared, "each has done one of them")
 
 
-def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(bench: Bench, tmp_path: Path) -> None:
+def share_and_finish_alone(bench: Bench, one: subprocess.Popen[bytes], other: subprocess.Popen[bytes]) -> None:
+    """Two workers share a job; one is killed, and the other finishes it."""
     wanted = bench.asked(1, points=2)
     expected = bench.undisturbed(wanted)
-    with working(bench.spine.url, tmp_path / "a") as one, working(bench.spine.url, tmp_path / "b") as other:
-        both_at_work(bench)
-        job = bench.job(wanted)
-        of = f"SELECT count(DISTINCT worker) FROM chunk_results WHERE job_id = {job.number}"
-        until(lambda: bench.spine.ask(of) == [(2,)], "both have stored chunks")
-        until(lambda: bench.queue("doing", job) == 2 or bench.now(job).has_ended, "both are in the middle of one")
-        assert not bench.now(job).has_ended
-        one.kill()
-        killed = time.monotonic()
-        left, chunks = held(bench, job), (bench.now(job).total or 0) - bench.now(job).done
-        assert left
-        until(lambda: not left & held(bench, job), "what it had is taken", within=STALLED_AFTER + SLACK)
-        # What the other has to do by itself depends on the machine: two seconds a chunk, of some tenths each.
-        rest = STALLED_AFTER + SLACK + 2 * chunks - (time.monotonic() - killed)
-        until(lambda: bench.now(job).has_ended, "the other finishes", within=rest)
-        print(f"\nfinished {time.monotonic() - killed:.1f} s after the kill, {chunks} chunks were left")  # noqa: T201  (a figure)
-        assert other.poll() is None
+    both_at_work(bench)
+    job = bench.job(wanted)
+    of = f"SELECT count(DISTINCT worker) FROM chunk_results WHERE job_id = {job.number}"
+    until(lambda: bench.spine.ask(of) == [(2,)], "both have stored chunks")
+    until(lambda: bench.queue("doing", job) == 2 or bench.now(job).has_ended, "both are in the middle of one")
+    assert not bench.now(job).has_ended
+    one.kill()
+    killed = time.monotonic()
+    left, chunks = held(bench, job), (bench.now(job).total or 0) - bench.now(job).done
+    assert left
+    until(lambda: not left & held(bench, job), "what it had is taken", within=STALLED_AFTER + SLACK)
+    # What the other has to do by itself depends on the machine: two seconds a chunk, of some tenths each.
+    rest = STALLED_AFTER + SLACK + 2 * chunks - (time.monotonic() - killed)
+    until(lambda: bench.now(job).has_ended, "the other finishes", within=rest)
+    print(f"\nfinished {time.monotonic() - killed:.1f} s after the kill, {chunks} chunks were left")  # noqa: T201  (a figure)
+    assert other.poll() is None
 
     done = bench.now(job)
     assert (done.state, done.done, len(done.workers)) == ("done", done.total, 2)
@@ -101,41 +102,9 @@ def test_entries_that_nobody_holds_any_more_are_entered_again(bench: Bench) -> N
         jobs.cancel_job(session, job.job, THE_OPERATOR)
 
 
-def test_a_ranking_waits_behind_no_simulation_and_a_stopped_worker_hands_back_what_it_has(
-    bench: Bench, tmp_path: Path
-) -> None:
-    """The worker's only process is in the middle of the first of two large simulations when a ranking is asked for.
-
-    Told to stop, the worker ends within ten seconds.
-    """
-    simulations = [bench.job(bench.asked(40 + n, permutations=25_000)) for n in range(2)]
-    recipe = NAMED["google-mqm"]
-    with working(bench.spine.url, tmp_path) as worker:
-        until(lambda: bench.queue("doing", simulations[0], CHUNK), "a part of it is being computed")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rankings, "AT_ONCE", 0.0)
-            ranking = rankings.find_or_queue_ranking(bench.spine.database, "thrice", recipe=recipe)
-        assert isinstance(ranking, JobView)
-        until(lambda: bench.now(ranking).has_ended, "the ranking is there")
-        assert bench.now(ranking).state == "done"
-        left = [(one.total or 99) - one.done for one in map(bench.now, simulations)]
-        until(lambda: bench.now(simulations[0]).done > 0, "it has stored chunks")
-        worker.send_signal(signal.SIGTERM)
-        begun = time.monotonic()
-        assert worker.wait(LIMIT) == 0
-        assert time.monotonic() - begun < 10
-    assert min(left) >= 12, left  # of 18 parts each; behind them all the ranking would have come last
-    assert bench.queue("doing") == 0
-    assert all(bench.queue("todo", job) > 0 and not bench.now(job).has_ended for job in simulations)
-
-    for job in simulations:
-        with bench.spine.database.transaction() as session:
-            jobs.cancel_job(session, job.job, THE_OPERATOR)
-
-
 @pytest.mark.soak
 def test_a_killed_worker_hands_nothing_back(bench: Bench, tmp_path: Path) -> None:
-    """The control of the test above."""
+    """The control of what one that is stopped hands back."""
     job = bench.job(bench.asked(22, permutations=100_000))  # a chunk takes seconds
     with working(bench.spine.url, tmp_path) as worker:
         until(lambda: bench.queue("doing", job, CHUNK) == 1, "it is in the middle of a chunk")
@@ -153,16 +122,20 @@ def most_done_before(bench: Bench, small: JobView, large: JobView) -> int:
     return bench.now(large).done - before
 
 
+@pytest.mark.parametrize(("block", "sets"), [(4, 1), pytest.param(BLOCK, 3, marks=pytest.mark.soak)])
 def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, block: int, sets: int
 ) -> None:
+    """block: chunks of one priority, a fifth of those of the large job or fewer."""
+    monkeypatch.setattr(jobs, "BLOCK", block)
+
     def both(seed: int) -> tuple[JobView, JobView]:
-        large = bench.job(bench.asked(seed, permutations=10, points=10))
+        large = bench.job(bench.asked(seed, permutations=10, points=10, sets=sets))
         drained(bench.spine.database, most=4)
-        return bench.job(bench.asked(seed + 1, permutations=10, points=1)), large
+        return bench.job(bench.asked(seed + 1, permutations=10, points=1, sets=sets)), large
 
     small, large = both(40)
-    assert (most_done_before(bench, small, large) <= BLOCK, bench.now(large).has_ended) == (True, False)
+    assert (most_done_before(bench, small, large) <= block, bench.now(large).has_ended) == (True, False)
     drained(bench.spine.database)
     assert bench.now(large).state == "done"
 
@@ -170,7 +143,7 @@ def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
         jobs, "make_chunk_queue_entry", lambda row, n: QueueEntry(CHUNK, row.id, n)
     )  # the control: first come
     small, large = both(50)
-    assert most_done_before(bench, small, large) > 3 * BLOCK
+    assert most_done_before(bench, small, large) > 3 * block
     drained(bench.spine.database)
 
 
@@ -203,32 +176,72 @@ def seconds_of_computing(bench: Bench, worker: int, seed: int) -> float:
     return took
 
 
-def test_cancelling_stops_the_cpu_within_two_seconds_and_a_worker_whose_connections_are_cut_goes_on(
-    bench: Bench, tmp_path: Path
-) -> None:
+def stop_computing_and_go_on(bench: Bench, worker: subprocess.Popen[bytes]) -> None:
+    """Cancelling stops the CPU within two seconds, and a worker whose connections are cut goes on."""
     seeds = itertools.count(300)
     wanted = bench.asked(4, points=1)
     expected = bench.undisturbed(wanted)
     others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
     cut = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {others}"
-    with working(bench.spine.url, tmp_path) as worker:
-        assert soon(lambda: seconds_of_computing(bench, worker.pid, next(seeds)), 2)
-        job = bench.job(wanted)
-        until(lambda: bench.now(job).done > 0, "it has stored chunks")
-        assert not bench.now(job).has_ended
-        assert bench.spine.ask(cut)[0][0] > 2
-        until(lambda: bench.now(job).has_ended, "the job ends")
-        assert worker.poll() is None
+    assert soon(lambda: seconds_of_computing(bench, worker.pid, next(seeds)), 2)
+    job = bench.job(wanted)
+    until(lambda: bench.now(job).done > 0, "it has stored chunks")
+    assert not bench.now(job).has_ended
+    assert bench.spine.ask(cut)[0][0] > 2
+    until(lambda: bench.now(job).has_ended, "the job ends")
+    assert worker.poll() is None
     assert bench.report(job) == expected
 
 
-def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_its_reason(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def rank_meanwhile_and_hand_back(bench: Bench, worker: subprocess.Popen[bytes]) -> None:
+    """A ranking waits behind no simulation, and a worker that is stopped hands back what it has, within ten seconds.
+
+    The worker's only process is in the middle of the first of two large simulations when a ranking is asked for.
+    """
+    simulations = [bench.job(bench.asked(40 + n, permutations=25_000)) for n in range(2)]
+    recipe = NAMED["google-mqm"]
+    until(lambda: bench.queue("doing", simulations[0], CHUNK), "a part of it is being computed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rankings, "AT_ONCE", 0.0)
+        ranking = rankings.find_or_queue_ranking(bench.spine.database, "thrice", recipe=recipe)
+    assert isinstance(ranking, JobView)
+    until(lambda: bench.now(ranking).has_ended, "the ranking is there")
+    assert bench.now(ranking).state == "done"
+    left = [(one.total or 99) - one.done for one in map(bench.now, simulations)]
+    until(lambda: bench.now(simulations[0]).done > 0, "it has stored chunks")
+    worker.send_signal(signal.SIGTERM)
+    begun = time.monotonic()
+    assert worker.wait(LIMIT) == 0
+    assert time.monotonic() - begun < 10
+    assert min(left) >= 12, left  # of 18 parts each; behind them all the ranking would have come last
+    assert bench.queue("doing") == 0
+    assert all(bench.queue("todo", job) > 0 and not bench.now(job).has_ended for job in simulations)
+
+    for job in simulations:
+        with bench.spine.database.transaction() as session:
+            jobs.cancel_job(session, job.job, THE_OPERATOR)
+
+
+def test_two_workers_share_a_job_and_who_is_left_when_one_is_killed_stops_goes_on_ranks_and_hands_back(
+    bench: Bench, tmp_path: Path
 ) -> None:
+    """One after another with the same workers, as each takes seconds to begin."""
+    with working(bench.spine.url, tmp_path / "a") as one, working(bench.spine.url, tmp_path / "b") as other:
+        share_and_finish_alone(bench, one, other)
+        stop_computing_and_go_on(bench, other)
+        rank_meanwhile_and_hand_back(bench, other)
+
+
+@pytest.mark.parametrize("tries", [2, pytest.param(MOST_TRIES, marks=pytest.mark.soak)])
+def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_its_reason(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tries: int
+) -> None:
+    monkeypatch.setattr(jobs, "MOST_TRIES", tries)
     traces = tmp_path / "traces"
     monkeypatch.setenv(poison.TRACES, str(traces))
     monkeypatch.setattr(computing, "run_computing_process", poison.compute)
     monkeypatch.setattr(registry, "ALL", poison.KINDS)
+    monkeypatch.setattr(queue, "POLL", 0.1)  # what is tried again is due after a second or two, and found by looking
     for module in (jobs, queue):  # a worker that the machine lets stand still would count as one more that ended
         monkeypatch.setattr(module, "STALLED_AFTER", LIMIT)
     job = report_requests.find_or_queue_report(
@@ -249,8 +262,8 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     ended = bench.now(job)
     assert ended.state == "failed"
     assert ended.error
-    assert ended.error["detail"] == f"computing (part 2) ended with exit code 7, {MOST_TRIES} times"
-    assert traces.read_text().split().count("1") == MOST_TRIES
+    assert ended.error["detail"] == f"computing (part 2) ended with exit code 7, {tries} times"
+    assert traces.read_text().split().count("1") == tries
 
 
 @pytest.mark.soak
