@@ -38,7 +38,8 @@ def test_every_way_of_a_campaign_leads_to_a_page_that_is_right_for_everybody(man
     """Every page in one look, the next one in the other; the soak has each in both."""
     page = manager.page
     manager.open(f"/campaigns/{demo}/quality")  # the overview shows verdicts where there are some
-    for path in ("/campaigns", f"/campaigns/{demo}"):
+    first = ("/campaigns", f"/campaigns/{demo}")
+    for path in first:
         manager.open(path)
         check(page, path, looks or LOOKS)
     ways = page.locator(".sidebar a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
@@ -50,7 +51,8 @@ def test_every_way_of_a_campaign_leads_to_a_page_that_is_right_for_everybody(man
         expect(page.locator("h1")).to_be_visible()
         if way.endswith("/overview"):
             expect(page.locator(".control-verdict")).to_have_count(3)
-        check(page, way, looks or LOOKS[n % 2 : n % 2 + 1])
+        if way not in first:
+            check(page, way, looks or LOOKS[n % 2 : n % 2 + 1])
 
 
 WIDTHS = (1136, 390)

@@ -228,7 +228,8 @@ def test_a_table_with_columns_of_ones_own_is_shown_and_read_as_its_columns_are_c
     guessed = [shown.get_by_label(heading, exact=True).input_value() for heading in HEADINGS]
     assert guessed == ["document", "source", "reference", "output", "output", ""]
     shown.get_by_label("Beta, new", exact=True).select_option("")
-    check(page, "a choice of columns")
+    if name.endswith("xlsx"):  # the choice is the same whatever it was read from
+        check(page, "a choice of columns")
     page.get_by_role("button", name="Check only").click()
     expect(page.get_by_role("heading", name="As it would be stored")).to_be_visible()
     shown.get_by_label("Beta, new", exact=True).select_option("output")
