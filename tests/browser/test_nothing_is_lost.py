@@ -118,12 +118,13 @@ def test_control_without_the_browsers_storage_a_reload_loses_what_was_not_sent(c
         check_once(hands, {1: 41})
 
 
-def test_an_acknowledgement_that_is_lost_makes_no_second_revision_and_no_conflict(hands):
+@pytest.mark.parametrize("lost", [2, pytest.param(3, marks=pytest.mark.soak)])
+def test_an_acknowledgement_that_is_lost_makes_no_second_revision_and_no_conflict(lost, hands):
     cut = 0
 
     def forward_then_cut(route: Route) -> None:
         nonlocal cut
-        if route.request.method == "PUT" and cut < 3:
+        if route.request.method == "PUT" and cut < lost:
             cut += 1
             route.fetch()
             route.abort()
@@ -136,7 +137,7 @@ def test_an_acknowledgement_that_is_lost_makes_no_second_revision_and_no_conflic
     score(hands, 1, 52)
     hands.saved()
 
-    assert cut == 3
+    assert cut == lost
     assert hands.page.locator("[data-notice^=conflict]").count() == 0
     check_once(hands, {1: 52})
 
