@@ -298,7 +298,7 @@ def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
         rng = np.random.Generator(np.random.PCG64([SEED, number, 1]))  # the same documents, systems and raters
         level = world.process.draw_document_effects(made, rng, 1)[0]
         noise = np.random.Generator(np.random.PCG64([SEED, number, 2 + turn]))
-        rows = made.ratings()
+        rows = made.zero_scored_ratings()
         scores = np.repeat(level, made.lengths, axis=1).ravel() + world.process.segment * noise.normal(size=len(rows))
         parts.append(rows.with_scores(scores))
     report = make_rater_quality_report(together(parts[0], parts[1]))

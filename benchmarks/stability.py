@@ -27,7 +27,7 @@ from app.reports.stability.report import StudyChunks
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
 from app.stats.stability.srp import find_better_of_pairs, stable_ranking_matrix
 from app.stats.stability.studies import gather_study_ratings, normalized_document_sums
 from app.stats.stability.testing import (
@@ -80,7 +80,7 @@ def one_set(data: MultiplyRatedDocuments) -> None:
     sums = np.random.default_rng(2).normal(size=(STUDIES, DOCUMENTS, SYSTEMS))
     for grouping in ("psxs", "system_balanced", "none"):
         for method in ("none", "mean", "error", "z"):
-            simulator = simulated(data, StudyDesign(RaterAssignment(grouping), method))
+            simulator = simulated(data, StudyDesign(RaterAssignmentScheme(grouping), method))
             simulator.run_chunk(0)
             ours, bound = [], []
             for _ in range(9):

@@ -146,21 +146,24 @@ def study_file(folder: str) -> Figures:
 
     from app.domain.recipe import NAMED
     from app.reports.inputs.file_sums import SummableRatingsFile
-    from app.stats.stability.block_sums import sum_items_by_block
+    from app.stats.stability.block_sums import sum_item_ratings_of_blocks
     from app.stats.stability.chunks import StabilitySimulator
     from app.stats.stability.curves import compute_stability_curves
-    from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
+    from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 
     source = SummableRatingsFile(_open_made_up_file(folder), NAMED["srp-paper"])
     ranked, _ = source.count_ranked_by_rater_and_system()
-    sums = sum_items_by_block(
+    sums = sum_item_ratings_of_blocks(
         source.iterate_ranked_blocks_with_errors(),
         np.unique(ranked.system),
         centre=source.compute_ranked_rater_moments().overall,
         labels=source.file.labels,
         higher_is_better=True,
     )
-    summed, asked = time.process_time(), StabilityRequest((StudyDesign(RaterAssignment(), "z"),), (100, 1000), seed=1)
+    summed, asked = (
+        time.process_time(),
+        StabilityRequest((StudyDesign(RaterAssignmentScheme(), "z"),), (100, 1000), seed=1),
+    )
     resolved = asked.resolve(len(sums.data.documents), len(sums.data.systems))
     [curve] = compute_stability_curves(StabilitySimulator(sums, resolved))
     return {

@@ -11,7 +11,7 @@ from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import back_translations
 from app.web.access import Manager, UnboundManager
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Number, Page, make_page
@@ -72,7 +72,9 @@ AUTHOR = RaterWrittenOutputOut.model_validate(
 def copy_back_translations(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[BackTranslationsCopyIn, json_body(BackTranslationsCopyIn, second_campaign={"to": "ende-msts"})],
+    body: Annotated[
+        BackTranslationsCopyIn, declare_json_body(BackTranslationsCopyIn, second_campaign={"to": "ende-msts"})
+    ],
     session: SessionDep,
 ) -> BackTranslationsCopyOut:
     """Of the same systems, on the same segments. Asking again takes what is new; what a task shows there stays."""

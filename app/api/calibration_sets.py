@@ -14,7 +14,7 @@ from app.services.campaigns import calibration_sets
 from app.services.campaigns.calibration_sets import CalibrationPair, CalibrationSet, count_pairs_by_stratum
 from app.web.access import Manager, UnboundManager
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -112,7 +112,7 @@ ROW = CalibrationSetRow(key="xsts-v1", version=1, protocol="xsts", pairs=2, froz
 def put_calibration_set(
     caller: UnboundManager,
     key: SetKey,
-    body: Annotated[CalibrationSetIn, json_body(CalibrationSetIn, two={"protocol": "xsts", "pairs": PAIRS})],
+    body: Annotated[CalibrationSetIn, declare_json_body(CalibrationSetIn, two={"protocol": "xsts", "pairs": PAIRS})],
     session: SessionDep,
 ) -> CalibrationSetOut:
     """Pairs with a consensus. Once a campaign uses a version it stays; other pairs are then a new version."""
@@ -157,7 +157,7 @@ def list_calibration_sets(
 def add_calibration_set_to_campaign(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[CalibrationSetChoiceIn, json_body(CalibrationSetChoiceIn, latest={"set": "xsts-v1"})],
+    body: Annotated[CalibrationSetChoiceIn, declare_json_body(CalibrationSetChoiceIn, latest={"set": "xsts-v1"})],
     session: SessionDep,
 ) -> CalibrationSetOut:
     """As documents of kind calibration, which a design can then ask for; the version is frozen."""

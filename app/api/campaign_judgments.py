@@ -16,7 +16,7 @@ from app.services.tasks import campaign_judgments
 from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.web.access import Manager
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -201,7 +201,7 @@ def void_judgments(
     campaign: CampaignKey,
     body: Annotated[
         VoidJudgmentsIn,
-        json_body(VoidJudgmentsIn, rater={"filter": {"rater": "r1"}, "reason": "did not read the texts"}),
+        declare_json_body(VoidJudgmentsIn, rater={"filter": {"rater": "r1"}, "reason": "did not read the texts"}),
     ],
     session: SessionDep,
     once: OnceDep,

@@ -17,7 +17,7 @@ from app.services.campaigns.protocols import CampaignProtocol, ProtocolNameAndOp
 from app.services.tasks.preview import load_task_preview
 from app.web.access import Manager, Public
 from app.web.answers import json_response
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_etag
@@ -108,7 +108,7 @@ def put_campaign_protocol(
     caller: Manager,
     campaign: CampaignKey,
     seen: IfMatchDep,
-    body: Annotated[ProtocolIn, json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
+    body: Annotated[ProtocolIn, declare_json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
     session: SessionDep,
 ) -> Response:
     """While the campaign is a draft and nothing was answered by its protocol; texts stay as they are."""
@@ -130,7 +130,7 @@ def put_campaign_protocol(
 def preview_protocol(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
-    body: Annotated[ProtocolIn, json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
+    body: Annotated[ProtocolIn, declare_json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
     session: SessionDep,
     presentation: Annotated[
         Literal["document", "segment", "side_by_side"] | None, Query(description="The campaign's by default.")

@@ -17,7 +17,7 @@ from app.services.plans.campaign_states import StateChange
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -86,7 +86,9 @@ def close_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, 
 def clone_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[CampaignCloneIn, json_body(CampaignCloneIn, next_year={"key": "ted-ende-2027", "systems": False})],
+    body: Annotated[
+        CampaignCloneIn, declare_json_body(CampaignCloneIn, next_year={"key": "ted-ende-2027", "systems": False})
+    ],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -103,7 +105,7 @@ def clone_campaign(
 def carry_over_judgments(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[JudgmentCarryOverIn, json_body(JudgmentCarryOverIn, last_year={"from": "ted-ende-2025"})],
+    body: Annotated[JudgmentCarryOverIn, declare_json_body(JudgmentCarryOverIn, last_year={"from": "ted-ende-2025"})],
     session: SessionDep,
 ) -> JudgmentCarryOverOut:
     """Those that another campaign has of outputs that did not change, on sources that did not change.

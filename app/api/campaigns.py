@@ -19,7 +19,7 @@ from app.services.templates.templates import create_campaign_from_template
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager, Viewer
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -151,7 +151,7 @@ def create_campaign(
     caller: UnboundManager,
     body: Annotated[
         CampaignIn,
-        json_body(
+        declare_json_body(
             CampaignIn,
             mqm=NEW,
             da={"key": "wiki-bnhi", "protocol": "da"},
@@ -214,7 +214,7 @@ def patch_campaign(
     caller: Manager,
     campaign: CampaignKey,
     seen: IfMatchDep,
-    body: Annotated[CampaignPatch, json_body(CampaignPatch, rename={"name": "TED talks"})],
+    body: Annotated[CampaignPatch, declare_json_body(CampaignPatch, rename={"name": "TED talks"})],
     session: SessionDep,
     response: Response,
 ) -> CampaignOut:

@@ -14,7 +14,7 @@ from app.services.data import test_sets
 from app.services.data.test_sets import DocumentInput, SegmentInput, TestSetPutResult
 from app.web.access import Manager, Viewer
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -130,7 +130,7 @@ def put_document(
     caller: Manager,
     campaign: CampaignKey,
     document: DocumentKey,
-    body: Annotated[DocumentIn, json_body(DocumentIn, talk=TALK)],
+    body: Annotated[DocumentIn, declare_json_body(DocumentIn, talk=TALK)],
     session: SessionDep,
 ) -> TestSetChangeOut:
     """A document as a whole. The same again changes nothing; a text that a task shows stays as it is."""

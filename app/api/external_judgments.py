@@ -14,7 +14,7 @@ from app.services.data import recording
 from app.services.data.recording import SentJudgment
 from app.services.people import raters
 from app.web.access import Frontend
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -87,7 +87,7 @@ ONE = {
 def record_judgments(
     caller: Frontend,
     campaign: CampaignKey,
-    body: Annotated[JudgmentsIn, json_body(JudgmentsIn, mqm=[ONE])],
+    body: Annotated[JudgmentsIn, declare_json_body(JudgmentsIn, mqm=[ONE])],
     session: SessionDep,
     once: OnceDep,
     declare: Declare = False,

@@ -15,7 +15,7 @@ from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -158,7 +158,7 @@ BEFORE = FlagsChangedOut(before=[PreviousFlagState(flag="f_" + "0" * 32, answer=
 def create_flag(
     rater: RaterCaller,
     task: TaskId,
-    body: Annotated[FlagIn, json_body(FlagIn, source={"reason": "bad_source", "item": 1, "segment": 1})],
+    body: Annotated[FlagIn, declare_json_body(FlagIn, source={"reason": "bad_source", "item": 1, "segment": 1})],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -207,7 +207,7 @@ def patch_flags(
     campaign: CampaignKey,
     body: Annotated[
         FlagsPatch,
-        json_body(
+        declare_json_body(
             FlagsPatch,
             answer={"flags": ["f_" + "0" * 32], "answer": "the segment is left out"},
             assign={"flags": ["f_" + "0" * 32], "assignee": "Ada"},
@@ -235,7 +235,7 @@ def answer_flag(
     caller: Manager,
     campaign: CampaignKey,
     flag: FlagName,
-    body: Annotated[FlagAnswerIn, json_body(FlagAnswerIn, excluded={"answer": "the segment is left out"})],
+    body: Annotated[FlagAnswerIn, declare_json_body(FlagAnswerIn, excluded={"answer": "the segment is left out"})],
     session: SessionDep,
 ) -> FlagOut:
     """Another answer takes the place of the first; the audit log has both times."""

@@ -12,7 +12,7 @@ from app.api.models.times import Time
 from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
 from app.web.answers import ResponseModel, json_response
-from app.web.bodies import json_body
+from app.web.bodies import declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 
@@ -47,7 +47,7 @@ CONSENT = GuidelineTextsOut.model_validate({"version": 2, "texts": AGREE, "at": 
 def put_guidelines(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[GuidelineTextsIn, json_body(GuidelineTextsIn, english=ENGLISH)],
+    body: Annotated[GuidelineTextsIn, declare_json_body(GuidelineTextsIn, english=ENGLISH)],
     session: SessionDep,
 ) -> Response:
     """Other texts are a new version; judgments record the version that they were made under."""
@@ -71,7 +71,7 @@ def get_guidelines(
 def put_consent(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[GuidelineTextsIn, json_body(GuidelineTextsIn, two=AGREE)],
+    body: Annotated[GuidelineTextsIn, declare_json_body(GuidelineTextsIn, two=AGREE)],
     session: SessionDep,
 ) -> Response:
     """Another text is a new version: nobody gets a task before agreeing to it."""

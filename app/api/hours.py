@@ -23,7 +23,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
 from app.services.people.hours import HoursCorrection
 from app.web.access import Coordinator, Manager
-from app.web.bodies import json_body
+from app.web.bodies import declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response, non_json_example_response
 from app.web.idempotency import OnceDep
@@ -111,7 +111,7 @@ def list_hours_adjustments(
 def adjust_hours(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[HoursAdjustmentIn, json_body(HoursAdjustmentIn, call=WHAT)],
+    body: Annotated[HoursAdjustmentIn, declare_json_body(HoursAdjustmentIn, call=WHAT)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -133,7 +133,8 @@ def refuse_hours_dispute(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[
-        DisputeRefusalIn, json_body(DisputeRefusalIn, why={"dispute": 7, "reason": "the page shows no work then"})
+        DisputeRefusalIn,
+        declare_json_body(DisputeRefusalIn, why={"dispute": 7, "reason": "the page shows no work then"}),
     ],
     session: SessionDep,
     once: OnceDep,

@@ -15,7 +15,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import locks
 from app.services.campaigns.locks import AnalysisLockChain, AnalysisLockRequest
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -138,7 +138,7 @@ EXAMPLE = AnalysisLockHistoryOut.model_validate(
 def create_analysis_lock(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[AnalysisLockIn, json_body(AnalysisLockIn, lock=NEW)],
+    body: Annotated[AnalysisLockIn, declare_json_body(AnalysisLockIn, lock=NEW)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:

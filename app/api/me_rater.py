@@ -14,7 +14,7 @@ from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
 from app.web.answers import ResponseModel, json_response
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
 from app.web.streams import stream_response
@@ -89,7 +89,7 @@ def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
 @router.post("/consent", summary="Agree", responses={**example_response(200, GIVEN, "Agreed."), **STALE})
 def give_consent(
     rater: RaterCaller,
-    body: Annotated[ConsentIn, json_body(ConsentIn, english={"version": 2, "language": "en"})],
+    body: Annotated[ConsentIn, declare_json_body(ConsentIn, english={"version": 2, "language": "en"})],
     session: SessionDep,
 ) -> Response:
     """To the latest text. The same again changes nothing."""

@@ -11,7 +11,7 @@ from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import metrics
 from app.web.access import Manager, Viewer
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Page
@@ -76,7 +76,9 @@ def put_metric_scores(
     caller: Manager,
     campaign: CampaignKey,
     metric: MetricName,
-    body: Annotated[MetricScoresIn, json_body(MetricScoresIn, both=GIVEN, in_order={"in_order": {"A": [0.79, None]}})],
+    body: Annotated[
+        MetricScoresIn, declare_json_body(MetricScoresIn, both=GIVEN, in_order={"in_order": {"A": [0.79, None]}})
+    ],
     session: SessionDep,
 ) -> MetricOut:
     """In place of what it had; the same again changes nothing. What the campaign does not have is left and counted."""

@@ -26,7 +26,7 @@ from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, check_all_campaigns_visible
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
@@ -139,7 +139,7 @@ async def create_plan(
     caller: Manager,
     request: Request,
     campaign: CampaignKey,
-    body: Annotated[DesignIn, json_body(DesignIn, psxs=DESIGN, defaults={"seed": 1})],
+    body: Annotated[DesignIn, declare_json_body(DesignIn, psxs=DESIGN, defaults={"seed": 1})],
     database: DatabaseDep,
     once: OnceDep,
     dry_run: DryRun = False,
@@ -191,7 +191,9 @@ async def create_replan(
     campaign: CampaignKey,
     body: Annotated[
         ReplanIn,
-        json_body(ReplanIn, dropout={"reason": "rater r3 left"}, joined={"reason": "r9 joined", "rebalance": True}),
+        declare_json_body(
+            ReplanIn, dropout={"reason": "rater r3 left"}, joined={"reason": "r9 joined", "rebalance": True}
+        ),
     ],
     database: DatabaseDep,
     once: OnceDep,

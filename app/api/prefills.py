@@ -11,7 +11,7 @@ from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import reannotation
 from app.web.access import UnboundManager
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 
@@ -51,7 +51,7 @@ EXAMPLE = ErrorPrefillOut(outputs=529, errors=611, raters=4, left={"output chang
 def prefill_errors_from_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[ErrorPrefillIn, json_body(ErrorPrefillIn, first_round={"from": "ted-ende"})],
+    body: Annotated[ErrorPrefillIn, declare_json_body(ErrorPrefillIn, first_round={"from": "ted-ende"})],
     session: SessionDep,
 ) -> ErrorPrefillOut:
     """With the outputs that both have, to the letter. Raters see neither whose they are nor what was noted.

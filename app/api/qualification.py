@@ -18,7 +18,7 @@ from app.services.people.qualification import MarkedQualificationAttempt, Qualif
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
 from app.web.answers import ResponseModel, json_response
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -223,7 +223,9 @@ RESULT = QualificationResultOut.model_validate(
 def put_qualification_test(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[QualificationTestIn, json_body(QualificationTestIn, choice={"items": [CHOICE], "pass_mark": 0.8})],
+    body: Annotated[
+        QualificationTestIn, declare_json_body(QualificationTestIn, choice={"items": [CHOICE], "pass_mark": 0.8})
+    ],
     session: SessionDep,
 ) -> Response:
     """Nobody gets a task before passing. Another test is a new version; who passed an earlier one has passed."""
@@ -289,7 +291,8 @@ def waive_qualification(
     campaign: CampaignKey,
     rater: RaterKey,
     body: Annotated[
-        QualificationWaiverIn, json_body(QualificationWaiverIn, known={"reason": "judged the last three campaigns"})
+        QualificationWaiverIn,
+        declare_json_body(QualificationWaiverIn, known={"reason": "judged the last three campaigns"}),
     ],
     session: SessionDep,
 ) -> None:
@@ -317,7 +320,7 @@ def attempt_qualification(
     rater: RaterCaller,
     body: Annotated[
         QualificationAttemptIn,
-        json_body(QualificationAttemptIn, choice={"version": 1, "answers": [{"choice": "meaning"}]}),
+        declare_json_body(QualificationAttemptIn, choice={"version": 1, "answers": [{"choice": "meaning"}]}),
     ],
     session: SessionDep,
     once: OnceDep,

@@ -19,7 +19,7 @@ from app.services.people import questionnaires
 from app.services.people.questionnaires import AnswersSort, OwnQuestionnaire
 from app.web.access import AnyRole, Manager, Public, RaterCaller
 from app.web.answers import ResponseModel, json_response
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_etag
@@ -154,7 +154,7 @@ def put_questionnaires(
     caller: Manager,
     campaign: CampaignKey,
     seen: IfMatchDep,
-    body: Annotated[QuestionnairesIn, json_body(QuestionnairesIn, experience=ASKED, nothing={})],
+    body: Annotated[QuestionnairesIn, declare_json_body(QuestionnairesIn, experience=ASKED, nothing={})],
     session: SessionDep,
 ) -> Response:
     """While the campaign is a draft. `group` lets reports compare raters by the answer to a choice."""
@@ -218,7 +218,7 @@ def list_own_questionnaires(rater: RaterCaller, session: SessionDep) -> Question
 def put_own_questionnaire_answers(
     rater: RaterCaller,
     moment: When,
-    body: Annotated[QuestionnaireAnswersIn, json_body(QuestionnaireAnswersIn, experience={"answers": GIVEN})],
+    body: Annotated[QuestionnaireAnswersIn, declare_json_body(QuestionnaireAnswersIn, experience={"answers": GIVEN})],
     session: SessionDep,
 ) -> Response:
     """All at once. Other answers than before are a new revision; the same again change nothing."""

@@ -14,7 +14,7 @@ from app.services.people import rater_messages
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator, RaterCaller
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -83,7 +83,7 @@ OWN = MessageOwn.model_validate(EXAMPLE.model_dump(exclude={"actor"}))
 def send_messages(
     caller: Coordinator,
     campaign: CampaignKey,
-    body: Annotated[MessagesIn, json_body(MessagesIn, two=WHAT)],
+    body: Annotated[MessagesIn, declare_json_body(MessagesIn, two=WHAT)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:

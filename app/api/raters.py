@@ -35,7 +35,7 @@ from app.services.people.raters import RaterSort, RaterView
 from app.services.tasks import quality_policy
 from app.web.access import Coordinator, Manager
 from app.web.answers import ResponseModel, json_response
-from app.web.bodies import json_body
+from app.web.bodies import declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -77,7 +77,7 @@ def put_rater(
     caller: Manager,
     campaign: CampaignKey,
     rater: RaterKey,
-    body: Annotated[RaterIn, json_body(RaterIn, new=NEW, little={})],
+    body: Annotated[RaterIn, declare_json_body(RaterIn, new=NEW, little={})],
     session: SessionDep,
     if_match: IfMatchOnChange,
 ) -> Response:
@@ -111,7 +111,7 @@ def put_rater(
 def enrol_raters(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[BulkEnrolmentIn, json_body(BulkEnrolmentIn, three=LIST)],
+    body: Annotated[BulkEnrolmentIn, declare_json_body(BulkEnrolmentIn, three=LIST)],
     session: SessionDep,
     once: OnceDep,
     dry_run: DryRun = False,
@@ -141,7 +141,7 @@ def enrol_raters(
 def import_raters(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[RaterTableIn, json_body(RaterTableIn, two=TABLE)],
+    body: Annotated[RaterTableIn, declare_json_body(RaterTableIn, two=TABLE)],
     session: SessionDep,
     once: OnceDep,
     dry_run: DryRun = False,
@@ -199,7 +199,7 @@ def patch_raters(
     campaign: CampaignKey,
     body: Annotated[
         RatersPatch,
-        json_body(
+        declare_json_body(
             RatersPatch,
             pause={"raters": ["r1", "r2"], "state": "paused"},
             team={"raters": ["r1", "r2"], "team": "bonn"},

@@ -20,7 +20,7 @@ from app.reports.stability.view import StabilityView
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
 from app.web.access import Viewer
-from app.web.bodies import json_body
+from app.web.bodies import declare_json_body
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
 
@@ -64,7 +64,7 @@ async def compute_stability_report(
     request: Request,
     campaign: CampaignKey,
     shown: Annotated[StabilityPictureQuery, Query()],
-    body: Annotated[StabilityIn, json_body(StabilityIn, small=ASKED, defaults={}, paper={"designs": "paper"})],
+    body: Annotated[StabilityIn, declare_json_body(StabilityIn, small=ASKED, defaults={}, paper={"designs": "paper"})],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:

@@ -16,7 +16,7 @@ from app.services.data import test_sets
 from app.services.data.test_sets import SystemInput
 from app.web.access import Manager, Viewer
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -122,7 +122,7 @@ def put_system(
     caller: Manager,
     campaign: CampaignKey,
     system: SystemKey,
-    body: Annotated[SystemIn, json_body(SystemIn, online={"tags": ["online"]})],
+    body: Annotated[SystemIn, declare_json_body(SystemIn, online={"tags": ["online"]})],
     session: SessionDep,
 ) -> TestSetChangeOut:
     """What is known of a system beside its outputs. A late or withdrawn one is taken into account by a replan."""
@@ -165,7 +165,7 @@ def put_outputs(
     campaign: CampaignKey,
     system: SystemKey,
     document: DocumentKey,
-    body: Annotated[OutputsIn, json_body(OutputsIn, two_segments={"segments": ["Der Hund bellte.", None]})],
+    body: Annotated[OutputsIn, declare_json_body(OutputsIn, two_segments={"segments": ["Der Hund bellte.", None]})],
     session: SessionDep,
 ) -> TestSetChangeOut:
     """On one document as a whole: as many entries as the document has segments."""

@@ -14,7 +14,7 @@ from app.domain.keys import KEY_PATTERN
 from app.services.tasks import board as tasks_board
 from app.web.access import Manager
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Number, Page, make_page
@@ -131,7 +131,7 @@ def reassign_task(
     caller: Manager,
     campaign: CampaignKey,
     task: TaskId,
-    body: Annotated[ReassignIn, json_body(ReassignIn, back={"rater": None, "reason": "on holiday"})],
+    body: Annotated[ReassignIn, declare_json_body(ReassignIn, back={"rater": None, "reason": "on holiday"})],
     session: SessionDep,
 ) -> ManagedTaskOut:
     """What somebody began is kept as surplus with the withdrawn original; the answer is the task that goes on."""
@@ -144,7 +144,7 @@ def reopen_task(
     caller: Manager,
     campaign: CampaignKey,
     task: TaskId,
-    body: Annotated[ReopenIn, json_body(ReopenIn, again={"reason": "the guidelines changed"})],
+    body: Annotated[ReopenIn, declare_json_body(ReopenIn, again={"reason": "the guidelines changed"})],
     session: SessionDep,
 ) -> ManagedTaskOut:
     """Its rater gets it again at the next lease; what was judged stays, and can be revised."""

@@ -12,7 +12,7 @@ from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people import teams
 from app.web.access import Coordinator, Manager
 from app.web.answers import ResponseModel, json_response
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -52,7 +52,7 @@ def put_team(
     caller: Manager,
     campaign: CampaignKey,
     team: TeamKey,
-    body: Annotated[TeamIn, json_body(TeamIn, agency={"name": "Agency in Bonn"})],
+    body: Annotated[TeamIn, declare_json_body(TeamIn, agency={"name": "Agency in Bonn"})],
     session: SessionDep,
 ) -> Response:
     """Its coordinator's token names it and sees its enrolments, and no others."""

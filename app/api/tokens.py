@@ -14,7 +14,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Given, Role, TokenSort
 from app.web.access import AnyRole, Manager
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -113,7 +113,7 @@ def create_token(
     caller: Manager,
     body: Annotated[
         TokenIn,
-        json_body(
+        declare_json_body(
             TokenIn,
             viewer={"role": "viewer", "campaign": "ted-ende", "name": "CI", "expires_at": "2027-11-20T12:00:00Z"},
             manager={"role": "manager", "name": "Ada"},

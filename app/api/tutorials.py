@@ -16,7 +16,7 @@ from app.services.people.answer_rule import MOST_COLUMNS
 from app.services.people.tutorials import TutorialCourse, TutorialLesson, TutorialSort
 from app.web.access import Manager, RaterCaller
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
@@ -132,7 +132,9 @@ def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> TutorialCourseO
 def put_tutorial_answer(
     rater: RaterCaller,
     item: Number,
-    body: Annotated[TutorialAnswerIn, json_body(TutorialAnswerIn, da={"payload": {"protocol": "da", "score": 93}})],
+    body: Annotated[
+        TutorialAnswerIn, declare_json_body(TutorialAnswerIn, da={"payload": {"protocol": "da", "score": 93}})
+    ],
     session: SessionDep,
 ) -> TutorialAnswerOut:
     """Whether it is right, and why. The first answer is kept for the manager; no ranking counts any."""

@@ -14,7 +14,7 @@ from app.services.webhooks.addresses import LONGEST_URL
 from app.services.webhooks.events import EVENT_KINDS, MEANINGS, DeliveredKind, EventKind
 from app.web.access import Manager
 from app.web.answers import ResponseModel
-from app.web.bodies import BodyModel, json_body
+from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, ServiceOptions, SessionDep, get_options
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -136,7 +136,7 @@ def create_webhook(
     campaign: CampaignKey,
     body: Annotated[
         WebhookIn,
-        json_body(WebhookIn, some={"url": PLAIN["url"], "events": PLAIN["kinds"]}, all={"url": PLAIN["url"]}),
+        declare_json_body(WebhookIn, some={"url": PLAIN["url"], "events": PLAIN["kinds"]}, all={"url": PLAIN["url"]}),
     ],
     session: SessionDep,
     options: Annotated[ServiceOptions, Depends(get_options)],
@@ -199,7 +199,7 @@ def replay_events(
     caller: Manager,
     campaign: CampaignKey,
     webhook: WebhookId,
-    body: Annotated[ReplayIn, json_body(ReplayIn, fourth={"from": 4}, rest={"from": None})],
+    body: Annotated[ReplayIn, declare_json_body(ReplayIn, fourth={"from": 4}, rest={"from": None})],
     session: SessionDep,
 ) -> WebhookOut:
     """In their order, with the same ids; a webhook that stopped starts again. Events are kept for 7 days."""

@@ -18,7 +18,7 @@ from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.people import hours
 from app.services.people.hours import CampaignHours
-from app.stats.timing.timing import format_clock_time
+from app.stats.timing.timing import format_duration
 
 HOURS = TypeAdapter(CampaignHours)
 RIGHT: Final[tuple[Literal["right"], ...]] = ("right",)
@@ -66,11 +66,11 @@ def _table(hours_paid: CampaignHours) -> Table:
             *(
                 one.rater,
                 one.team or "",
-                format_clock_time(one.active_seconds),
+                format_duration(one.active_seconds),
                 _format_signed_hours(one.adjusted_seconds),
             ),
-            *(format_clock_time(one.payable_seconds), str(one.open_disputes or "")),
-            *((format_clock_time(one.heard_seconds or 0.0),) if heard else ()),
+            *(format_duration(one.payable_seconds), str(one.open_disputes or "")),
+            *((format_duration(one.heard_seconds or 0.0),) if heard else ()),
         )
         for one in hours_paid.raters
     ]
@@ -79,11 +79,11 @@ def _table(hours_paid: CampaignHours) -> Table:
 
 
 def _format_signed_hours(seconds: int) -> str:
-    return f"{'-' if seconds < 0 else '+'}{format_clock_time(abs(seconds))}" if seconds else ""
+    return f"{'-' if seconds < 0 else '+'}{format_duration(abs(seconds))}" if seconds else ""
 
 
 def _notes(hours_paid: CampaignHours) -> list[str]:
-    of_teams = [f"{one.team or 'no team'}: {format_clock_time(one.payable_seconds)}" for one in hours_paid.teams]
+    of_teams = [f"{one.team or 'no team'}: {format_duration(one.payable_seconds)}" for one in hours_paid.teams]
     rule = (
         f"A gap counts up to {hours_paid.pause_seconds:g} s and {hours_paid.seconds_per_word:g} s a word on the screen."
     )

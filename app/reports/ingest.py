@@ -79,7 +79,7 @@ class _Tally:
 def make_ingest_report(session: Session, campaign: str) -> IngestReport:
     """Count the test set and look through its texts. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
-    keys = test_sets.load_active_systems(session, row.id)
+    keys = test_sets.load_active_system_keys(session, row.id)
     tally, wanted = _Tally(), scripts_of_language(row.target_language)
     written = scripts_of_language(row.source_language)
     segments = words = 0
@@ -95,7 +95,7 @@ def make_ingest_report(session: Session, campaign: str) -> IngestReport:
     return IngestReport(
         campaign=campaign,
         data_version=row.data_version,
-        documents=test_sets.count_documents(session, row.id),
+        documents=test_sets.count_test_documents(session, row.id),
         segments=segments,
         words=words,
         references=tuple(sorted(names)),

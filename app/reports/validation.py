@@ -17,7 +17,7 @@ from app.reports.kit.charts.rates import plot_promised_rates
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.stats.selection import select_rows
-from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidation, World, check_nominal_rates
+from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidator, World, check_nominal_rates
 from app.stats.validation.studies import StudyPopulation
 from app.storage.db import Session
 
@@ -93,14 +93,14 @@ def _prepare(
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
     rows = select_rows(inputs.rows, inputs.recipe).ratings
     population = StudyPopulation.from_ratings(rows, inputs.documents)
-    validation = RecipeValidation.from_ratings(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
+    validation = RecipeValidator.from_ratings(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
     if len(validation.truth.systems) < 2:
         return make_undivided_work(partial(_result, inputs, validation, options.studies, {world: [] for world in TWO}))
     work = _Studies(validation, options.studies, _select_worlds(validation, options))
     return ReportWork(work.n_chunks, work.run, partial(_finish, inputs, work))
 
 
-def _select_worlds(validation: RecipeValidation, options: ValidationOptions) -> tuple[World, ...]:
+def _select_worlds(validation: RecipeValidator, options: ValidationOptions) -> tuple[World, ...]:
     """Those that are asked for and apply, in their order."""
     applies = {*TWO, *(validation.own.applicable_worlds() if options.worlds else ())}
     return tuple(world for world in WORLDS if world in applies)
@@ -110,7 +110,7 @@ def _select_worlds(validation: RecipeValidation, options: ValidationOptions) -> 
 class _Studies:
     """The chunks: some studies of one world each, all of the first world before those of the next."""
 
-    validation: RecipeValidation
+    validation: RecipeValidator
     studies: int
     worlds: tuple[World, ...]
 
@@ -128,7 +128,7 @@ class _Studies:
         """What the studies of a chunk find."""
         world, part = divmod(number, self.of_world)
         some = range(part * AT_ONCE, min((part + 1) * AT_ONCE, self.studies))
-        return _STUDIES.dump_json([self.validation.simulate_study(self.worlds[world], n) for n in some])
+        return _STUDIES.dump_json([self.validation.simulate_study_rates(self.worlds[world], n) for n in some])
 
 
 def _finish(inputs: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
@@ -139,7 +139,7 @@ def _finish(inputs: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> Vali
 
 def _result(
     inputs: RecipeInput,
-    validation: RecipeValidation,
+    validation: RecipeValidator,
     studies: int,
     studies_by_world: Mapping[World, Sequence[Mapping[str, float]]],
 ) -> ValidationView:
@@ -163,7 +163,7 @@ def _result(
     )
 
 
-def _warnings(validation: RecipeValidation, shares: Sequence[NominalRateCheck]) -> list[str]:
+def _warnings(validation: RecipeValidator, shares: Sequence[NominalRateCheck]) -> list[str]:
     systems = len(validation.truth.systems)
     if systems < 2:
         alone = ["only one system is ranked, so there is nothing to claim; rank at least two"]

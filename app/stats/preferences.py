@@ -21,7 +21,7 @@ from app.stats import intervals
 from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import adjust_p_values
-from app.stats.testing.permutation import PairBlock, count_permuted_sums, number_of_permutations
+from app.stats.testing.permutation import PairBlock, capped_number_of_permutations, count_permuted_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _permutation_p_values(sums: Sequence[tuple[Floats, Floats]], alpha: float) -
     ]
     if not blocks:
         return np.empty(0)
-    draws = number_of_permutations(len(blocks), alpha)
+    draws = capped_number_of_permutations(len(blocks), alpha)
     size = sums[0][0].size
     counted = count_permuted_sums(blocks, len(blocks), size, permutations=draws, seed=DEFAULT_SEED, two_sided=True)
     return counted.p_values(plus_one=True)

@@ -1,7 +1,7 @@
 """What else is known beside the ratings, in the same codes. Loaded only when a report asks.
 
 `DocumentTable`, `RaterTable` and `TaskTable` have one entry a code of `Ratings.labels`; `RatingEventTable` and
-`OriginalLinks` one a row of `Ratings`; `ErrorTable` one an error, pointing to its row.
+`OriginalRatingLinks` one a row of `Ratings`; `ErrorTable` one an error, pointing to its row.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ErrorTable:
 
 
 @dataclass(frozen=True, slots=True)
-class OriginalLinks:
+class OriginalRatingLinks:
     """For each row the row it repeats or degrades, or −1: same system and segment, role rating, same task first."""
 
     original: Codes

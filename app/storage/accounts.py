@@ -26,7 +26,7 @@ def load_login_account_for_update(session: Session, *, issuer: str, subject: str
     return session.execute(sa.select(accounts).where(here).with_for_update()).one_or_none()
 
 
-def store_login_account(session: Session, *, issuer: str, subject: str, name: str, token_id: int) -> int:
+def upsert_login_account(session: Session, *, issuer: str, subject: str, name: str, token_id: int) -> int:
     """Make an account, or renew the name and the credential of one; its id."""
     values = {"issuer": issuer, "subject": subject, "name": name, "token_id": token_id}
     renewed = {"name": name, "token_id": token_id}
@@ -98,7 +98,7 @@ def change_token_role(
     session.execute(sa.update(tokens).where(tokens.c.id == token_id).values(**values))
 
 
-def delete_sessions_of_person(session: Session, *, issuer: str, subject: str | None, sid: str | None) -> int:
+def delete_sessions_ended_by_provider(session: Session, *, issuer: str, subject: str | None, sid: str | None) -> int:
     """End the sessions that the provider ended: of one of its sessions, of a person, or both; how many there were."""
     of = sa.select(account_sessions.c.session_id).join(accounts, accounts.c.id == account_sessions.c.account_id)
     of = of.where(accounts.c.issuer == issuer)

@@ -142,7 +142,7 @@ def load_first_try_pass_share(session: Session, campaign_id: int, rater_id: int)
     return None if share is None else float(share)
 
 
-def load_attention_check_results(
+def load_attention_results_by_rater(
     session: Session,
     campaign_id: int,
     *,

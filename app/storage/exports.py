@@ -239,7 +239,7 @@ def count_answered_questionnaires(session: Session, campaign_id: int) -> int:
     return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())
 
 
-def count_aligned_outputs(session: Session, campaign_id: int) -> int:
+def count_outputs_with_word_alignment(session: Session, campaign_id: int) -> int:
     """How many outputs have a word alignment."""
     query = "SELECT count(*) FROM outputs WHERE campaign_id = :campaign AND alignment IS NOT NULL"
     return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())

@@ -93,7 +93,7 @@ _BY_CHARACTERS = "(length(coalesce({text}, '')) + 1) / 2"
 
 
 @dataclass(frozen=True, slots=True)
-class WordSpacing:
+class SpaceDelimitedLanguages:
     """Whether words are set apart by spaces in the languages of source and target; where not, two characters count."""
 
     source: bool
@@ -113,7 +113,7 @@ class RecordedActivity:
 def load_recorded_activity(
     session: Session,
     campaign_id: int,
-    spacing: WordSpacing,
+    spacing: SpaceDelimitedLanguages,
     raters: Sequence[int] | None = None,
     until: datetime | None = None,
 ) -> RecordedActivity:
@@ -152,7 +152,7 @@ def load_recorded_activity(
 
 
 def _screens(
-    session: Session, keys: Mapping[str, Any], spacing: WordSpacing, tasks: Mapping[int, int]
+    session: Session, keys: Mapping[str, Any], spacing: SpaceDelimitedLanguages, tasks: Mapping[int, int]
 ) -> ScreenWordCounts:
     def counted(spaced: bool, name: str) -> str:
         return (_BY_SPACES if spaced else _BY_CHARACTERS).format(text=name)
@@ -203,7 +203,7 @@ def find_data_version_time(session: Session, campaign_id: int, version: int) -> 
     return made_at
 
 
-def load_judgment_locations(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
+def load_judgment_positions(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
     """Where each judgment was made: judgment_id, rater_id, task_id, item, segment (0: of the item as a whole)."""
     with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         packed_row = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}

@@ -38,6 +38,6 @@ def load_unassigned_rater_keys(session: Session, campaign_id: int, among: Sequen
     return list(session.execute(text(_IDLE), {"campaign": campaign_id, "keys": named}).scalars())
 
 
-def count_seats_with_work(session: Session, campaign_id: int) -> int:
+def count_invitation_seats_with_tasks(session: Session, campaign_id: int) -> int:
     """Seats of invitations that have tasks in the plan in force."""
     return int(session.execute(text(_SEATS), {"campaign": campaign_id}).scalar_one())

@@ -186,7 +186,7 @@ def reserve_row_ids(session: Session, table: str, n: int) -> list[int]:
     return list(session.execute(query, {"table": table, "n": n}).scalars())
 
 
-def load_outputs_by_address(
+def load_outputs_by_position(
     session: Session, campaign_id: int, wanted: Iterable[str]
 ) -> dict[tuple[str, str, int], Row]:
     """Outputs of some documents, with id and text, by (system, document, position)."""

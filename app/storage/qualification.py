@@ -28,7 +28,7 @@ class QualificationNotFound(NotFound):
     published = "NoQualification"
 
 
-def find_qualification(session: Session, campaign_id: int, version: int | None = None) -> Row | None:
+def find_qualification_test(session: Session, campaign_id: int, version: int | None = None) -> Row | None:
     """A version of the test, the latest where none is named."""
     q = qualifications.c
     query = sa.select(qualifications).where(q.campaign_id == campaign_id)
@@ -37,7 +37,7 @@ def find_qualification(session: Session, campaign_id: int, version: int | None =
     return session.execute(query.order_by(q.version.desc()).limit(1)).one_or_none()
 
 
-def insert_qualification(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
+def insert_qualification_test(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
     """Store a version, which never changes."""
     session.execute(sa.insert(qualifications).values(campaign_id=campaign_id, **values))
 

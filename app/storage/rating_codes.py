@@ -40,7 +40,7 @@ def filter_rows(columns: Columns, keep: npt.NDArray[np.bool_]) -> dict[str, npt.
 
 
 @dataclass(frozen=True, slots=True)
-class CodedNames:
+class LabelledIds:
     """Database ids beside the labels they stand for, both sorted by label."""
 
     ids: Ints
@@ -56,10 +56,10 @@ class CodedNames:
 class CampaignLabels:
     """What a campaign's ids stand for; the columns of its segments are parallel."""
 
-    systems: CodedNames
-    documents: CodedNames
-    raters: CodedNames
-    tasks: CodedNames
+    systems: LabelledIds
+    documents: LabelledIds
+    raters: LabelledIds
+    tasks: LabelledIds
     segment_ids: Ints
     segment_document: Ints
     segment_position: Ints

@@ -24,9 +24,9 @@ from app.storage.free_memory import require_memory_for_ratings
 from app.storage.packed_columns import make_packed_columns_select, unpack_column
 from app.storage.rating_codes import (
     CampaignLabels,
-    CodedNames,
     Columns,
     Ints,
+    LabelledIds,
     RatingsMetadata,
     RatingsWithJudgmentIds,
     encode_ratings,
@@ -271,7 +271,7 @@ def load_campaign_labels(session: Session, campaign_id: int) -> CampaignLabels:
     )
 
 
-def _names(session: Session, campaign_id: int, table: str) -> CodedNames:
+def _names(session: Session, campaign_id: int, table: str) -> LabelledIds:
     query = text(f"SELECT key, id FROM {table} WHERE campaign_id = :campaign")
     rows = sorted(tuple(row) for row in session.execute(query, {"campaign": campaign_id}))
-    return CodedNames(np.array([row[1] for row in rows], dtype=np.int64), tuple(row[0] for row in rows))
+    return LabelledIds(np.array([row[1] for row in rows], dtype=np.int64), tuple(row[0] for row in rows))

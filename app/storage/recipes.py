@@ -16,7 +16,7 @@ SELECT DISTINCT ON (name COLLATE "C") name, revision, choices, actor, at FROM re
 WHERE campaign_id = :campaign AND name COLLATE "C" > :after ORDER BY name COLLATE "C", revision DESC LIMIT :limit"""
 
 
-def insert_recipe(
+def insert_recipe_revision(
     session: Session, campaign_id: int, *, name: str, revision: int, choices: Mapping[str, object], actor: str
 ) -> None:
     """Store a revision; the campaign's row must be locked, so that revisions count up."""

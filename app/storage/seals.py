@@ -190,7 +190,7 @@ class PurgedRows:
         return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
 
-def compare_sealed_versions(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
+def check_version_seals(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
     """Every version with its seal and its rows: what is there, as it is, and whether it is as it was sealed."""
     with plan_for_full_scans(session):
         return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.query_parameters()}).all()

@@ -43,7 +43,7 @@ def load_imported_attention_checks(session: Session, campaign_id: int, judgment_
     return dict(checks_by_rater)
 
 
-def load_degraded_judgments(
+def load_judged_degraded_segments(
     session: Session, campaign_id: int, judgment_ids: Ids, *, field: str
 ) -> list[SeededSegment]:
     """Those of these judgments that are of a segment degraded here. field: of the payload, where errors are."""

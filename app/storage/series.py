@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.storage.tables import campaigns
 
 
-def load_series_members(session: Session, series: str, *, only: str | None, limit: int) -> list[str]:
+def load_series_campaign_keys(session: Session, series: str, *, only: str | None, limit: int) -> list[str]:
     """Keys of the campaigns of a series, by key; `only` keeps the one with that key."""
     key = campaigns.c.key.collate("C")
     query = sa.select(campaigns.c.key).where(campaigns.c.series == series).order_by(key).limit(limit)

@@ -25,7 +25,7 @@ def insert_session(session: Session, *, digest: bytes, token_id: int, lifetime: 
     return expires
 
 
-def find_session_token(session: Session, digest: bytes, *, older: timedelta) -> token_queries.TokenRecord | None:
+def find_token_of_session(session: Session, digest: bytes, *, older: timedelta) -> token_queries.TokenRecord | None:
     """The token behind a session that has not expired.
 
     check_due: whether the identity provider was asked about this person longer ago than `older`; null for a session

@@ -15,7 +15,7 @@ from app.stats.side_tables import (
     EPOCH_UNKNOWN,
     DocumentTable,
     ErrorTable,
-    OriginalLinks,
+    OriginalRatingLinks,
     RaterTable,
     RatingEventTable,
     TaskTable,
@@ -109,7 +109,7 @@ def load_task_table(session: Session, campaign_id: int, labels: RatingLabels) ->
     )
 
 
-def load_event_table(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> RatingEventTable:
+def load_rating_event_table(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> RatingEventTable:
     """When each row was begun and handed in, where in its task, and how often it was answered."""
     keys = {"campaign": campaign_id, "profile": profile_id}
     # Earlier answers at an address may be of other judgments than these; rows that are there never change.
@@ -221,7 +221,7 @@ def _encode_texts(content: bytes, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray
     return code[numbers], tuple(texts[n] for n in there)
 
 
-def link_repeats_to_originals(ratings: Ratings) -> OriginalLinks:
+def link_repeats_to_originals(ratings: Ratings) -> OriginalRatingLinks:
     """The row that each repeat or degraded row goes back to: the same output by the same rater, rated as such."""
     names = (ratings.system, ratings.segment, ratings.rater)
     later = ratings.role != RatingRole.RATING
@@ -235,7 +235,7 @@ def link_repeats_to_originals(ratings: Ratings) -> OriginalLinks:
     first = np.empty(order.size, dtype=np.int64)
     first[order] = order[starts]
     linked = np.isin(ratings.role, (RatingRole.REPEAT, RatingRole.DEGRADED)) & ~later[first]
-    return OriginalLinks(np.where(linked, first, -1).astype(np.int32))
+    return OriginalRatingLinks(np.where(linked, first, -1).astype(np.int32))
 
 
 def _rows_by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:

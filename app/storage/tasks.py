@@ -134,7 +134,7 @@ def load_answerable_items(
     return rows
 
 
-def load_task_context(session: Session, campaign_id: int, task_id: int, around: int) -> list[Row]:
+def load_surrounding_sources(session: Session, campaign_id: int, task_id: int, around: int) -> list[Row]:
     """Sources that stand before and after the stretch of each item, at most `around` on each side."""
     return list(session.execute(text(_CONTEXT), {"campaign": campaign_id, "task": task_id, "around": around}))
 

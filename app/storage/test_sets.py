@@ -150,7 +150,7 @@ def replace_segments(
         session.execute(sa.insert(reference_texts), named)
 
 
-def load_outputs(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
+def load_outputs_on_document(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
     """A system's outputs on a document, one row a segment in their order; text is None where there is no output."""
     spans = variants.c.spans.label("prefill")
     query = (
@@ -188,7 +188,7 @@ def replace_outputs(
     texts: Sequence[tuple[int, str | None, Sequence[Mapping[str, object]] | None, str | None]],
 ) -> None:
     """Store a system's outputs anew; texts: (segment id, text or None, pre-filled spans or None, alignment or None)."""
-    delete_outputs(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
+    delete_outputs_of_segments(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
     there = [(n, text, alignment) for n, text, _, alignment in texts if text is not None]
     insert_outputs(session, campaign_id, system_id, there)
     query = sa.select(outputs.c.segment_id, outputs.c.id).where(
@@ -229,7 +229,7 @@ def insert_outputs(
         session.execute(sa.insert(outputs), rows)
 
 
-def delete_outputs(session: Session, campaign_id: int, system_id: int, segment_ids: Sequence[int]) -> None:
+def delete_outputs_of_segments(session: Session, campaign_id: int, system_id: int, segment_ids: Sequence[int]) -> None:
     """Delete outputs of a system, and what is shown with them."""
     mine = (
         outputs.c.campaign_id == campaign_id,
@@ -344,20 +344,20 @@ def stream_test_set(session: Session, campaign_id: int) -> Iterator[SegmentWithO
         yield SegmentWithOutputs(*row)
 
 
-def load_active_systems(session: Session, campaign_id: int) -> list[str]:
+def load_active_system_keys(session: Session, campaign_id: int) -> list[str]:
     """Keys of the systems that take part, sorted by code point."""
     query = sa.select(systems.c.key).where(systems.c.campaign_id == campaign_id, systems.c.state == "active")
     return sorted(session.execute(query).scalars())
 
 
-def count_documents(session: Session, campaign_id: int) -> int:
+def count_test_documents(session: Session, campaign_id: int) -> int:
     """How many test documents there are."""
     query = sa.select(sa.func.count()).select_from(documents)
     mine = (documents.c.campaign_id == campaign_id, documents.c.kind == "test")
     return int(session.execute(query.where(*mine)).scalar_one())
 
 
-def count_outputs(session: Session, campaign_id: int, *, most: int) -> int:
+def count_outputs_up_to(session: Session, campaign_id: int, *, most: int) -> int:
     """How many outputs there are; no more of them than `most` are looked at."""
     some = sa.select(sa.literal(1)).where(outputs.c.campaign_id == campaign_id).limit(most).subquery()
     return int(session.execute(sa.select(sa.func.count()).select_from(some)).scalar_one())
@@ -372,7 +372,7 @@ def load_test_set_size(session: Session, campaign_id: int) -> tuple[int, int, in
     )
     counts = (of_systems, of_segments.where(*mine))
     n_systems, n_segments = (int(session.execute(count).scalar_one()) for count in counts)
-    return n_systems, count_documents(session, campaign_id), n_segments
+    return n_systems, count_test_documents(session, campaign_id), n_segments
 
 
 def replace_prefills(

@@ -116,7 +116,7 @@ def find_oldest_event(session: Session, campaign_id: int) -> int | None:
     return session.execute(query).scalar()
 
 
-def restart_webhook(session: Session, webhook_id: int, *, event: int | None) -> None:
+def restart_webhook_from_event(session: Session, webhook_id: int, *, event: int | None) -> None:
     """Send again from an event on (None: from the first that was not delivered), at once."""
     values: dict[str, object] = {"attempts": 0, "failing_since": None, "next_at": _NOW}
     values |= {"stopped_at": None, "stopped_because": None}

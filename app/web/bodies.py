@@ -92,7 +92,7 @@ class JsonBody(Generic[M]):
         return self.model.model_validate_json(data, strict=True)
 
 
-def json_body(model: type[BaseModel], *, aside: bool = False, **examples: Mapping[str, Any]) -> Any:
+def declare_json_body(model: type[BaseModel], *, aside: bool = False, **examples: Mapping[str, Any]) -> Any:
     """Declare the JSON body of a handler, with worked examples by name."""
     return Depends(JsonBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 

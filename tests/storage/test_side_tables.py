@@ -100,7 +100,7 @@ def test_rows_come_with_times_revisions_and_the_first_score(
     monkeypatch.setattr(side_tables, "BLOCK", block)
     with spine.database.transaction() as session:
         campaign, profile, loaded = _load(session)
-        events = side_tables.load_event_table(session, campaign, profile, loaded.judgment_ids)
+        events = side_tables.load_rating_event_table(session, campaign, profile, loaded.judgment_ids)
     assert loaded.ratings.score.tolist() == [6.0, 1.0, 0.0]
     assert events.revisions.tolist() == [2, 1, 1]
     assert events.first_score.tolist() == [1.0, 1.0, 0.0]
@@ -225,7 +225,7 @@ def test_without_ratings_side_tables_are_empty_and_without_a_time_it_is_unknown(
     spine.take("c", "jsonl", (HEAD + untimed + "\n").encode())
     with spine.database.transaction() as session:
         campaign, profile, loaded = _load(session)
-        events = side_tables.load_event_table(session, campaign, profile, loaded.judgment_ids)
-        none = side_tables.load_event_table(session, campaign + 1, profile, loaded.judgment_ids[:0])
+        events = side_tables.load_rating_event_table(session, campaign, profile, loaded.judgment_ids)
+        none = side_tables.load_rating_event_table(session, campaign + 1, profile, loaded.judgment_ids[:0])
     assert [events.started[-1], events.submitted[-1]] == [EPOCH_UNKNOWN] * 2
     assert none.started.size == none.revisions.size == none.first_score.size == 0

@@ -158,7 +158,7 @@ WALKS: dict[str, Work] = {
     "scores of a metric": lambda s, c: metrics.load_metric_scores(s, c.new, "comet", 2),
     "documents to plan": lambda s, c: plans.load_documents_to_plan(s, c.new),
     "marks to plan": lambda s, c: plans.load_output_hashes(s, c.new),
-    "outputs to plan": lambda s, c: plans.load_outputs_by_address(s, c.new, {f"doc-{n:05d}" for n in range(9)}),
+    "outputs to plan": lambda s, c: plans.load_outputs_by_position(s, c.new, {f"doc-{n:05d}" for n in range(9)}),
     "stream of the test set": lambda s, c: list(test_sets.stream_test_set(s, c.new)),
     "outline of the test set": lambda s, c: test_sets.load_test_set_outline(s, c.new),
     "outputs of a system": lambda s, c: test_sets.load_documents_with_outputs_page(

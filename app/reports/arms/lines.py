@@ -27,9 +27,9 @@ from app.stats.ratings import RatingLevel
 from app.stats.side_tables import RatingEventTable
 from app.stats.timing.timing import (
     count_answer_revisions,
-    format_clock_time,
+    format_duration,
     percent_change,
-    trim_durations,
+    summarize_trimmed_durations,
     words_per_hour,
 )
 
@@ -140,10 +140,10 @@ def compare_arm_times(names: Sequence[str], times_by_condition: Times) -> Iterat
     """Every kind of unit, condition by condition; the first condition is what the others are compared with."""
     for key in sorted({key for one in times_by_condition for key in one}, key=_order):
         base = times_by_condition[0].get(key)
-        before = trim_durations(base.seconds) if base else None
+        before = summarize_trimmed_durations(base.seconds) if base else None
         for i, (name, times_by_unit) in enumerate(zip(names, times_by_condition, strict=True)):
             here = times_by_unit.get(key)
-            after = trim_durations(here.seconds) if here else None
+            after = summarize_trimmed_durations(here.seconds) if here else None
             if here is None or after is None:
                 continue
             time_ratio = compare_durations(base, here) if i and base else None
@@ -307,7 +307,7 @@ def format_mean_and_sd(line: ArmTime) -> str:
     """Mean and SD, as a clock shows them; of a word in seconds."""
     if line.what == "per_word":
         return f"{line.mean:.2f} s" + ("" if line.sd is None else f" ± {line.sd:.2f} s")
-    return format_clock_time(line.mean) + ("" if line.sd is None else f" ± {format_clock_time(line.sd)}")
+    return format_duration(line.mean) + ("" if line.sd is None else f" ± {format_duration(line.sd)}")
 
 
 def format_percent_change(value: float | None) -> str:

@@ -69,7 +69,7 @@ def load_datasheet_facts(
     stands = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     plan = plans.find_plan_in_force(session, snapshot.campaign_id)
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
-    test = qualification.find_qualification(session, snapshot.campaign_id)
+    test = qualification.find_qualification_test(session, snapshot.campaign_id)
     ahead = (plan.report or {}).get("forecast", {}) if plan else {}
     return DatasheetFacts(
         campaign=snapshot.campaign,
@@ -91,7 +91,7 @@ def load_datasheet_facts(
 def load_guideline_versions(session: Session, snapshot: CampaignSnapshot) -> list[int | None]:
     """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
-    test = qualification.find_qualification(session, snapshot.campaign_id)
+    test = qualification.find_qualification_test(session, snapshot.campaign_id)
     return [text.version if text else None, test.version if test else None]
 
 

@@ -70,7 +70,7 @@ def load_ratings_with_times(
         method_version=METHOD_VERSION,
         protocol=snapshot.campaign.protocol,
     )
-    events = side_tables.load_event_table(session, snapshot.campaign_id, profile, loaded.judgment_ids)
+    events = side_tables.load_rating_event_table(session, snapshot.campaign_id, profile, loaded.judgment_ids)
     if activity:
         events = fill_missing_start_times(session, snapshot, events, loaded.judgment_ids)
     rows = _score_by_error_count(rows) if on == "errors" else rows

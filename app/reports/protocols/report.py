@@ -47,7 +47,7 @@ from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingLevel as Level
-from app.stats.timing.timing import trim_durations
+from app.stats.timing.timing import summarize_trimmed_durations
 from app.storage.db import Session
 
 MOST_POINTS = 101
@@ -173,7 +173,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
 
 
 def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolView:
-    gaps, spent = _gaps(protocol, options), trim_durations(protocol.seconds["segment"])
+    gaps, spent = _gaps(protocol, options), summarize_trimmed_durations(protocol.seconds["segment"])
     paired = protocol.units.with_two_or_more_values()
     agreed = _alpha(paired, options)
     verdicts = [g.found for g in gaps if g.found is not None]
@@ -212,7 +212,7 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
 
 
 def _time(what: Timed, seconds: Floats) -> Iterator[WorkDurationView]:
-    trimmed_times = trim_durations(seconds)
+    trimmed_times = summarize_trimmed_durations(seconds)
     if trimmed_times is not None:
         yield WorkDurationView(what=what, **asdict(trimmed_times))
 

@@ -55,7 +55,7 @@ def _load_seeded_errors(session: Session, snapshot: CampaignSnapshot, read: Rati
     texts = (
         []
         if field is None
-        else seeded_errors.load_degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
+        else seeded_errors.load_judged_degraded_segments(session, snapshot.campaign_id, read.judgment_ids, field=field)
     )
     return _SeededErrorCounts(
         count_attention_checks(

@@ -24,7 +24,7 @@ from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import RatingLevel
-from app.stats.timing.timing import AnswerRevisions, count_answer_revisions
+from app.stats.timing.timing import AnswerRevisionCounts, count_answer_revisions
 from app.storage.db import Session
 
 NO_SCORES = "no segment is scored yet, so nothing was revised; collect or import judgments"
@@ -35,13 +35,13 @@ class RaterRevisions:
     """How often one rater changed answers."""
 
     rater: str
-    revisions: AnswerRevisions
+    revisions: AnswerRevisionCounts
 
 
 class RevisionsView(RaterReportHeader):
     """Answers whose score changed after it was first given."""
 
-    overall: AnswerRevisions
+    overall: AnswerRevisionCounts
     raters: list[RaterRevisions]
     warnings: list[str]
 
@@ -114,7 +114,7 @@ def _bars(report: RevisionsView) -> bytes:
     )
 
 
-_CHANGED = AnswerRevisions(1850, 35, 300, 27, 35 / 1850, 0.09)
+_CHANGED = AnswerRevisionCounts(1850, 35, 300, 27, 35 / 1850, 0.09)
 EXAMPLE = RevisionsView(
     campaign="esa-ende",
     data_version=7,

@@ -57,7 +57,7 @@ def find_or_compute_series_rankings(
 
 def look_up_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
     """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute_series_rankings`."""
-    keys = series.load_series_members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
+    keys = series.load_series_campaign_keys(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
         raise SeriesNotFound
     if len(keys) > MOST_CAMPAIGNS:

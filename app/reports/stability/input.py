@@ -25,9 +25,9 @@ from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
 from app.stats.selection import can_select_rows_independently, drop_excluded_ratings, select_rows
-from app.stats.stability.block_sums import sum_items_by_block
+from app.stats.stability.block_sums import sum_item_ratings_of_blocks
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
-from app.stats.stability.studies import ItemSums
+from app.stats.stability.studies import ItemRatingSums
 from app.storage import side_tables, texts
 from app.storage.db import Session
 from app.storage.ratings_folder import RatingsFolder
@@ -43,7 +43,7 @@ class StudyInput:
     their raters. data_hash: of the rows that the recipe includes. notes: for the report's warnings.
     """
 
-    data: MultiplyRatedDocuments | ItemSums
+    data: MultiplyRatedDocuments | ItemRatingSums
     ratings: Ratings
     moments: RaterMoments
     data_hash: str
@@ -77,7 +77,7 @@ def _sum_file(
         source = SummableRatingsFile(file, counting)
         ratings, _ = source.count_ranked_by_rater_and_system()
         moments = source.compute_ranked_rater_moments()
-        sums = sum_items_by_block(
+        sums = sum_item_ratings_of_blocks(
             source.iterate_ranked_blocks_with_errors(),
             np.unique(ratings.system),
             centre=moments.overall,

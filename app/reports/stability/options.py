@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe_choices import LARGEST_SEED
 from app.stats.stability import request as limits
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -36,7 +36,7 @@ class StudyDesignIn(_StrictModel):
     def to_design(self) -> StudyDesign:
         """The value behind it."""
         entropy = self.balance.entropy if isinstance(self.balance, EntropyIn) else None
-        return StudyDesign(RaterAssignment(self.grouping, entropy, self.ratings_per_item), self.normalize)
+        return StudyDesign(RaterAssignmentScheme(self.grouping, entropy, self.ratings_per_item), self.normalize)
 
 
 class StabilityIn(_StrictModel):

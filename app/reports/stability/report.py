@@ -139,7 +139,7 @@ def _list_pair_notes(request: StabilityRequest, systems: int) -> tuple[str, ...]
 
 def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[bytes]) -> StabilityView:
     drawn = curves.compute_stability_curves(simulator, enumerate(map(ChunkOutcome.from_bytes, parts)))
-    data, request = simulator.rated_documents, simulator.request
+    data, request = simulator.document_rater_pools, simulator.request
     sizes = [int((data.bucket == bucket).sum()) for bucket in range(len(data.pools))]
     return StabilityView(
         campaign=origin.about.campaign.key,

@@ -27,7 +27,13 @@ from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, RatingLevel, Ratings
 from app.stats.side_tables import RatingEventTable
-from app.stats.timing.timing import TrimmedDurations, format_clock_time, pace_slope, trim_durations, words_per_hour
+from app.stats.timing.timing import (
+    TrimmedDurationStatistics,
+    format_duration,
+    pace_slope,
+    summarize_trimmed_durations,
+    words_per_hour,
+)
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
@@ -40,7 +46,7 @@ class DurationSummary:
     """Trimmed durations of one kind of unit."""
 
     what: str
-    times: TrimmedDurations | None
+    times: TrimmedDurationStatistics | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class RaterTime:
     rater: str
     n: int
     hours: float
-    times: TrimmedDurations | None
+    times: TrimmedDurationStatistics | None
     words_per_hour: float | None
     slope: float | None
     slope_p: float | None
@@ -93,7 +99,7 @@ def _rater(rows: Ratings, events: RatingEventTable, seconds: Floats, words: Floa
         rater=rows.labels.raters[code],
         n=mine.size,
         hours=float(spent.sum()) / 3600,
-        times=trim_durations(spent),
+        times=summarize_trimmed_durations(spent),
         words_per_hour=words_per_hour(shown, spent),
         slope=None if slope is None else number_or_none(slope[0]),
         slope_p=None if slope is None else number_or_none(slope[1]),
@@ -113,7 +119,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[DurationSummary]:
         (f"document of at least {LONG} segments", shown[size >= LONG]),
         ("task", task),
     )
-    return [DurationSummary(what, trim_durations(values)) for what, values in samples if values.size]
+    return [DurationSummary(what, summarize_trimmed_durations(values)) for what, values in samples if values.size]
 
 
 def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
@@ -125,7 +131,7 @@ def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
 
 
 def _mean_clock(rater: RaterTime) -> str:
-    return NONE if rater.times is None else format_clock_time(rater.times.mean)
+    return NONE if rater.times is None else format_duration(rater.times.mean)
 
 
 def _words_per_hour(rater: RaterTime) -> str:
@@ -152,8 +158,8 @@ def _tables(report: TimingView) -> Sequence[TableSection]:
 def _caption(report: TimingView) -> str:
     """What the figures are, and from which data."""
     times = [
-        f"{each.what} {format_clock_time(each.times.mean)}"
-        + (f" ± {format_clock_time(each.times.sd)}" if each.times.sd is not None else "")
+        f"{each.what} {format_duration(each.times.mean)}"
+        + (f" ± {format_duration(each.times.sd)}" if each.times.sd is not None else "")
         for each in report.durations
         if each.times
     ]
@@ -169,12 +175,12 @@ def _bars(report: TimingView) -> bytes:
     return plot_rater_bars(
         f"Time of a judgment in {report.campaign}",
         "Trimmed mean by rater (judgments with a time)",
-        [(rater, mean, f"{format_clock_time(mean)} ({n:,})") for rater, mean, n in timed],
+        [(rater, mean, f"{format_duration(mean)} ({n:,})") for rater, mean, n in timed],
         [f"Data version {report.data_version}.", *map(captions.make_sentence, report.warnings)],
     )
 
 
-_TIMES = TrimmedDurations(n=1850, kept=1480, low=7.3, high=124.6, mean=38.4, sd=27.9, median=29.1)
+_TIMES = TrimmedDurationStatistics(n=1850, kept=1480, low=7.3, high=124.6, mean=38.4, sd=27.9, median=29.1)
 EXAMPLE = TimingView(
     campaign="esa-ende",
     data_version=7,

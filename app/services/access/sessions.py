@@ -67,7 +67,7 @@ def authenticate_session(session: Session, secret: str) -> Caller:
 
     Where `check_due` is true the identity provider must be asked before this counts (`app.web.single_sign_on`).
     """
-    row = sessions.find_session_token(session, hash_secret(secret), older=CHECK_AFTER)
+    row = sessions.find_token_of_session(session, hash_secret(secret), older=CHECK_AFTER)
     if row is None or not row.live:
         raise BadCredential
     tokens.note_token_use(session, row)
@@ -85,7 +85,7 @@ def get_session_expiry(session: Session, secret: str) -> datetime:
 
 def close_session(session: Session, secret: str) -> None:
     """End a session, if there is one."""
-    row = sessions.find_session_token(session, hash_secret(secret), older=CHECK_AFTER)
+    row = sessions.find_token_of_session(session, hash_secret(secret), older=CHECK_AFTER)
     sessions.delete_session(session, hash_secret(secret))
     if row is not None:
         _record(session, make_caller(row), "session closed")

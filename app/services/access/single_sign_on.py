@@ -92,7 +92,7 @@ def sign_in(
     caller = _give_role(session, person, token, roles)
     if caller is None:
         return None
-    account_id = accounts.store_login_account(
+    account_id = accounts.upsert_login_account(
         session, issuer=person.issuer, subject=person.subject, name=person.name, token_id=caller.token_id
     )
     new = sessions.start_session(session, caller, lifetime=lifetime)
@@ -161,7 +161,7 @@ def end_sessions_for_logout(session: Session, notice: LogoutNotice, *, issuer: s
     digest = hashlib.sha256(f"{issuer}\n{notice.jti}".encode("utf-8", "replace")).digest()
     if not accounts.mark_logout_token_used(session, digest, lasts=REMEMBERED):
         return False
-    ended = accounts.delete_sessions_of_person(session, issuer=issuer, subject=notice.subject, sid=notice.sid)
+    ended = accounts.delete_sessions_ended_by_provider(session, issuer=issuer, subject=notice.subject, sid=notice.sid)
     if ended:
         audit.record_action(session, None, actor=audit.PROVIDER, action="sessions ended", what={"sessions": ended})
     return True

@@ -45,7 +45,9 @@ def put_campaign_recipe(
     latest = recipes.find_recipe(session, row.id, name)
     if latest is None or make_named_recipe(latest).recipe != recipe:
         revision = 1 if latest is None else latest.revision + 1
-        recipes.insert_recipe(session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor)
+        recipes.insert_recipe_revision(
+            session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor
+        )
         done = {"recipe": name, "revision": revision, "hash": recipe.hash}
         audit.record_action(session, row.id, actor=actor, action="recipe stored", what=done)
     return get_campaign_recipe(session, campaign, name)

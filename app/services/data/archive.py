@@ -179,7 +179,7 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
     row, text = _find_document(session, campaign, document)
     numbers = assign_rater_numbers(campaign, archive_links.list_rater_keys(session, row.id))
     judgments = list(_load_counted_judgments(session, campaign, document))
-    systems = test_sets.load_active_systems(session, row.id)
+    systems = test_sets.load_active_system_keys(session, row.id)
     rows = test_sets.load_segments(session, row.id, text.id)
     texts = _texts(session, row.id, text.id, systems, [one.position for one in rows])
     segments = tuple(
@@ -213,7 +213,7 @@ def open_archived_document_media(
     """The bytes of a file that a text of the document shows. Raises NotFound."""
     row, text = _find_document(session, campaign, document)
     segments = test_sets.load_segments(session, row.id, text.id)
-    systems = test_sets.load_active_systems(session, row.id)
+    systems = test_sets.load_active_system_keys(session, row.id)
     texts = _texts(session, row.id, text.id, systems, [one.position for one in segments])
     shown = (*(one.source for one in segments), *texts.values())
     return open_archived_media(session, policy, row.id, shown, name)
@@ -277,7 +277,7 @@ def _texts(
     for key in systems:
         system = test_sets.find_system(session, campaign_id, key)
         if system is not None:
-            outputs = test_sets.load_outputs(session, campaign_id, system.id, document_id)
+            outputs = test_sets.load_outputs_on_document(session, campaign_id, system.id, document_id)
             texts.update({(key, at): one.text for at, one in zip(positions, outputs, strict=True)})
     return texts
 

@@ -174,7 +174,7 @@ def _count_beside(session: Session, campaign: str, format: str, lost: Counter[st
     whole = format not in EXTRAS and formats.get_format(format).whole
     compared = 0 if whole else exports.count_comparisons(session, row.id, row.data_version)
     lost.update({"comparisons of columns": compared} if compared else {})
-    aligned = 0 if whole else exports.count_aligned_outputs(session, row.id)
+    aligned = 0 if whole else exports.count_outputs_with_word_alignment(session, row.id)
     lost.update({"word alignments of outputs": aligned} if aligned else {})
     answered = 0 if whole else exports.count_answered_questionnaires(session, row.id)
     lost.update({"questionnaires that raters answered": answered} if answered else {})

@@ -58,7 +58,7 @@ class ImportMerge:
         staging.analyze_staging_tables(session)
         judgments.note_new_staged_texts(session, self._id)
         created = merge.create_staged_entities(session, self._id)
-        created |= {"alignments": n} if (n := alignments.insert_staged_alignments(session, self._id)) else {}
+        created |= {"alignments": n} if (n := alignments.insert_staged_word_alignments(session, self._id)) else {}
         origins.insert_staged_output_origins(session, self._id)
         resolved = judgments.resolve_staged_judgments(session, self._id, history=self._history)
         compared = comparisons.count_new_comparisons(session, self._id)

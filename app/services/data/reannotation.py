@@ -68,7 +68,7 @@ def prefill_errors_from_campaign(
     same = cloning.load_unchanged_output_keys(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
     chosen = _choose_judgments(exports.load_counted_judgments(session, source), same, rater, left)
-    ids = plans.load_outputs_by_address(session, row.id, {document for _, document, _ in chosen})
+    ids = plans.load_outputs_by_position(session, row.id, {document for _, document, _ in chosen})
     rows, errors = [], 0
     for address, record in sorted(chosen.items()):
         spans, priors = anonymize_prior_errors(_spans(record), prior_rater=record.rater)

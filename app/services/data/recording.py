@@ -179,7 +179,7 @@ def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
 
 def _find_stored_before(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
     """Which of them were stored before under their external_id. Raises ExternalIdConflict."""
-    stored = external_judgments.find_judgments_by_sender_name(
+    stored = external_judgments.find_judgments_by_external_name(
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
     )
     known, places = set(), []
@@ -194,7 +194,7 @@ def _find_stored_before(session: Session, campaign_id: int, sent: Sequence[SentJ
     return known
 
 
-def _is_same_judgment(judgment: SentJudgment, stored: external_judgments.SenderNamedJudgment) -> bool:
+def _is_same_judgment(judgment: SentJudgment, stored: external_judgments.ExternallyNamedJudgment) -> bool:
     address = (judgment.rater, judgment.document, judgment.segment) == (stored.rater, stored.document, stored.segment)
     return (
         address

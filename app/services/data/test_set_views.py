@@ -104,7 +104,9 @@ def get_outputs_of_systems(
     return {
         key: [
             _output_view(row, markup=markup)
-            for row in stored.load_outputs(session, about.id, load_system_row(session, about.id, key).id, on.id)
+            for row in stored.load_outputs_on_document(
+                session, about.id, load_system_row(session, about.id, key).id, on.id
+            )
         ]
         for key in keys
     }

@@ -187,7 +187,7 @@ def put_outputs(
     texts = given.texts
     row = _open_for_changes(session, campaign)
     of, on = load_system_row(session, row.id, system), load_document_row(session, row.id, document)
-    before = stored.load_outputs(session, row.id, of.id, on.id)
+    before = stored.load_outputs_on_document(session, row.id, of.id, on.id)
     spans: Sequence[Sequence[Span] | None] = [None] * len(texts) if given.prefill is None else given.prefill
     links: Sequence[str | None] = [None] * len(texts) if given.alignment is None else given.alignment
     _check_numbers(len(before), segments=texts, prefill=spans, alignment=links)
@@ -245,8 +245,8 @@ def delete_outputs(session: Session, campaign: str, system: str, document: str, 
         raise TextAlreadyShown(f"the output of {system} on {document}")
     if metrics.has_metric_scores(session, row.id, system_id=of.id, document_id=on.id):
         raise TestSetPartInUse(SCORED)
-    ids = [one.segment_id for one in stored.load_outputs(session, row.id, of.id, on.id)]
-    stored.delete_outputs(session, row.id, of.id, ids)
+    ids = [one.segment_id for one in stored.load_outputs_on_document(session, row.id, of.id, on.id)]
+    stored.delete_outputs_of_segments(session, row.id, of.id, ids)
     what = {"system": system, "document": document, "deleted": True}
     _new_data_version(session, row.id, actor=actor, what=what)
 

@@ -25,7 +25,7 @@ def find_or_queue_ingest_report(database: Database, campaign: str) -> dict[str, 
     """The report where it is quickly made or stored, else the job that makes it. Raises NotFound."""
     with database.transaction(snapshot=True) as session:
         row = campaigns.load_campaign(session, campaign)
-        if test_sets.count_outputs(session, row.id, most=QUICK_OUTPUTS + 1) <= QUICK_OUTPUTS:
+        if test_sets.count_outputs_up_to(session, row.id, most=QUICK_OUTPUTS + 1) <= QUICK_OUTPUTS:
             return asdict(ingest.make_ingest_report(session, campaign))
         key = _key(session, row)
         body = reports.find_report(session, key)

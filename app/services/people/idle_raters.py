@@ -43,7 +43,9 @@ def list_idle_warnings(
     sentences = []
     if idle:
         sentences.append(make_idle_warning(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
-    seats = plans.count_invitation_seats(session, campaign_id) - idle_raters.count_seats_with_work(session, campaign_id)
+    seats = plans.count_invitation_seats(session, campaign_id) - idle_raters.count_invitation_seats_with_tasks(
+        session, campaign_id
+    )
     if of is None and seats > 0:
         sentences.append(f"{_idle(seats, 'invitation place')}; {SHARE}")
     return sentences

@@ -107,7 +107,7 @@ def put_qualification_test(
     places = [place for n, item in enumerate(items) for place in list_qualification_item_faults(view, n, item)]
     if places:
         raise Invalid("the test is not valid", places=tuple(places[:100]))
-    stored = qualification.find_qualification(session, row.id)
+    stored = qualification.find_qualification_test(session, row.id)
     latest = None if stored is None else _test(stored)
     same = latest is not None and (latest.items, latest.pass_mark, latest.attempts) == (
         tuple(items),
@@ -117,7 +117,9 @@ def put_qualification_test(
     if not same:
         version = 1 if latest is None else latest.version + 1
         values = {"version": version, "items": [asdict(item) for item in items], "actor": actor}
-        qualification.insert_qualification(session, row.id, {**values, "pass_mark": pass_mark, "attempts": attempts})
+        qualification.insert_qualification_test(
+            session, row.id, {**values, "pass_mark": pass_mark, "attempts": attempts}
+        )
         what = {"version": version, "items": len(items), "pass_mark": pass_mark, "attempts": attempts}
         audit.record_action(session, row.id, actor=actor, action="qualification put", what=what)
     return get_qualification_test(session, campaign)
@@ -130,7 +132,7 @@ def get_qualification_test(session: Session, campaign: str, *, version: int | No
 
 def has_qualification_test(session: Session, campaign: str) -> bool:
     """Whether the campaign has a test. Raises NotFound where there is no such campaign."""
-    return qualification.find_qualification(session, campaigns.load_campaign(session, campaign).id) is not None
+    return qualification.find_qualification_test(session, campaigns.load_campaign(session, campaign).id) is not None
 
 
 def get_own_qualification_test(
@@ -220,7 +222,7 @@ def make_qualification_result_cursor(result: RaterQualificationResult, sort: Qua
 
 
 def _load(session: Session, campaign_id: int, version: int | None) -> QualificationTest:
-    row = qualification.find_qualification(session, campaign_id, version)
+    row = qualification.find_qualification_test(session, campaign_id, version)
     if row is None:
         raise qualification.QualificationNotFound
     return _test(row)

@@ -217,7 +217,7 @@ def _make_degraded_texts(
     """
     if not items:
         return
-    output_ids = plans.load_outputs_by_address(session, target.campaign_id, (item.document for item in items))
+    output_ids = plans.load_outputs_by_position(session, target.campaign_id, (item.document for item in items))
     language = target.view.target_language
     donors = DonorTexts.from_texts(
         plans.load_degradation_donor_texts(session, target.campaign_id, MOST_DONORS), language

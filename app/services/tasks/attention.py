@@ -157,7 +157,7 @@ def list_attention_check_results(
     """
     row = campaigns.load_campaign(session, campaign)
     least = parse_quality_settings(row.settings).code_attention
-    rows = attention.load_attention_check_results(
+    rows = attention.load_attention_results_by_rater(
         session, row.id, after=after, limit=limit, state=state, sort=sort, words=q.split()
     )
     return [

@@ -133,7 +133,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
     """Free a task for a rater, or for its bucket; the name under which it goes on."""
     tasks.note_lease_ending(session, campaign_id, task.id, "reassigned")
     task_id, name = task.id, task.public_id
-    if leases_handover.has_task_judgments(session, campaign_id, task.id, besides=rater_id):
+    if leases_handover.has_uncounted_judgments(session, campaign_id, task.id, besides=rater_id):
         task_id = leases_handover.withdraw_and_copy_locked_task(session, campaign_id, task.id, actor=actor)
         name = tasks.load_task_public_id(session, campaign_id, task_id)
     tasks.free_task(session, campaign_id, task_id, {"rater_id": rater_id, "pooled": False})

@@ -52,7 +52,7 @@ def load_task_preview(
     protocol, forms = (rules.protocol, rules.forms) if written is None else _judged_by(written, rules.basis)
     chosen = presentation or str(row.settings.get("presentation", PRESENTATIONS[0]))
     text = _document(session, row.id, document)
-    systems = test_sets.load_active_systems(session, row.id)[: columns if chosen == "side_by_side" else 1]
+    systems = test_sets.load_active_system_keys(session, row.id)[: columns if chosen == "side_by_side" else 1]
     if text is None or not systems:
         raise NothingToPreview
     items = {item.position: item for item in _items(session, row.id, text, systems)}
@@ -112,7 +112,7 @@ def _items(
         system = test_sets.find_system(session, campaign_id, key)
         if system is None:
             continue
-        rows = test_sets.load_outputs(session, campaign_id, system.id, document.id)
+        rows = test_sets.load_outputs_on_document(session, campaign_id, system.id, document.id)
         outputs = {row.segment_id: row for row in rows}
         texts = [*(source.source for source in sources), *(row.text for row in rows)]
         media = load_shown_media(session, campaign_id, texts)

@@ -22,7 +22,7 @@ from app.services.tasks.progress_view import (
     WorkBalance,
     WorkCounts,
 )
-from app.stats.timing.pace import RaterWorkload, forecast_campaign_end
+from app.stats.timing.pace import RaterHandInHistory, forecast_campaign_end
 from app.stats.timing.pace import tasks_per_time_unit as usual_pace
 from app.storage import progress
 
@@ -92,7 +92,7 @@ def measure_campaign_pace(tasks: Sequence[TaskWithCounts], at: datetime) -> Camp
 
 def _workloads(
     raters: Sequence[progress.Row], first_leases: Mapping[int, datetime], tasks: Sequence[TaskWithCounts]
-) -> dict[int, RaterWorkload]:
+) -> dict[int, RaterHandInHistory]:
     """When each rater handed tasks in, in seconds, and how many they have left."""
     done: dict[int, list[float]] = defaultdict(list)
     left: dict[int, int] = defaultdict(int)
@@ -105,7 +105,7 @@ def _workloads(
     for rater in raters:
         first = first_leases.get(rater.id)
         began = None if first is None else first.timestamp()
-        workloads[rater.id] = RaterWorkload.from_times(done[rater.id], began, left[rater.id])
+        workloads[rater.id] = RaterHandInHistory.from_times(done[rater.id], began, left[rater.id])
     return workloads
 
 
@@ -169,7 +169,7 @@ def summarize_raters(
     ]
 
 
-def _a_day(work: RaterWorkload, at: datetime) -> float | None:
+def _a_day(work: RaterHandInHistory, at: datetime) -> float | None:
     tasks_a_second = usual_pace(work, at.timestamp())
     return None if tasks_a_second is None else tasks_a_second * DAY.total_seconds()
 

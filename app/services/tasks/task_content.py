@@ -128,7 +128,7 @@ def load_task_content(session: Session, public_id: str) -> TaskContent:
 
 def _items(session: Session, row: tasks.Row) -> dict[int, ItemContent]:
     around: dict[tuple[int, bool], list[str]] = {}
-    for near in tasks.load_task_context(session, row.campaign_id, row.id, AROUND):
+    for near in tasks.load_surrounding_sources(session, row.campaign_id, row.id, AROUND):
         if (sentence := extract_text_without_media(near.source)) is not None:
             around.setdefault((near.item, near.before), []).append(sentence)
     rows: dict[int, list[tasks.Row]] = {}

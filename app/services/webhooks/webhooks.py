@@ -138,7 +138,7 @@ def replay_events(session: Session, campaign: str, public_id: str, *, event: int
         first = webhooks.find_oldest_event(session, campaign_id)
         if not (row.next_event if first is None else first) <= event <= row.next_event:
             raise Invalid(places=(Place(("body", "from"), _why_not(first, row.next_event)),))
-    webhooks.restart_webhook(session, row.id, event=event)
+    webhooks.restart_webhook_from_event(session, row.id, event=event)
     what = {"webhook": public_id, "from": row.next_event if event is None else event}
     audit.record_action(session, campaign_id, actor=actor, action="webhook replayed", what=what)
     return _view(webhooks.load_webhook(session, campaign_id, public_id))

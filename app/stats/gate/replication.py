@@ -18,8 +18,8 @@ from app.stats.replication import ReplicationChances, forecast_replication
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityPoint, compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
-from app.stats.stability.studies import ItemSums, gather_study_ratings, normalized_document_sums, sum_item_ratings
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
+from app.stats.stability.studies import ItemRatingSums, gather_study_ratings, normalized_document_sums, sum_item_ratings
 
 STUDIES = 250
 SIMULATED = "simulated"
@@ -45,7 +45,7 @@ def simulate_ranking_stability(
     data: MultiplyRatedDocuments, method: Method, *, alpha: float, seed: int
 ) -> StabilityPoint:
     """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
-    design = StudyDesign(RaterAssignment("psxs"), method)
+    design = StudyDesign(RaterAssignmentScheme("psxs"), method)
     stability_request = StabilityRequest(
         (design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed
     )
@@ -91,7 +91,7 @@ def simulate_replication(
 
 
 def _study(
-    rng: np.random.Generator, items: ItemSums, documents: np.ndarray, pair: tuple[int, int], method: Method
+    rng: np.random.Generator, items: ItemRatingSums, documents: np.ndarray, pair: tuple[int, int], method: Method
 ) -> np.ndarray:
     """Differences of document sums in one simulated study, positive where the candidate is better, shape (D,)."""
     data = items.data

@@ -17,8 +17,8 @@ from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace, TestAnd
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import ranked_score_matrix
-from app.stats.testing.pair_tests import PAIRED_TESTS, PairTests, run_pair_tests
-from app.stats.testing.significance import CommonSegments, all_system_pairs, reduce_to_common_segments
+from app.stats.testing.pair_tests import PAIRED_TESTS, PairTestResults, run_pair_tests
+from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs, reduce_to_common_segments
 from app.stats.testing.verdict import decide_wins
 
 Marks = npt.NDArray[np.int8]
@@ -135,7 +135,7 @@ class _Universes:
         self.sign = scored.rows.better_sign
         self.place, self.turned = _pairs_among(scored.rows, matrix, systems)
         self.n_pairs = len(systems) * (len(systems) - 1) // 2
-        self.shared: dict[str, CommonSegments] = {}
+        self.shared: dict[str, CommonSegmentsByPair] = {}
 
     def all(
         self, choices: Mapping[str, str]
@@ -159,7 +159,7 @@ class _Universes:
         stacked = np.stack(claims) if claims else np.zeros((0, self.n_pairs), dtype=np.int8)
         return tuple(universes), stacked, self._mark_leaders(), tuple(missing)
 
-    def _test(self, test: TestAndUnit) -> PairTests | str:
+    def _test(self, test: TestAndUnit) -> PairTestResults | str:
         """The test of all pairs, or why it is impossible."""
         if test.unit == "document" and not self.rows.documents_known:
             return "documents are unknown"
@@ -173,7 +173,7 @@ class _Universes:
         tests = run_pair_tests(self.laid, self.shared[test.unit], recipe, self.sign)
         return tests if tests.testable.any() else "no pair has enough data for this test"
 
-    def _marks(self, wins: npt.NDArray[np.bool_], tests: PairTests) -> Marks:
+    def _marks(self, wins: npt.NDArray[np.bool_], tests: PairTestResults) -> Marks:
         first, second = all_system_pairs(len(self.laid.systems))
         marks = wins[first, second].astype(np.int8) - wins[second, first].astype(np.int8)
         return self._spread_to_all_pairs(np.where(tests.testable, self.turned * marks, UNTESTED).astype(np.int8))

@@ -14,7 +14,7 @@ from app.stats.plain_values import number_or_none
 from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
 from app.stats.quality.pairing import PairsWithOriginals, pair_with_originals
 from app.stats.ratings import Floats, RatingRole, Ratings
-from app.stats.side_tables import OriginalLinks
+from app.stats.side_tables import OriginalRatingLinks
 from app.stats.testing.adjust import adjust_p_values
 from app.stats.testing.paired import wilcoxon_signed_rank
 from app.stats.testing.unpaired import wilcoxon_rank_sum
@@ -63,7 +63,7 @@ class _SampleTest:
 
 def run_control_tests(
     ratings: Ratings,
-    links: OriginalLinks,
+    links: OriginalRatingLinks,
     *,
     test: ControlTestName = "signed_rank",
     min_pairs: int = MIN_PAIRS,

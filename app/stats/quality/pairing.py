@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
-from app.stats.side_tables import OriginalLinks
+from app.stats.side_tables import OriginalRatingLinks
 
 NO_ROW = -1
 
@@ -35,7 +35,7 @@ class PairsWithOriginals:
 
 def find_original_rows(
     ratings: Ratings, roles: tuple[RatingRole, ...] = (RatingRole.REPEAT, RatingRole.DEGRADED)
-) -> OriginalLinks:
+) -> OriginalRatingLinks:
     """Each row of these roles back to the rating of the same output by the same rater, of the same task first.
 
     Several ratings in the same task: the first in canonical order.
@@ -51,11 +51,11 @@ def find_original_rows(
         first[keys[rated][::-1]] = rows[rated][::-1]
         original_rows = first[keys]
         original = np.where(asks & (original_rows >= 0), original_rows, original).astype(np.int32)
-    return OriginalLinks(original)
+    return OriginalRatingLinks(original)
 
 
 def pair_with_originals(
-    ratings: Ratings, links: OriginalLinks, role: RatingRole, *, with_repeats: bool = False
+    ratings: Ratings, links: OriginalRatingLinks, role: RatingRole, *, with_repeats: bool = False
 ) -> PairsWithOriginals:
     """The pairs of all rows of a role; a judgment that is shared by several systems counts once.
 
@@ -76,7 +76,7 @@ def pair_with_originals(
     return PairsWithOriginals(ratings.rater[targets], changed[order], original[targets], unmatched)
 
 
-def _with_repeats(ratings: Ratings, links: OriginalLinks, once: Bools) -> Floats:
+def _with_repeats(ratings: Ratings, links: OriginalRatingLinks, once: Bools) -> Floats:
     """By row the mean of its score and of those that repeat it."""
     repeats = np.flatnonzero(once & (ratings.role == RatingRole.REPEAT) & (links.original >= 0))
     to = links.original[repeats]

@@ -11,7 +11,7 @@ from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import PairsWithOriginals, pair_with_originals
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
-from app.stats.side_tables import OriginalLinks
+from app.stats.side_tables import OriginalRatingLinks
 from app.stats.testing.adjust import benjamini_hochberg
 
 SLACK = 1e-9
@@ -45,7 +45,7 @@ class RepeatConsistency:
 
 
 def summarize_repeats(
-    ratings: Ratings, links: OriginalLinks, *, tolerance: float | None = None
+    ratings: Ratings, links: OriginalRatingLinks, *, tolerance: float | None = None
 ) -> dict[int, RepeatConsistency]:
     """Agreement of each rater (by code) with themself; raters without a repeat are not in it.
 

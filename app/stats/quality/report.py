@@ -25,7 +25,7 @@ from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHit
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
 from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, compare_within_tasks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
-from app.stats.side_tables import OriginalLinks, RatingEventTable
+from app.stats.side_tables import OriginalRatingLinks, RatingEventTable
 
 Untested = Literal["complete", "review"]
 Completion = Literal["complete", "review"]
@@ -191,7 +191,7 @@ class _Work:
 
     rows: Ratings
     unit: str
-    links: OriginalLinks
+    links: OriginalRatingLinks
     order: Orders
     events: RatingEventTable | None
     words: Floats | None

@@ -20,11 +20,11 @@ from app.stats.testing import resampling
 from app.stats.testing.pair_tests import (
     FEWEST_DOCUMENTS,
     PAIRED_TESTS,
-    PairTests,
+    PairTestResults,
     number_of_sign_draws,
     required_sign_draws,
 )
-from app.stats.testing.significance import CommonSegments
+from app.stats.testing.significance import CommonSegmentsByPair
 
 _MOST_NAMES = 8
 NO_RATINGS = (
@@ -76,7 +76,7 @@ def count_hypotheses(recipe: Recipe, n_systems: int) -> int:
     return max(1, n_systems * (n_systems - 1) // 2) if recipe.adjust != "none" else 1
 
 
-def smallest_reachable_p(tests: PairTests, recipe: Recipe, n_systems: int) -> SmallestReachableP:
+def smallest_reachable_p(tests: PairTestResults, recipe: Recipe, n_systems: int) -> SmallestReachableP:
     """m·2^(1−D) or m/(B+1) and what would help: D ≥ 1 + log₂(m/α) documents.
 
     One-sided p-values enter a family doubled. Under Benjamini–Hochberg the best case is that all pairs reach the floor.
@@ -99,8 +99,8 @@ def smallest_reachable_p(tests: PairTests, recipe: Recipe, n_systems: int) -> Sm
 def data_caveats(
     ratings: Ratings,
     panel: ScoreMatrix,
-    shared: CommonSegments,
-    tests: PairTests,
+    shared: CommonSegmentsByPair,
+    tests: PairTestResults,
     limit: SmallestReachableP,
     recipe: Recipe,
     times: Codes | None = None,
@@ -242,7 +242,7 @@ def _documents(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     return warnings
 
 
-def _warn_few_resampled(shared: CommonSegments, tests: PairTests, recipe: Recipe) -> list[str]:
+def _warn_few_resampled(shared: CommonSegmentsByPair, tests: PairTestResults, recipe: Recipe) -> list[str]:
     """Where documents are drawn again, how often so few claim what is not there."""
     if recipe.test != "bootstrap" or recipe.unit != "document" or not tests.testable.any():
         return []
@@ -254,7 +254,7 @@ def _warn_few_resampled(shared: CommonSegments, tests: PairTests, recipe: Recipe
     return [f"{_plural(fewest, 'document')}: {claims}; judge at least {ENOUGH_TO_DRAW}, or rank by `recommended`"]
 
 
-def _too_few_draws(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
+def _too_few_draws(tests: PairTestResults, n_pairs: int, recipe: Recipe) -> list[str]:
     enough = required_sign_draws(tests, recipe, n_pairs)
     if enough is None:
         return []
@@ -277,7 +277,7 @@ def _is_significant(p_value: float, recipe: Recipe) -> bool:
     return p_value <= recipe.alpha if recipe.inclusive else p_value < recipe.alpha
 
 
-def _overlap(shared: CommonSegments) -> list[str]:
+def _overlap(shared: CommonSegmentsByPair) -> list[str]:
     if not shared.segments.any():
         what = "unpaired segments: no two systems share a segment, so systems are compared on different texts"
         return [f"{what}; {_SAME_TEXTS}"]
@@ -288,7 +288,7 @@ def _overlap(shared: CommonSegments) -> list[str]:
     return [f"{what}, so their texts may decide; {_SAME_TEXTS}"]
 
 
-def _untestable_pairs(tests: PairTests, shared: CommonSegments, recipe: Recipe) -> list[str]:
+def _untestable_pairs(tests: PairTestResults, shared: CommonSegmentsByPair, recipe: Recipe) -> list[str]:
     """Pairs without a p-value, by reason: too little data in common, or data without variation."""
     untested = ~tests.testable if shared.linked is None else ~tests.testable & shared.linked
     by_document = recipe.unit == "document"

@@ -28,7 +28,7 @@ from app.stats.normalize import NormalizedRatings
 from app.stats.ranking.effects import SuperiorityChances, count_better_segments
 from app.stats.ratings import Codes, Floats, RatingLabels
 from app.stats.testing.permutation import PairBlock
-from app.stats.testing.significance import CommonSegments, all_system_pairs, common_segment_masks
+from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs, common_segment_masks
 
 _PAIRS_AT_ONCE = 16
 
@@ -178,8 +178,8 @@ class CampaignTotals:
     matrix: DocumentTotals
     raw: DocumentTotals
     relative: tuple[Floats, Floats] | None
-    shared: CommonSegments
-    raw_shared: CommonSegments
+    shared: CommonSegmentsByPair
+    raw_shared: CommonSegmentsByPair
     chances: SuperiorityChances
     visits: tuple[RaterDocumentTotals, ...]
     order: Indices
@@ -252,7 +252,7 @@ class _TurnedPairs:
 
 def _share(
     matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
-) -> CommonSegments:
+) -> CommonSegmentsByPair:
     """What pairs have in common, as `reduce_to_common_segments` says it by document."""
     first, second = all_system_pairs(matrix.systems.size)
     if all(block.pairs is None for block in blocks) and first.size:
@@ -277,7 +277,7 @@ def _share(
     n = matrix.n_segments_by_system()
     share = segments / (n[first] + n[second] - segments)
     known = EstimatePrecision(error, degrees, documents, effective)
-    return CommonSegments(difference, known, segments, share, pair_blocks, pair_blocks)
+    return CommonSegmentsByPair(difference, known, segments, share, pair_blocks, pair_blocks)
 
 
 def _blocks_of_pairs(

@@ -20,14 +20,14 @@ from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
 from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.significance import (
-    CommonSegments,
+    CommonSegmentsByPair,
     all_system_pairs,
     differences_by_block,
 )
-from app.stats.testing.verdict import AdjustedTests
+from app.stats.testing.verdict import AdjustedTestResults
 
 
-def uses_common_segments(recipe: Recipe, shared: CommonSegments) -> bool:
+def uses_common_segments(recipe: Recipe, shared: CommonSegmentsByPair) -> bool:
     """Whether pairs are compared on their common segments, as paired tests do, or each by its own score."""
     paired = recipe.test in PAIRED_TESTS or recipe.matched_only
     return paired or (recipe.test == "none" and bool(shared.segments.all()))
@@ -42,8 +42,8 @@ class PairEvidence:
     from how well they are known for these.
     """
 
-    shared: CommonSegments
-    raw_shared: CommonSegments
+    shared: CommonSegmentsByPair
+    raw_shared: CommonSegmentsByPair
     chances: SuperiorityChances
     for_new_raters: Callable[[EstimatePrecision], EstimatePrecision | None]
 
@@ -52,7 +52,7 @@ def make_pair_rows(
     ratings: Ratings,
     panels: tuple[ScoreMatrix, ScoreMatrix],
     evidence: PairEvidence,
-    verdict: AdjustedTests,
+    verdict: AdjustedTestResults,
     left_out: Sequence[LeaveOneOutDifferences],
     recipe: Recipe,
 ) -> tuple[PairRow, ...]:
@@ -113,7 +113,7 @@ def make_pair_rows(
 
 
 def _differences(
-    ratings: Ratings, panel: ScoreMatrix, shared: CommonSegments, *, paired: bool
+    ratings: Ratings, panel: ScoreMatrix, shared: CommonSegmentsByPair, *, paired: bool
 ) -> tuple[Floats, EstimatePrecision]:
     """Difference of each pair and how well it is known: over common segments where tests are paired."""
     if paired:
@@ -137,7 +137,7 @@ def _t_interval(difference: Floats, precise: EstimatePrecision | None, recipe: R
 
 
 def _pair_intervals(
-    difference: Floats, precise: EstimatePrecision, shared: CommonSegments | None, recipe: Recipe
+    difference: Floats, precise: EstimatePrecision, shared: CommonSegmentsByPair | None, recipe: Recipe
 ) -> tuple[Floats, Floats]:
     """Ends of the intervals of all pairs; bootstrap intervals are of common segments, all others take t."""
     widths = intervals.interval_half_widths(precise, recipe.alpha)

@@ -15,14 +15,14 @@ from app.stats.ranking.rank_sets import RankSets
 from app.stats.ranking.result import SegmentTable, SystemRow
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
-from app.stats.testing.verdict import AdjustedTests
+from app.stats.testing.verdict import AdjustedTestResults
 
 
 def make_system_rows(
     ratings: Ratings,
     panel: ScoreMatrix,
     raw: ScoreMatrix,
-    verdict: AdjustedTests,
+    verdict: AdjustedTestResults,
     sets: RankSets | None,
     recipe: Recipe,
     relative_sums: tuple[Floats, Floats] | None,

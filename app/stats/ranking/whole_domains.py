@@ -6,10 +6,10 @@ import numpy as np
 
 from app.stats.aggregate import ScoreMatrix
 from app.stats.inference.by_document import EstimatePrecision, estimate_precision
-from app.stats.testing.significance import CommonSegments, differences_by_block
+from app.stats.testing.significance import CommonSegmentsByPair, differences_by_block
 
 
-def precision_for_new_domains(shared: CommonSegments, panel: ScoreMatrix) -> EstimatePrecision | None:
+def precision_for_new_domains(shared: CommonSegmentsByPair, panel: ScoreMatrix) -> EstimatePrecision | None:
     """How well the differences on common segments are known for new domains; None where fewer than two are known."""
     if panel.domain is None:
         return None

@@ -14,12 +14,12 @@ from app.design.values import Bools, Codes
 from app.stats.ratings import Floats, RatingLabels, Ratings
 from app.stats.stability.extraction import (
     DocumentRaterPools,
-    OmissionReasons,
+    UnusableDocumentReasons,
     arrange_multiply_rated_documents,
     require_usable_documents,
     tabulate_rating_cells,
 )
-from app.stats.stability.studies import ItemSums, index_raters_in_pools, sum_item_ratings
+from app.stats.stability.studies import ItemRatingSums, index_raters_in_pools, sum_item_ratings
 
 _EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np.inf}
 """What stands in the places of nobody, by the name of the sum."""
@@ -29,13 +29,13 @@ _EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np
 class _BlockSums:
     """The usable documents of a block. pools: codes of raters among all, of each document's bucket."""
 
-    sums: ItemSums
+    sums: ItemRatingSums
     pools: tuple[Codes, ...]
 
 
-def sum_items_by_block(
+def sum_item_ratings_of_blocks(
     blocks: Iterable[Ratings], systems: Codes, *, centre: float, labels: RatingLabels, higher_is_better: bool
-) -> ItemSums:
+) -> ItemRatingSums:
     """Sum the multiply-rated documents of all blocks, as `sum_item_ratings` does what `extract_multiply_rated` finds.
 
     Parameters
@@ -47,20 +47,20 @@ def sum_items_by_block(
     ------
     NotMultiplyRated
     """
-    reasons: list[OmissionReasons] = []
+    reasons: list[UnusableDocumentReasons] = []
     summed: list[_BlockSums] = []
     marked = True
     code = {rater: n for n, rater in enumerate(labels.raters)}
     for ratings in blocks:
         cells = tabulate_rating_cells(ratings, systems)
-        reasons.append(cells.list_omission_reasons())
+        reasons.append(cells.find_unusable_document_reasons())
         marked = marked and not (ratings.n_errors < 0).any()
         if not reasons[-1].usable.any():
             continue
         data = arrange_multiply_rated_documents(ratings, cells, reasons[-1].usable, ())
         raters = np.array([code[rater] for rater in data.raters], dtype=np.int64)
         summed.append(_BlockSums(sum_item_ratings(data, centre), tuple(raters[pool] for pool in data.pools)))
-    facts = OmissionReasons.concatenate(reasons) if reasons else _no_documents()
+    facts = UnusableDocumentReasons.concatenate(reasons) if reasons else _no_documents()
     usable, left_out = facts.choose_usable_documents()
     require_usable_documents(systems.size, usable, left_out)
     kept = usable[facts.usable]
@@ -70,7 +70,7 @@ def sum_items_by_block(
     arrays = {name: _put_together(summed, name, kept, int(rated.raters_per_document.max())) for name in _EMPTY}
     if not marked:
         arrays["errors"][:] = 0.0
-    return ItemSums(
+    return ItemRatingSums(
         data=rated,
         centre=centre,
         place=index_raters_in_pools(rated.pools, len(rated.raters)),
@@ -79,9 +79,9 @@ def sum_items_by_block(
     )
 
 
-def _no_documents() -> OmissionReasons:
+def _no_documents() -> UnusableDocumentReasons:
     none, no = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
-    return OmissionReasons(none, none, no, no, no)
+    return UnusableDocumentReasons(none, none, no, no, no)
 
 
 def _put_together_documents(

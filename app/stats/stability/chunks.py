@@ -22,10 +22,10 @@ from app.domain.errors import Invalid
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
 from app.stats.stability.extraction import DocumentRaterPools, MultiplyRatedDocuments
-from app.stats.stability.request import RaterAssignment, StabilityRequest
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest
 from app.stats.stability.srp import Order, find_better_of_pairs
 from app.stats.stability.studies import (
-    ItemSums,
+    ItemRatingSums,
     full_data_study,
     gather_study_ratings,
     normalized_document_sums,
@@ -55,7 +55,7 @@ class StudyChunk:
     """Studies of one assignment on one number of documents: those of the document sets from `first` to `last` − 1."""
 
     index: int
-    assignment: RaterAssignment
+    assignment: RaterAssignmentScheme
     methods: tuple[Method, ...]
     documents: int
     first: int
@@ -114,18 +114,18 @@ def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
 class StabilitySimulator:
     """A data set, or sums of one, and a resolved request, made ready once for any number of chunks."""
 
-    data: MultiplyRatedDocuments | ItemSums
+    data: MultiplyRatedDocuments | ItemRatingSums
     request: StabilityRequest
 
     @property
-    def rated_documents(self) -> DocumentRaterPools:
+    def document_rater_pools(self) -> DocumentRaterPools:
         """The documents that studies are drawn from, and their raters."""
         return self.item_sums.data
 
     @cached_property
-    def item_sums(self) -> ItemSums:
+    def item_sums(self) -> ItemRatingSums:
         """Sums by item."""
-        return self.data if isinstance(self.data, ItemSums) else sum_item_ratings(self.data)
+        return self.data if isinstance(self.data, ItemRatingSums) else sum_item_ratings(self.data)
 
     @cached_property
     def chunks(self) -> tuple[StudyChunk, ...]:
@@ -148,7 +148,7 @@ class StabilitySimulator:
         return ChunkOutcome(np.concatenate(means, axis=1), np.concatenate(claimed, axis=1))
 
     def _make_empty_outcome(self, chunk: StudyChunk, why: str) -> ChunkOutcome:
-        n_systems = len(self.rated_documents.systems)
+        n_systems = len(self.document_rater_pools.systems)
         means = np.zeros((len(chunk.methods), 0, n_systems))
         return ChunkOutcome(
             means, np.zeros((len(chunk.methods), 0, n_systems * (n_systems - 1) // 2), dtype=np.int8), why
@@ -159,7 +159,7 @@ class StabilitySimulator:
         request = self.request
         documents = self.documents_of_set(chunk.documents, number)
         studies = min(request.per_set, request.studies - number * request.per_set)
-        held = len(documents) * len(self.rated_documents.systems) * chunk.assignment.ratings
+        held = len(documents) * len(self.document_rater_pools.systems) * chunk.assignment.ratings
         step = max(1, min(STUDIES_AT_ONCE, _MOST_RATINGS // held))
         for piece, start in enumerate(range(0, studies, step)):
             n = min(step, studies - start)
@@ -223,14 +223,14 @@ class StabilitySimulator:
 
     def _orient_sums(self, sums: Floats) -> Floats:
         """The same sums with larger as better, changed in place, documents last: (n, V, D, S) to (n, V, S, D)."""
-        if not self.rated_documents.higher_is_better:
+        if not self.document_rater_pools.higher_is_better:
             np.negative(sums, out=sums)
         return sums.transpose(0, 1, 3, 2)
 
     def documents_of_set(self, count: int, number: int) -> Codes:
         """The documents of a set, ascending; the same for every design."""
-        bucket = self.rated_documents.bucket
-        sizes = np.bincount(bucket, minlength=len(self.rated_documents.pools)).astype(np.int64)
+        bucket = self.document_rater_pools.bucket
+        sizes = np.bincount(bucket, minlength=len(self.document_rater_pools.pools)).astype(np.int64)
         of_buckets = np.split(np.argsort(bucket, kind="stable"), np.cumsum(sizes)[:-1])
         (drawn,) = draw_documents_from_buckets(self._rng("documents", count, number), sizes, count, 1)
         return np.sort(np.concatenate([of_buckets[b][chosen] for b, chosen in enumerate(drawn)]))
@@ -242,10 +242,10 @@ class StabilitySimulator:
         return simulate_rater_assignments(
             rng,
             grouping=assignment.grouping,
-            bucket_of_document=self.rated_documents.bucket[documents],
-            n_systems=len(self.rated_documents.systems),
-            pools=self.rated_documents.pools,
-            n_raters=len(self.rated_documents.raters),
+            bucket_of_document=self.document_rater_pools.bucket[documents],
+            n_systems=len(self.document_rater_pools.systems),
+            pools=self.document_rater_pools.pools,
+            n_raters=len(self.document_rater_pools.raters),
             studies=n,
             entropy=assignment.entropy,
             ratings=assignment.ratings,

@@ -13,7 +13,7 @@ from app.stats.ratings import Floats
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator, StudyChunk
 from app.stats.stability.extraction import Indices
 from app.stats.stability.pairs import ReportedPairs, max_reported_rank_distance
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 from app.stats.stability.srp import Order, compare_studies, find_better_of_pairs, pooled_srp, srp_monte_carlo_error
 from app.stats.stability.testing import Claims
 
@@ -112,7 +112,7 @@ class _AssignmentReasons:
 
     def __init__(self, request: StabilityRequest) -> None:
         self._request = request
-        self._found: dict[tuple[RaterAssignment, int], tuple[int, str]] = {}
+        self._found: dict[tuple[RaterAssignmentScheme, int], tuple[int, str]] = {}
 
     def note(self, chunk: StudyChunk, why: str | None) -> None:
         """Keep the reason of a chunk, if it has one. Raises Invalid where the request takes no point less."""
@@ -123,7 +123,7 @@ class _AssignmentReasons:
         at = chunk.assignment, chunk.documents
         self._found[at] = min(self._found.get(at, (chunk.index, why)), (chunk.index, why))
 
-    def of(self, assignment: RaterAssignment) -> str | None:
+    def of(self, assignment: RaterAssignmentScheme) -> str | None:
         """The reasons in words, those of a few counts in full."""
         counts = [count for count in self._request.document_counts if (assignment, count) in self._found]
         reasons = [f"{count} documents: {self._found[assignment, count][1]}" for count in counts[:MOST_REASONS]]
@@ -159,10 +159,10 @@ class _Fit:
     """Turns the outcomes of a point into its figures, against the full data."""
 
     def __init__(self, simulator: StabilitySimulator) -> None:
-        self.request, self.sign = simulator.request, 1 if simulator.rated_documents.higher_is_better else -1
-        self.available = len(simulator.rated_documents.documents)
+        self.request, self.sign = simulator.request, 1 if simulator.document_rater_pools.higher_is_better else -1
+        self.available = len(simulator.document_rater_pools.documents)
         self.truth = simulator.claims_of_full_data()
-        systems = len(simulator.rated_documents.systems)
+        systems = len(simulator.document_rater_pools.systems)
         reach = max_reported_rank_distance(self.request, systems)
         self.told = {
             method: ReportedPairs.within_reach(full.order, systems, reach) for method, full in self.truth.items()

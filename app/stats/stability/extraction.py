@@ -88,7 +88,7 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
     Source: Riley et al. 2024, §2 (buckets); which documents are left out is our own rule (docs/stability.md).
     """
     cells = tabulate_rating_cells(ratings, np.unique(ratings.system))
-    usable, left_out = cells.list_omission_reasons().choose_usable_documents()
+    usable, left_out = cells.find_unusable_document_reasons().choose_usable_documents()
     require_usable_documents(cells.n_systems, usable, left_out)
     return arrange_multiply_rated_documents(ratings, cells, usable, left_out)
 
@@ -103,7 +103,7 @@ def require_usable_documents(n_systems: int, usable: Bools, left_out: tuple[Drop
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OmissionReasons:
+class UnusableDocumentReasons:
     """Why documents cannot be used, shape (documents,) each.
 
     raters: of each document. outputs: segments × systems. few: too few raters; partial: a system is missing;
@@ -160,7 +160,7 @@ class RatingCells:
         """S."""
         return int(self.systems.size)
 
-    def list_omission_reasons(self) -> OmissionReasons:
+    def find_unusable_document_reasons(self) -> UnusableDocumentReasons:
         """What speaks against each document."""
         n = self.documents.size
         raters = self.rated.sum(axis=1)
@@ -170,7 +170,7 @@ class RatingCells:
         full = np.bincount(self.document, minlength=n) == segments * self.n_systems * raters
         few = raters < FEWEST_RATERS
         partial = ~few & ~has.all(axis=1)
-        return OmissionReasons(raters, segments * self.n_systems, few, partial, ~few & ~partial & ~full)
+        return UnusableDocumentReasons(raters, segments * self.n_systems, few, partial, ~few & ~partial & ~full)
 
 
 def tabulate_rating_cells(ratings: Ratings, systems: Codes) -> RatingCells:

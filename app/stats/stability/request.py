@@ -23,7 +23,7 @@ GROUPINGS: Final[tuple[Grouping, ...]] = ("psxs", "system_balanced", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class RaterAssignment:
+class RaterAssignmentScheme:
     """Who rates what in a study. entropy: of the work over raters, None for as even as possible. ratings: per item."""
 
     grouping: Grouping = "psxs"
@@ -35,7 +35,7 @@ class RaterAssignment:
 class StudyDesign:
     """A way to run a study: an assignment, and the normalization of what it yields."""
 
-    assignment: RaterAssignment = RaterAssignment()
+    assignment: RaterAssignmentScheme = RaterAssignmentScheme()
     normalize: Method = "none"
 
 
@@ -106,9 +106,9 @@ class StabilityRequest:
         """Document sets of a point."""
         return -(-self.studies // self.per_set)
 
-    def assignments(self) -> dict[RaterAssignment, tuple[Method, ...]]:
+    def assignments(self) -> dict[RaterAssignmentScheme, tuple[Method, ...]]:
         """Each assignment with the normalizations asked of it: what differs in those only is simulated once."""
-        by_assignment: dict[RaterAssignment, tuple[Method, ...]] = {}
+        by_assignment: dict[RaterAssignmentScheme, tuple[Method, ...]] = {}
         for design in self.designs:
             by_assignment[design.assignment] = (*by_assignment.get(design.assignment, ()), design.normalize)
         return by_assignment
@@ -141,6 +141,6 @@ def riley_2024_designs() -> tuple[StudyDesign, ...]:
     Every grouping dealt evenly, and with and without grouping the entropies .55, .7 and .85; each under every
     normalization of the paper.
     """
-    even = [RaterAssignment(grouping) for grouping in GROUPINGS]
-    uneven = [RaterAssignment(grouping, entropy) for grouping in ("psxs", "none") for entropy in ENTROPIES]
+    even = [RaterAssignmentScheme(grouping) for grouping in GROUPINGS]
+    uneven = [RaterAssignmentScheme(grouping, entropy) for grouping in ("psxs", "none") for entropy in ENTROPIES]
     return tuple(StudyDesign(assignment, method) for assignment in (*even, *uneven) for method in METHODS)

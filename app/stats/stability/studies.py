@@ -24,7 +24,7 @@ _SUSPICIOUS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemSums:
+class ItemRatingSums:
     """Ratings summed over the segments of each item: all that a study needs.
 
     total, square, errors, low, high: shape (D, S, M + 1), the last place empty, for items with fewer raters than
@@ -48,7 +48,7 @@ class ItemSums:
         return len(self.data.raters)
 
 
-def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) -> ItemSums:
+def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) -> ItemRatingSums:
     """Sum each item's ratings over its segments. centre: None for the mean of all."""
     pool = data.raters_per_document
     there = np.arange(data.score.shape[2]) < pool[data.document][:, None, None]
@@ -56,7 +56,7 @@ def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) 
     centre = float(data.score[weight].mean()) if centre is None else centre
     shifted = np.where(there, data.score - centre, 0.0)
     errors = np.zeros_like(shifted) if data.errors is None else data.errors
-    return ItemSums(
+    return ItemRatingSums(
         data=data,
         centre=centre,
         total=_by_document(data, shifted),
@@ -70,7 +70,7 @@ def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) 
 
 
 def index_raters_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """`ItemSums.place`: where each rater stands in each pool, as small numbers: pools may be as many as documents."""
+    """`ItemRatingSums.place`: where each rater is in each pool, as small numbers: pools may be as many as documents."""
     sizes = np.array([len(pool) for pool in pools], dtype=np.int64)
     wide = int(sizes.max())
     place = np.full((len(pools), n_raters + 1), wide, dtype=np.min_scalar_type(wide))
@@ -94,7 +94,7 @@ class StudyBatch:
     each item of a document, shape (D,).
     """
 
-    items: ItemSums
+    items: ItemRatingSums
     at: Codes
     who: Codes
     n_segments: Codes
@@ -112,7 +112,7 @@ class StudyBatch:
         return np.asarray(sums.reshape(shape), dtype=np.float64)
 
     @cached_property
-    def rating_counts(self) -> Floats:
+    def ratings_per_rater(self) -> Floats:
         """Segment ratings of each rater, shape (n, R + 1); 0 for nobody."""
         weights = np.broadcast_to(self.n_segments[None, :, None, None].astype(np.float64), self.at.shape)
         count = self._sum_by_rater(weights)
@@ -125,7 +125,9 @@ class StudyBatch:
         return self._by_count(self._sum_by_rater(self.centred_rating_sums))
 
     def _by_count(self, sums: Floats) -> Floats:
-        return np.divide(sums, self.rating_counts, out=np.zeros_like(self.rating_counts), where=self.rating_counts > 0)
+        return np.divide(
+            sums, self.ratings_per_rater, out=np.zeros_like(self.ratings_per_rater), where=self.ratings_per_rater > 0
+        )
 
     @cached_property
     def _square(self) -> Floats:
@@ -133,8 +135,8 @@ class StudyBatch:
 
     @cached_property
     def _variance(self) -> Floats:
-        squares = np.maximum(self._square - self.rating_counts * self.rater_means * self.rater_means, 0.0)
-        return np.asarray(squares / np.maximum(self.rating_counts - 1.0, 1.0), dtype=np.float64)
+        squares = np.maximum(self._square - self.ratings_per_rater * self.rater_means * self.rater_means, 0.0)
+        return np.asarray(squares / np.maximum(self.ratings_per_rater - 1.0, 1.0), dtype=np.float64)
 
     @property
     def rater_sds(self) -> Floats:
@@ -142,7 +144,7 @@ class StudyBatch:
         return np.sqrt(self._variance)
 
     @property
-    def error_counts(self) -> Floats:
+    def errors_per_rater(self) -> Floats:
         """Marked errors of each rater, shape (n, R + 1)."""
         return self._sum_by_rater(np.take(self.items.errors, self.at))
 
@@ -152,17 +154,17 @@ class StudyBatch:
 
         A variance near zero may be rounding, so those few raters are looked at by their lowest and highest score.
         """
-        constant = np.asarray(self.rating_counts < 2, dtype=np.bool_)
-        typical = np.maximum(1.0, self._square / np.maximum(self.rating_counts, 1.0))
+        constant = np.asarray(self.ratings_per_rater < 2, dtype=np.bool_)
+        typical = np.maximum(1.0, self._square / np.maximum(self.ratings_per_rater, 1.0))
         near = ~constant & (self._variance <= _SUSPICIOUS * typical)
         for study, rater in zip(*np.nonzero(near), strict=True):
-            theirs = self.at[study][self.who[study] == study * self.rating_counts.shape[1] + rater]
+            theirs = self.at[study][self.who[study] == study * self.ratings_per_rater.shape[1] + rater]
             spread = np.take(self.items.high, theirs).max() - np.take(self.items.low, theirs).min()
             constant[study, rater] = round(float(spread), _DIGITS) == 0
         return constant
 
 
-def gather_study_ratings(items: ItemSums, documents: Codes, raters: Codes) -> StudyBatch:
+def gather_study_ratings(items: ItemRatingSums, documents: Codes, raters: Codes) -> StudyBatch:
     """Look up what the raters of each study gave.
 
     Parameters
@@ -214,7 +216,7 @@ def normalized_document_sums(studies: StudyBatch, method: Method) -> Floats:
 
 def _coefficients(studies: StudyBatch, method: Method) -> tuple[Floats, Floats]:
     """a_r and b_r so that a centred score x of rater r becomes a_r·x + b_r; 0 for nobody. Shape (n, R + 1) each."""
-    centre, count = studies.items.centre, studies.rating_counts
+    centre, count = studies.items.centre, studies.ratings_per_rater
     anybody = (count > 0).astype(np.float64)
     mean = studies.rater_means + centre  # m_r
     overall = (count * mean).sum(axis=1, keepdims=True) / count.sum(axis=1, keepdims=True)  # M
@@ -234,17 +236,19 @@ def _coefficients(studies: StudyBatch, method: Method) -> tuple[Floats, Floats]:
 
 def _error_factor(studies: StudyBatch, method: Method, overall: Floats, usable: Bools) -> Floats:
     """c·E_r, or c·E_r/n_r, shape (n, R + 1); 1 in studies where it is undefined."""
-    weight = studies.error_counts
+    weight = studies.errors_per_rater
     if method == "error_rate":
-        weight = np.divide(weight, studies.rating_counts, out=np.zeros_like(weight), where=studies.rating_counts > 0)
-    scaled = np.where(usable, studies.rating_counts * overall, 0.0)  # Σ x' of a rater
+        weight = np.divide(
+            weight, studies.ratings_per_rater, out=np.zeros_like(weight), where=studies.ratings_per_rater > 0
+        )
+    scaled = np.where(usable, studies.ratings_per_rater * overall, 0.0)  # Σ x' of a rater
     total = (scaled * weight).sum(axis=1, keepdims=True)
-    whole = (studies.rating_counts * (studies.rater_means + studies.items.centre)).sum(axis=1, keepdims=True)
+    whole = (studies.ratings_per_rater * (studies.rater_means + studies.items.centre)).sum(axis=1, keepdims=True)
     constant = np.divide(whole, total, out=np.zeros_like(total), where=total > 0)
     return np.where(total > 0, constant * weight, 1.0)
 
 
-def full_data_study(items: ItemSums) -> StudyBatch:
+def full_data_study(items: ItemRatingSums) -> StudyBatch:
     """All ratings that there are, as one study: the full data that simulated studies are compared with."""
     wide = items.total.shape[2] - 1
     nobody = items.n_raters

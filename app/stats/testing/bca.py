@@ -44,7 +44,7 @@ class OneSidedPValues:
 NOT_TESTED = OneSidedPValues(np.nan, np.nan)
 
 
-def bootstrap_paired_differences(
+def bca_paired_p_values(
     scores: Floats, pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
 ) -> list[OneSidedPValues]:
     """Of the mean of the differences of two rows, for each pair of rows; scores: shape (k, n), of common units.
@@ -66,7 +66,7 @@ def _claim_paired(drawn: Floats, differences: Floats, alpha: float) -> OneSidedP
     )
 
 
-def bootstrap_two_samples(
+def bca_two_sample_p_values(
     samples: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
 ) -> list[OneSidedPValues]:
     """Of the mean of one sample less that of another, for each pair of samples. Fewer than two values: not tested."""

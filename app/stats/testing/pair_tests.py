@@ -14,21 +14,21 @@ from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing import resampling
-from app.stats.testing.bca import RESAMPLES, bootstrap_paired_differences, bootstrap_two_samples
+from app.stats.testing.bca import RESAMPLES, bca_paired_p_values, bca_two_sample_p_values
 from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
 from app.stats.testing.permutation import (
     MOST_PERMUTATIONS,
+    capped_number_of_permutations,
     count_permuted_sums,
-    number_of_permutations,
     permutations_needed,
 )
 from app.stats.testing.significance import (
-    CommonSegments,
+    CommonSegmentsByPair,
     all_system_pairs,
+    common_unit_differences,
+    common_unit_scores,
     differences_by_block,
     document_means,
-    unit_differences,
-    unit_scores,
 )
 from app.stats.testing.unpaired import UnpairedTestResult, welch_t_test, wilcoxon_rank_sum
 
@@ -41,7 +41,7 @@ PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt2
 
 
 @dataclass(frozen=True, slots=True)
-class PairTests:
+class PairTestResults:
     """Result of one test on every pair; arrays of shape (pairs,), NaN where the pair was not tested.
 
     p_reverse is NaN for tests without direction. lean: +1 where the first is the better by this test, −1 the second.
@@ -59,7 +59,7 @@ class PairTests:
     p_signed: Floats | None = None
 
 
-def run_pair_tests(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
+def run_pair_tests(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
     """Test every pair as `recipe` says.
 
     Parameters
@@ -80,7 +80,7 @@ def run_pair_tests(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, s
     return replace(tests, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
 
 
-def _run_test(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
+def _run_test(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
     if recipe.test in SIGN_TESTS:
         return _by_permutation(panel, shared, recipe)
     if recipe.test == "none":
@@ -104,10 +104,10 @@ def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
     """
     if recipe.permutations is not None:
         return recipe.permutations
-    return number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
+    return capped_number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
 
 
-def required_sign_draws(tests: PairTests, recipe: Recipe, n_pairs: int) -> int | None:
+def required_sign_draws(tests: PairTestResults, recipe: Recipe, n_pairs: int) -> int | None:
     """The number of draws there should be where `draws` was cut and a pair depends on it; None where nothing was."""
     if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
         return None
@@ -120,7 +120,7 @@ def _family(recipe: Recipe, n_pairs: int) -> int:
     return n_pairs if recipe.adjust in {"holm", "bh"} else 1
 
 
-def _by_permutation(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe) -> PairTests:
+def _by_permutation(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResults:
     n_pairs = shared.segments.size
     by_document = recipe.unit == "document"
     two_sided = recipe.alternative == "two-sided"
@@ -141,10 +141,10 @@ def _by_permutation(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe) 
     sides = 2.0 if two_sided else 1.0
     lowest = np.where(counts.exact, sides / counts.total, 1.0 / (counts.total + recipe.plus_one))
     smallest = float(lowest[units > 0].min()) if (units > 0).any() else None
-    return PairTests(p, reverse, lean, testable, smallest, bool(counts.exact[units > 0].all()))
+    return PairTestResults(p, reverse, lean, testable, smallest, bool(counts.exact[units > 0].all()))
 
 
-def _by_two_samples(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
+def _by_two_samples(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
     first, second = all_system_pairs(len(panel.systems))
     p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     lean = np.zeros(first.size, dtype=np.int8)
@@ -161,15 +161,15 @@ def _by_two_samples(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     return _without_floor(p, reverse, lean)
 
 
-def _without_floor(p_value: Floats, p_reverse: Floats, lean: npt.NDArray[np.int8]) -> PairTests:
-    return PairTests(p_value, p_reverse, lean, np.isfinite(p_value), None, enumerated=False)
+def _without_floor(p_value: Floats, p_reverse: Floats, lean: npt.NDArray[np.int8]) -> PairTestResults:
+    return PairTestResults(p_value, p_reverse, lean, np.isfinite(p_value), None, enumerated=False)
 
 
-def _by_differences(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
+def _by_differences(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
     """Tests on paired differences of segments or of document means."""
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
     lean = np.zeros(p.size, dtype=np.int8)
-    for pairs, differences in unit_differences(panel, sign, unit=recipe.unit):
+    for pairs, differences in common_unit_differences(panel, sign, unit=recipe.unit):
         if differences.shape[1] >= (FEWEST_DOCUMENTS if recipe.unit == "document" else 1):
             tests = _test_differences(differences, recipe)
             one_sided = recipe.alternative == "greater"
@@ -183,23 +183,23 @@ def _by_differences(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, 
     return _without_floor(p, reverse, lean)
 
 
-def _by_bca(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
+def _by_bca(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
     """The smaller p of a paired and an unpaired bootstrap of the difference of means: WMT26's rule."""
     first, second = all_system_pairs(len(panel.systems))
     p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     lean = np.zeros(first.size, dtype=np.int8)
     fewest = FEWEST_DOCUMENTS if recipe.unit == "document" else 2
     alpha, seed, resamples = recipe.alpha, recipe.seed, recipe.permutations or RESAMPLES
-    for pairs, rows, scores in unit_scores(panel, sign, unit=recipe.unit):
+    for pairs, rows, scores in common_unit_scores(panel, sign, unit=recipe.unit):
         if scores.shape[1] >= fewest:
             own = list(zip(rows[0].tolist(), rows[1].tolist(), strict=True))
-            claims = bootstrap_paired_differences(scores, own, alpha=alpha, seed=seed, resamples=resamples)
+            claims = bca_paired_p_values(scores, own, alpha=alpha, seed=seed, resamples=resamples)
             p[pairs], reverse[pairs] = [one.p_value for one in claims], [one.p_reverse for one in claims]
             lean[pairs] = [np.sign((scores[i] - scores[j]).mean()) for i, j in own]
     whole = [_sample(panel, i, panel.present[i], recipe.unit, sign) for i in range(len(panel.systems))]
     tested = [sample if sample.size >= fewest else sample[:0] for sample in whole]
     pairs_of_samples = list(zip(first.tolist(), second.tolist(), strict=True))
-    claims = bootstrap_two_samples(tested, pairs_of_samples, alpha=alpha, seed=seed, resamples=resamples)
+    claims = bca_two_sample_p_values(tested, pairs_of_samples, alpha=alpha, seed=seed, resamples=resamples)
     for pair, ((i, j), claim) in enumerate(zip(pairs_of_samples, claims, strict=True)):
         if min(tested[i].size, tested[j].size):
             lean[pair] = lean[pair] or np.sign(whole[i].mean() - whole[j].mean())
@@ -215,7 +215,7 @@ def _test_differences(differences: Floats, recipe: Recipe) -> DirectionalPValues
     return paired_t_test(differences)
 
 
-def _by_bootstrap(shared: CommonSegments, recipe: Recipe) -> PairTests:
+def _by_bootstrap(shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResults:
     """Draws of documents, or of segments, with replacement; every pair on its common ones.
 
     p is no smaller than that of a sign flip of so many: fewer units cannot speak more clearly, however often drawn.
@@ -245,7 +245,7 @@ _FLIPS = 60
 """Sign flips of more units are not counted: their p is smaller than any that is drawn."""
 
 
-def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
+def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
     """Two-sided signed-rank tests in each domain, combined over the domains that a pair has in common.
 
     `stouffer` gives a win to the system that ranks higher, as WMT24 does; `stouffer_signed` to the one that the
@@ -257,7 +257,7 @@ def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     strata = np.unique(panel.domain)
     p, sides = np.full((strata.size, first.size), np.nan), np.zeros((strata.size, first.size))
     for row, domain in enumerate(strata):
-        for pairs, differences in unit_differences(panel, sign, unit="segment", where=panel.domain == domain):
+        for pairs, differences in common_unit_differences(panel, sign, unit="segment", where=panel.domain == domain):
             tests = wilcoxon_signed_rank(
                 differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
             )
@@ -270,7 +270,7 @@ def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     return replace(_without_floor(stouffer(p), np.full(first.size, np.nan), ahead), p_signed=signed)
 
 
-def _smaller_p_of_both(paired: PairTests, unpaired: PairTests) -> PairTests:
+def _smaller_p_of_both(paired: PairTestResults, unpaired: PairTestResults) -> PairTestResults:
     """The smaller p of two tests: WMT26's rule, which has two chances to reject and so more false claims than α."""
     with np.errstate(invalid="ignore"):
         p, reverse = (np.fmin(getattr(paired, n), getattr(unpaired, n)) for n in ("p_value", "p_reverse"))

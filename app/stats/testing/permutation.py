@@ -99,7 +99,7 @@ def permutations_needed(hypotheses: int, alpha: float) -> int:
     return max(10_000, ceil(20 * hypotheses / alpha))
 
 
-def number_of_permutations(hypotheses: int, alpha: float) -> int:
+def capped_number_of_permutations(hypotheses: int, alpha: float) -> int:
     """`permutations_needed`, at most 10⁶ of them."""
     return min(permutations_needed(hypotheses, alpha), MOST_PERMUTATIONS)
 

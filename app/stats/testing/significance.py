@@ -20,7 +20,7 @@ _PAIRS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class CommonSegments:
+class CommonSegmentsByPair:
     """What the two systems of each pair have in common; arrays of shape (pairs,).
 
     difference: mean over common segments, first minus second, positive when the first is better; NaN without any.
@@ -76,7 +76,7 @@ def all_system_pairs(n_systems: int) -> tuple[Indices, Indices]:
     return first, second
 
 
-def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegments:
+def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegmentsByPair:
     """Reduce each pair to its common segments.
 
     d_D = Σ_{common segments of D} w·(x_A − x_B), n_D their number (or weight), Δ = Σd_D/Σn_D.
@@ -119,7 +119,7 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
     n = panel.n_segments_by_system()
     share = segments / (n[first] + n[second] - segments)
     known = EstimatePrecision(error, degrees, documents, effective)
-    return CommonSegments(difference, known, segments, share, tuple(blocks), tuple(documented))
+    return CommonSegmentsByPair(difference, known, segments, share, tuple(blocks), tuple(documented))
 
 
 def common_segment_masks(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
@@ -150,7 +150,7 @@ def document_means(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> F
     return np.asarray(sign * sums[held] / counts[held], dtype=np.float64)
 
 
-def unit_scores(
+def common_unit_scores(
     panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
 ) -> Iterator[tuple[Indices, tuple[Indices, Indices], Floats]]:
     """Scores on common units, a mask at a time: pairs, the rows of their first and second systems, shape (rows, units).
@@ -173,14 +173,14 @@ def unit_scores(
         yield pairs, (rows[: pairs.size], rows[pairs.size :]), scores
 
 
-def unit_differences(
+def common_unit_differences(
     panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
 ) -> Iterator[tuple[Indices, Floats]]:
     """Differences of each pair on its common units, unweighted: pairs with shape (pairs, units), some at a time.
 
-    unit, where: as in `unit_scores`.
+    unit, where: as in `common_unit_scores`.
     """
-    for pairs, (first, second), scores in unit_scores(panel, sign, unit=unit, where=where):
+    for pairs, (first, second), scores in common_unit_scores(panel, sign, unit=unit, where=where):
         step = max(1, _CHUNK // scores.shape[1])
         for start in range(0, pairs.size, step):
             some = slice(start, start + step)

@@ -10,25 +10,27 @@ from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.adjust import adjust_p_values, two_sided_p_values
-from app.stats.testing.pair_tests import PairTests, number_of_sign_draws, run_pair_tests
-from app.stats.testing.significance import CommonSegments, all_system_pairs
+from app.stats.testing.pair_tests import PairTestResults, number_of_sign_draws, run_pair_tests
+from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs
 from app.stats.testing.step_down import max_t_p_values
 
 
 @dataclass(frozen=True, slots=True)
-class AdjustedTests:
+class AdjustedTestResults:
     """Tests after adjustment: p_adjusted of shape (pairs,); wins[i, j] where i beats j, shape (S, S).
 
     different[i, j] : the test tells i and j apart, in whichever direction; shape (S, S).
     """
 
-    tests: PairTests
+    tests: PairTestResults
     p_adjusted: Floats
     wins: Bools
     different: Bools
 
 
-def run_tests_and_decide_wins(matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
+def run_tests_and_decide_wins(
+    matrix: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int
+) -> AdjustedTestResults:
     """Test, adjust and say who beats whom.
 
     A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
@@ -38,8 +40,8 @@ def run_tests_and_decide_wins(matrix: ScoreMatrix, shared: CommonSegments, recip
 
 
 def decide_wins(
-    tests: PairTests, matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int
-) -> AdjustedTests:
+    tests: PairTestResults, matrix: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int
+) -> AdjustedTestResults:
     """Adjust tests that were run before, and decide who wins: one test serves every adjustment and level.
 
     sign : 1 where higher is better, else −1. As `run_tests_and_decide_wins`, which runs the tests first.
@@ -59,12 +61,12 @@ def decide_wins(
         won, lost = _is_below_alpha(adjusted, recipe) & forward, _is_below_alpha(adjusted, recipe) & backward
     differs = (won | lost if one_sided else _is_below_alpha(adjusted, recipe)) & tests.testable
     wins = _wins(matrix, won & tests.testable, lost & tests.testable, recipe, sign)
-    return AdjustedTests(
+    return AdjustedTestResults(
         tests, np.where(tests.testable, adjusted, np.nan), wins, _square(differs, differs, len(matrix.systems))
     )
 
 
-def _jointly(matrix: ScoreMatrix, shared: CommonSegments, tests: PairTests, recipe: Recipe) -> Floats:
+def _jointly(matrix: ScoreMatrix, shared: CommonSegmentsByPair, tests: PairTestResults, recipe: Recipe) -> Floats:
     return max_t_p_values(
         shared.blocks,
         tests.testable,

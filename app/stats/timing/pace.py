@@ -20,7 +20,7 @@ MIN_GAPS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class RaterWorkload:
+class RaterHandInHistory:
     """One rater: when tasks were handed in (seconds, any origin, sorted), when work began, and tasks still theirs."""
 
     handed_in: Floats
@@ -49,7 +49,7 @@ class CampaignEndForecast:
 
 
 def forecast_campaign_end(
-    raters: Sequence[RaterWorkload],
+    raters: Sequence[RaterHandInHistory],
     *,
     shared: int,
     now: float,
@@ -98,7 +98,7 @@ def _likely_tasks(gaps: Sequence[Floats], shared: int) -> list[int]:
 
 
 def _simulate_end_times(
-    raters: Sequence[RaterWorkload],
+    raters: Sequence[RaterHandInHistory],
     gaps: Sequence[Floats],
     taken: Sequence[int],
     shared: int,
@@ -134,7 +134,7 @@ def _pool_ends(arrivals: list[Floats], gaps: Sequence[Floats], shared: int, rng:
             arrivals[n] = np.concatenate([own, own[:, -1:] + np.cumsum(more, axis=1)], axis=1)
 
 
-def _gaps(workload: RaterWorkload, now: float) -> Floats:
+def _gaps(workload: RaterHandInHistory, now: float) -> Floats:
     if not workload.handed_in.size:
         return np.empty(0)
     gaps = np.diff(np.concatenate(([workload.began], workload.handed_in)))
@@ -144,7 +144,7 @@ def _gaps(workload: RaterWorkload, now: float) -> Floats:
     return np.asarray(np.minimum(gaps, np.percentile(gaps, 95)), dtype=np.float64)
 
 
-def tasks_per_time_unit(workload: RaterWorkload, now: float) -> float | None:
+def tasks_per_time_unit(workload: RaterHandInHistory, now: float) -> float | None:
     """Tasks a unit of time, from the mean of the same capped gaps; None where nothing was handed in."""
     gaps = _gaps(workload, now)
     return float(1 / gaps.mean()) if gaps.size and gaps.mean() > 0 else None

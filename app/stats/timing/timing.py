@@ -47,7 +47,7 @@ class WorkStretches:
 
 
 @dataclass(frozen=True, slots=True)
-class TrimmedDurations:
+class TrimmedDurationStatistics:
     """Durations of one kind. n: before, kept: after trimming. mean, sd (ddof 1): of the kept, in seconds.
 
     low, high: the 10th and 90th percentile, and median, of all of them; the median is unknown in reports of old.
@@ -63,7 +63,7 @@ class TrimmedDurations:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerRevisions:
+class AnswerRevisionCounts:
     """How often answers changed. segments, documents: answers and documents with one. changed_segments: whose last
     score differs from the first; changed_documents: with one such. Rates are shares, None where there is nothing."""
 
@@ -177,15 +177,15 @@ def payable_seconds(
     return dict(sorted(total.items()))
 
 
-def trim_durations(seconds: Floats) -> TrimmedDurations | None:
+def summarize_trimmed_durations(seconds: Floats) -> TrimmedDurationStatistics | None:
     """Mean and SD of what lies from the 10th to the 90th percentile, both kept; None without values.
 
     Percentiles by linear interpolation. Two values lie both outside of them: where nothing would be left, all is kept.
     Source: Grundkiewicz et al. 2021, §5.1.
 
     >>> import numpy as np
-    >>> trim_durations(np.array([1.0, 2, 3, 4, 100])).mean, trim_durations(np.array([8.0, 16])).mean
-    (3.0, 12.0)
+    >>> [summarize_trimmed_durations(np.array(x)).mean for x in ([1.0, 2, 3, 4, 100], [8.0, 16])]
+    [3.0, 12.0]
     """
     if not seconds.size:
         return None
@@ -193,10 +193,12 @@ def trim_durations(seconds: Floats) -> TrimmedDurations | None:
     kept = seconds[(seconds >= low) & (seconds <= high)]
     kept = kept if kept.size else seconds
     sd = number_or_none(float(kept.std(ddof=1))) if kept.size > 1 else None
-    return TrimmedDurations(seconds.size, kept.size, float(low), float(high), float(kept.mean()), sd, float(median))
+    return TrimmedDurationStatistics(
+        seconds.size, kept.size, float(low), float(high), float(kept.mean()), sd, float(median)
+    )
 
 
-def percent_change(before: TrimmedDurations | None, after: TrimmedDurations | None) -> float | None:
+def percent_change(before: TrimmedDurationStatistics | None, after: TrimmedDurationStatistics | None) -> float | None:
     """Δ% between two arms, of the unrounded means; None where one is missing or 0.
 
     Source: Grundkiewicz et al. 2021, Table 2.
@@ -206,10 +208,10 @@ def percent_change(before: TrimmedDurations | None, after: TrimmedDurations | No
     return 100 * (after.mean - before.mean) / before.mean
 
 
-def format_clock_time(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Seconds as (h):mm:ss, as G prints them.
 
-    >>> format_clock_time(15.6), format_clock_time(3725)
+    >>> format_duration(15.6), format_duration(3725)
     ('00:16', '1:02:05')
     """
     whole = round(seconds)
@@ -218,7 +220,7 @@ def format_clock_time(seconds: float) -> str:
     return f"{hours}:{minutes}" if hours else minutes
 
 
-def count_answer_revisions(events: RatingEventTable, score: Floats, unit: Codes) -> AnswerRevisions:
+def count_answer_revisions(events: RatingEventTable, score: Floats, unit: Codes) -> AnswerRevisionCounts:
     """Segment scores that changed after they were first given, and documents with one.
 
     Parameters
@@ -230,7 +232,7 @@ def count_answer_revisions(events: RatingEventTable, score: Floats, unit: Codes)
     changed = (events.revisions > 1) & (np.abs(score - events.first_score) > 1e-9)
     n, units = score.size, np.unique(unit).size
     touched = np.unique(unit[changed]).size
-    return AnswerRevisions(
+    return AnswerRevisionCounts(
         segments=n,
         changed_segments=int(changed.sum()),
         documents=units,

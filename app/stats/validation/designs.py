@@ -33,7 +33,7 @@ class SimulatedDesign:
         """How many there are."""
         return int(self.lengths.size)
 
-    def ratings(self) -> Ratings:
+    def zero_scored_ratings(self) -> Ratings:
         """Rows of all outputs in canonical order, each scored 0; larger is better."""
         s, lengths = self.n_systems, self.lengths
         document = np.repeat(np.arange(self.n_documents, dtype=np.int32), lengths)

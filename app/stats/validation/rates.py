@@ -83,7 +83,7 @@ class NominalRateCheck:
 
 
 @dataclass(frozen=True)
-class RecipeValidation:
+class RecipeValidator:
     """A campaign's design and a recipe, settled on its data. truth: the ranking by all ratings. own: its design."""
 
     population: StudyPopulation
@@ -93,7 +93,7 @@ class RecipeValidation:
     own: RedrawnCampaign
 
     @classmethod
-    def from_ratings(cls, population: StudyPopulation, recipe: Recipe, seed: int) -> RecipeValidation:
+    def from_ratings(cls, population: StudyPopulation, recipe: Recipe, seed: int) -> RecipeValidator:
         """Settle the recipe on all ratings. Raises Invalid where it does not fit them."""
         plain = replace(recipe, influence=False)
         rows = population.rows.in_canonical_order()
@@ -101,7 +101,7 @@ class RecipeValidation:
         settled = replace(truth.recipe, exclude=(), fallback=recipe.fallback)
         return cls(population, settled, truth, seed, RedrawnCampaign.from_ratings(rows, population.documents))
 
-    def simulate_study(self, world: World, number: int) -> dict[str, float]:
+    def simulate_study_rates(self, world: World, number: int) -> dict[str, float]:
         """What one study finds, by name of the rate; rates that are undefined in it are left out."""
         rng = np.random.Generator(np.random.PCG64([self.seed, _NUMBER[world], number]))
         if world in {"null", "resampled"}:
@@ -150,7 +150,7 @@ def _require_own_world(world: World) -> OwnWorld:
 
 
 def check_nominal_rates(
-    validation: RecipeValidation, studies: Mapping[World, Sequence[Mapping[str, float]]]
+    validation: RecipeValidator, studies: Mapping[World, Sequence[Mapping[str, float]]]
 ) -> tuple[NominalRateCheck, ...]:
     """Means over the studies of each world, beside what the recipe promises."""
     recipe = validation.recipe

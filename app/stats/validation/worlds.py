@@ -118,7 +118,7 @@ def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Fl
     """One campaign of systems with these true means, shape (S,); larger is better."""
     layout = world.make_design(rng, len(means))
     level = world.process.draw_document_effects(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
-    rows = layout.ratings()
+    rows = layout.zero_scored_ratings()
     noise = world.process.segment * rng.normal(size=len(rows))
     return rows.with_scores(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
 

@@ -21,7 +21,7 @@ UPDATE outputs o SET alignment = w.alignment FROM {_OUTPUTS}
 WHERE o.campaign_id = :campaign AND o.id = x.id AND o.alignment IS NULL"""
 
 
-def insert_staged_alignments(session: Session, campaign_id: int) -> int:
+def insert_staged_word_alignments(session: Session, campaign_id: int) -> int:
     """Store the staged alignments, once the outputs that they are about are there; how many are new.
 
     Raises ImportContradiction, with file and line, where one names a word that the source does not have, or where the

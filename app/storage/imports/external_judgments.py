@@ -29,7 +29,7 @@ class PlannedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class SenderNamedJudgment:
+class ExternallyNamedJudgment:
     """A stored judgment that somebody named. systems: all that are credited with it."""
 
     rater: str
@@ -113,13 +113,13 @@ def record_task_holder(session: Session, campaign_id: int, task_id: int, rater_i
     session.execute(sa.text(_HOLD), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 
 
-def find_judgments_by_sender_name(
+def find_judgments_by_external_name(
     session: Session, campaign_id: int, names: Sequence[str]
-) -> dict[str, list[SenderNamedJudgment]]:
+) -> dict[str, list[ExternallyNamedJudgment]]:
     """Stored judgments by the name that their sender gave them."""
-    stored: dict[str, list[SenderNamedJudgment]] = {}
+    stored: dict[str, list[ExternallyNamedJudgment]] = {}
     for row in session.execute(sa.text(_NAMED), {"campaign": campaign_id, "names": list(names)}):
-        known = SenderNamedJudgment(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
+        known = ExternallyNamedJudgment(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
         stored.setdefault(row.external_id, []).append(known)
     return stored
 

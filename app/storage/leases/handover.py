@@ -88,7 +88,7 @@ def withdraw_and_copy_locked_task(session: Session, campaign_id: int, task_id: i
     return copy
 
 
-def has_task_judgments(session: Session, campaign_id: int, task_id: int, *, besides: int | None) -> bool:
+def has_uncounted_judgments(session: Session, campaign_id: int, task_id: int, *, besides: int | None) -> bool:
     """Whether a task has judgments or comparisons that would not count there. besides: whose do, but for surplus."""
     query = text(
         """SELECT EXISTS (SELECT FROM items i

@@ -44,7 +44,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(f"{PAGE.route}/{{kind}}")
-def comparison_page(
+def campaign_comparison_page(
     request: Request,
     caller: Reader,
     campaign: CampaignKey,

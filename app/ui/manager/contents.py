@@ -148,7 +148,7 @@ def report_list_values(visit: PageVisit) -> Values:
     return {"groups": group_reports(visit.campaign, facts, visit.caller, base)}
 
 
-def comparison_list_values(visit: PageVisit) -> Values:
+def campaign_comparison_list_values(visit: PageVisit) -> Values:
     """Every comparison that the caller may see."""
     return {
         "kinds": [

@@ -34,7 +34,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(PAGE.route)
-def recipes_page(
+def recipe_comparison_page(
     request: Request,
     caller: Reader,
     campaign: CampaignKey,

@@ -106,7 +106,7 @@ def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, bas
     for title, names in GROUPS:
         offered = [
             _make_offer(report, facts, protocol, base)
-            for report in map(find_campaign_report, names)
+            for report in map(find_campaign_report_kind, names)
             if caller.has_rights_of(report.role)
         ]
         fitting = tuple(report for report in offered if report.why_not is None)
@@ -115,7 +115,7 @@ def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, bas
     return groups
 
 
-def find_campaign_report(name: str) -> Report[Any, Any]:
+def find_campaign_report_kind(name: str) -> Report[Any, Any]:
     """A report of one campaign by its name, with routes of its own or without. Raises KeyError."""
     of_campaign = f"campaign/{name}"
     return (

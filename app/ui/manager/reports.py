@@ -60,7 +60,7 @@ def report_page(request: Request, caller: Reader, campaign: CampaignKey, kind: s
 
 
 @router.get(GATE_PAGE.route)
-def gate_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
+def claim_gate_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """One claim about two systems; nothing is worked out before they are named."""
     begun = "candidate" in request.query_params
     address = f"/v1/campaigns/{quote(campaign, safe='')}/gate"

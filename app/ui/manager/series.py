@@ -37,7 +37,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(PAGE.route)
-def series_page(
+def campaign_series_page(
     request: Request,
     caller: Reader,
     campaign: CampaignKey,

@@ -25,7 +25,7 @@ from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobNotDone, JobNotRequested, JobView, find_running_job
 from app.stats.stability import request as limits
 from app.stats.stability.extraction import NotMultiplyRated
-from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignment, StudyDesign, riley_2024_designs
+from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignmentScheme, StudyDesign, riley_2024_designs
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
@@ -99,7 +99,7 @@ class StabilityForm(BaseModel):
             return riley_2024_designs()
         if self.designs == "by normalization":
             return tuple(StudyDesign(normalize=method) for method in METHODS)
-        return tuple(StudyDesign(RaterAssignment(grouping)) for grouping in GROUPINGS)
+        return tuple(StudyDesign(RaterAssignmentScheme(grouping)) for grouping in GROUPINGS)
 
 
 @router.get(PAGE.route)

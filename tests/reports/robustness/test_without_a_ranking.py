@@ -20,7 +20,7 @@ from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import ChangeExperimentsFromRatings
-from app.stats.validation.rates import MEANING, WORLDS, NominalRateCheck, RecipeValidation
+from app.stats.validation.rates import MEANING, WORLDS, NominalRateCheck, RecipeValidator
 from app.stats.validation.studies import StudyPopulation
 from tests.stats.components.worlds import crossed
 
@@ -49,7 +49,7 @@ def said(ratings: Ratings) -> tuple[list[str], list[str], list[str]]:
     experiments = ChangeExperimentsFromRatings.from_ratings(ratings, RECIPE, frozenset())
     of_robustness = robustness._warnings(cast("RecipeInput", None), experiments)
     of_validation = validation._warnings(
-        RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1), ()
+        RecipeValidator.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1), ()
     )
     return list(of_robustness), multiverse._warnings(rank_systems(ratings, RECIPE), 0), of_validation
 
@@ -91,14 +91,14 @@ def test_human_systems_that_there_are_not_are_refused() -> None:
 def test_an_interval_without_width_holds_its_own_value_whatever_the_order_of_sums() -> None:
     ratings = crossed(2, documents=10, systems=2, raters=2, ratings=2, segments=7)
     alike = ratings.with_scores(0.1 + 0.2 * ratings.system)
-    tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(alike), replace(RECIPE, normalize="none"), 1)
-    found = [tried.simulate_study("resampled", number) for number in range(20)]
+    tried = RecipeValidator.from_ratings(StudyPopulation.from_ratings(alike), replace(RECIPE, normalize="none"), 1)
+    found = [tried.simulate_study_rates("resampled", number) for number in range(20)]
     assert [one["score_interval"] for one in found] == [1.0] * 20
 
 
 def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
     ratings = crossed(3)
-    tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1)
+    tried = RecipeValidator.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1)
     shown = [
         NominalRateCheck(
             world, "difference_interval", MEANING["difference_interval"], 0.95, "at least", 0.5, 0.01, 200, kept=False
@@ -111,7 +111,7 @@ def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
 
 def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_told() -> None:
     ratings = crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3)
-    tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), replace(RECIPE, permutations=200), 1)
+    tried = RecipeValidator.from_ratings(StudyPopulation.from_ratings(ratings), replace(RECIPE, permutations=200), 1)
     plain, all_worlds = (
         validation._Studies(
             tried, 3, validation._select_worlds(tried, validation.ValidationOptions(studies=3, worlds=worlds))
@@ -137,6 +137,6 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
 
 def test_without_documents_only_worlds_of_raters_apply() -> None:
     ratings = replace(crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3), documents_known=False)
-    tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1)
+    tried = RecipeValidator.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1)
     worlds = validation._select_worlds(tried, validation.ValidationOptions(worlds=True))
     assert worlds == ("null", "resampled", "clean", "rater_system")

@@ -10,12 +10,12 @@ import pytest
 
 from app.stats.ratings import Ratings
 from app.stats.stability import extraction
-from app.stats.stability.block_sums import sum_items_by_block
+from app.stats.stability.block_sums import sum_item_ratings_of_blocks
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
-from app.stats.stability.studies import ItemSums, sum_item_ratings
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
+from app.stats.stability.studies import ItemRatingSums, sum_item_ratings
 from tests.stats.stability.worlds import made_up
 
 SUMS = ("total", "square", "errors", "low", "high", "place", "n_segments")
@@ -28,8 +28,8 @@ def blocks(ratings: Ratings, documents: int) -> Iterator[Ratings]:
         yield ratings.where(np.isin(ratings.document, codes[start : start + documents]))
 
 
-def by_block(ratings: Ratings, documents: int, centre: float) -> ItemSums:
-    return sum_items_by_block(
+def by_block(ratings: Ratings, documents: int, centre: float) -> ItemRatingSums:
+    return sum_item_ratings_of_blocks(
         blocks(ratings, documents),
         np.unique(ratings.system),
         centre=centre,
@@ -78,8 +78,8 @@ def test_crowded_documents_are_left_out_as_of_all_at_once(monkeypatch: pytest.Mo
 
 def test_curves_of_sums_are_those_of_ratings() -> None:
     ratings = worlds()["holes"]
-    data: MultiplyRatedDocuments | ItemSums
-    designs = (StudyDesign(RaterAssignment("psxs"), "z"), StudyDesign(RaterAssignment("none"), "error"))
+    data: MultiplyRatedDocuments | ItemRatingSums
+    designs = (StudyDesign(RaterAssignmentScheme("psxs"), "z"), StudyDesign(RaterAssignmentScheme("none"), "error"))
     request = StabilityRequest(designs, documents=(4, 8), studies=20, per_set=10, permutations=99, seed=3)
     held = extract_multiply_rated(ratings)
     made = []

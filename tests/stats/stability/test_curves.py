@@ -14,11 +14,11 @@ from app.stats.stability import extraction
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import _mean_of, compute_stability_curves
 from app.stats.stability.extraction import NotMultiplyRated, extract_multiply_rated
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
 from tests.stats.components.worlds import crossed
 from tests.stats.stability.worlds import made_up
 
-PSXS, APART, NONE = (RaterAssignment(grouping) for grouping in ("psxs", "system_balanced", "none"))
+PSXS, APART, NONE = (RaterAssignmentScheme(grouping) for grouping in ("psxs", "system_balanced", "none"))
 THREE = tuple(StudyDesign(assignment, method) for assignment in (PSXS, APART, NONE) for method in ("none", "z"))
 
 
@@ -160,7 +160,7 @@ def test_a_system_or_document_that_nobody_rated_changes_nothing() -> None:
 
 
 def test_a_design_out_of_reach_is_refused_or_left_out_with_the_reason() -> None:
-    out = StudyDesign(RaterAssignment("psxs", 0.05))
+    out = StudyDesign(RaterAssignmentScheme("psxs", 0.05))
     with pytest.raises(Invalid) as refused:
         compute_stability_curves(simulator(asked(designs=(out,))))
     assert refused.value.places[0].msg.startswith("10 documents: a normalized entropy of 0.05")
@@ -170,14 +170,14 @@ def test_a_design_out_of_reach_is_refused_or_left_out_with_the_reason() -> None:
     assert curves[0].why is not None
     assert "10 documents" in curves[0].why
     with pytest.raises(Invalid, match="does not fit"):
-        compute_stability_curves(simulator(asked(designs=(StudyDesign(RaterAssignment(ratings=4)),))))
+        compute_stability_curves(simulator(asked(designs=(StudyDesign(RaterAssignmentScheme(ratings=4)),))))
 
 
 def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_reason() -> None:
     """Five documents in ten buckets, of thirty raters: no more than five of them can have work."""
     pools = tuple((3 * n, 3 * n + 1, 3 * n + 2) for n in range(10))
     given = made_up(1, documents=30, systems=2, segments=1, pools=pools)
-    uneven = (StudyDesign(RaterAssignment("psxs", 0.66)), StudyDesign())
+    uneven = (StudyDesign(RaterAssignmentScheme("psxs", 0.66)), StudyDesign())
     left_open = simulator(asked(designs=uneven, documents=None, studies=20, permutations=20), given)
 
     curves = compute_stability_curves(left_open)
@@ -198,7 +198,7 @@ def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_re
 
 
 def test_a_design_that_can_be_dealt_with_none_of_the_counts_is_refused_and_many_reasons_are_told_in_short() -> None:
-    none = (StudyDesign(RaterAssignment(ratings=4)), THREE[0])
+    none = (StudyDesign(RaterAssignmentScheme(ratings=4)), THREE[0])
     with pytest.raises(Invalid, match="does not fit") as refused:
         compute_stability_curves(simulator(asked(designs=none, documents=None)))
     assert refused.value.places[0].msg.startswith("10 documents: bucket 1 has 3 raters")

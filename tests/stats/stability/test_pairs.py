@@ -11,11 +11,13 @@ from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityCurve, compute_stability_curves
 from app.stats.stability.extraction import extract_multiply_rated
 from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, max_reported_rank_distance
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
 from tests.stats.stability.worlds import made_up
 
 SYSTEMS = 5
-DESIGNS = tuple(StudyDesign(RaterAssignment(grouping), how) for grouping in ("psxs", "none") for how in ("none", "z"))
+DESIGNS = tuple(
+    StudyDesign(RaterAssignmentScheme(grouping), how) for grouping in ("psxs", "none") for how in ("none", "z")
+)
 
 
 def simulator() -> StabilitySimulator:

@@ -13,7 +13,7 @@ import pytest
 
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityCurve, StabilityPoint, compute_stability_curves
-from app.stats.stability.request import METHODS, RaterAssignment, StabilityRequest, StudyDesign
+from app.stats.stability.request import METHODS, RaterAssignmentScheme, StabilityRequest, StudyDesign
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
 pytestmark = needs_public_data
@@ -37,7 +37,7 @@ def apart(point: StabilityPoint, srp: float, error: float) -> float:
 
 
 def of_groupings(sets: int, documents: Sequence[int], methods: Sequence[str]) -> Iterator[Compared]:
-    designs = [StudyDesign(RaterAssignment(g), m) for g in GROUPED for m in methods]
+    designs = [StudyDesign(RaterAssignmentScheme(g), m) for g in GROUPED for m in methods]
     for curve in simulated(designs, documents, sets):
         grouping, method = curve.design.assignment.grouping, curve.design.normalize
         for point in curve.points:
@@ -49,7 +49,7 @@ def of_groupings(sets: int, documents: Sequence[int], methods: Sequence[str]) ->
 
 def of_entropies(sets: int, methods: Sequence[str]) -> Iterator[Compared]:
     theirs = {float(entropy): given for entropy, given in expected("srp_ende.json")["load_balancing"].items()}
-    designs = [StudyDesign(RaterAssignment("psxs", h), m) for h in theirs for m in methods]
+    designs = [StudyDesign(RaterAssignmentScheme("psxs", h), m) for h in theirs for m in methods]
     for curve in simulated(designs, [30], sets):
         assert curve.design.assignment.entropy is not None
         wanted = theirs[curve.design.assignment.entropy][NORMALIZED[curve.design.normalize]]
@@ -60,7 +60,10 @@ def of_entropies(sets: int, methods: Sequence[str]) -> Iterator[Compared]:
 def of_ratings(sets: int) -> Iterator[Compared]:
     """One rating of n documents against two of n/2: documents drawn for every study, all studies compared."""
     for k, name, documents in ((1, "single", (10, 20, 30)), (2, "double", (10, 15))):
-        designs = [StudyDesign(RaterAssignment(ratings=k), "none"), StudyDesign(RaterAssignment(ratings=k), "z")]
+        designs = [
+            StudyDesign(RaterAssignmentScheme(ratings=k), "none"),
+            StudyDesign(RaterAssignmentScheme(ratings=k), "z"),
+        ]
         for curve in simulated(designs, documents, sets, per_set=1, pairs="all"):
             for point in curve.points:
                 given = f"{name} {point.documents} documents (budget {k * point.documents})"
@@ -87,7 +90,7 @@ def test_a_few_points_of_every_kind_are_met() -> None:
 def test_one_sided_and_without_the_one_are_met() -> None:
     theirs = expected("srp_ende.json")["sensitivity"]
     for name, how in (("one-sided", {"two_sided": False}), ("p without +1", {"plus_one": False})):
-        designs = [StudyDesign(RaterAssignment(g), m) for g in ("psxs", "none") for m in ("none", "z")]
+        designs = [StudyDesign(RaterAssignmentScheme(g), m) for g in ("psxs", "none") for m in ("none", "z")]
         for curve in simulated(designs, [20], 10, **how):
             point = curve.points[0]
             wanted = theirs[name][curve.design.assignment.grouping][NORMALIZED[curve.design.normalize]]

@@ -11,7 +11,7 @@ import pytest
 from app.stats.aggregate import ScoreMatrix
 from app.stats.ranking import influence
 from app.stats.testing import permutation, resampling, significance
-from app.stats.testing.significance import CommonSegments, differences_by_block, reduce_to_common_segments
+from app.stats.testing.significance import CommonSegmentsByPair, differences_by_block, reduce_to_common_segments
 
 
 def panel(systems: int, segments: int, *, missing: float = 0.0) -> ScoreMatrix:
@@ -44,7 +44,7 @@ def test_pairs_of_many_systems_take_little_memory(monkeypatch: pytest.MonkeyPatc
     """4,950 pairs on 10,000 documents are 400 MB for each of a dozen arrays."""
     for module, limit in ((significance, "_CHUNK"), (permutation, "_DIFFERENCES")):
         monkeypatch.setattr(module, limit, 10_000)
-    given, kept = panel(40, 1_000), list[CommonSegments]()
+    given, kept = panel(40, 1_000), list[CommonSegmentsByPair]()
     assert peak_of(lambda: kept.append(reduce_to_common_segments(given, 1, unit="document"))) < 3e6  # one has 6.2 MB
     (shared,) = kept
     assert peak_of(lambda: shared.blocks[0].sum_differences(squared=True)) < 1e6

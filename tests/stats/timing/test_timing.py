@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.domain.errors import Invalid
 from app.stats.side_tables import RatingEventTable
 from app.stats.timing import timing
-from app.stats.timing.pace import RaterWorkload, _gaps, forecast_campaign_end, tasks_per_time_unit
+from app.stats.timing.pace import RaterHandInHistory, _gaps, forecast_campaign_end, tasks_per_time_unit
 from app.stats.timing.timing import RaterActions, WorkStretches
 
 SECOND = 1_000_000
@@ -77,15 +77,18 @@ def test_a_span_that_ends_before_it_begins_is_refused() -> None:
 
 def test_trimming_keeps_both_percentiles() -> None:
     """Grundkiewicz et al. 2021, §5.1: values below the 10th or above the 90th percentile go."""
-    found = timing.trim_durations(np.arange(1.0, 12.0))
+    found = timing.summarize_trimmed_durations(np.arange(1.0, 12.0))
     assert found is not None
     assert (found.low, found.high, found.n, found.kept, found.mean) == (2.0, 10.0, 11, 9, 6.0)
-    assert timing.trim_durations(np.empty(0)) is None
+    assert timing.summarize_trimmed_durations(np.empty(0)) is None
 
 
 def test_the_change_is_of_unrounded_means() -> None:
     """Grundkiewicz et al. 2021, Table 2: 16 s → 24 s is +47.4 % in the paper, not +50 %."""
-    before, after = timing.trim_durations(np.full(9, 16.2)), timing.trim_durations(np.full(9, 23.88))
+    before, after = (
+        timing.summarize_trimmed_durations(np.full(9, 16.2)),
+        timing.summarize_trimmed_durations(np.full(9, 23.88)),
+    )
     assert timing.percent_change(before, after) == pytest.approx(47.4, abs=0.01)
     assert timing.percent_change(None, after) is None
 
@@ -113,7 +116,7 @@ def test_speeding_up_is_a_negative_slope() -> None:
 
 
 def test_even_work_ends_when_reckoned() -> None:
-    steady = RaterWorkload(np.arange(1.0, 21.0), began=0.0, remaining=10)
+    steady = RaterHandInHistory(np.arange(1.0, 21.0), began=0.0, remaining=10)
     found = forecast_campaign_end([steady], shared=0, now=20.0, rng=np.random.default_rng(1))
     assert found is not None
     assert (found.low, found.median, found.high) == (30.0, 30.0, 30.0)
@@ -121,7 +124,7 @@ def test_even_work_ends_when_reckoned() -> None:
 
 
 def test_a_pool_is_shared_by_those_who_are_free() -> None:
-    raters = [RaterWorkload(np.arange(1.0, 21.0), 0.0, 0), RaterWorkload(np.arange(1.0, 21.0), 0.0, 0)]
+    raters = [RaterHandInHistory(np.arange(1.0, 21.0), 0.0, 0), RaterHandInHistory(np.arange(1.0, 21.0), 0.0, 0)]
     found = forecast_campaign_end(raters, shared=10, now=20.0, rng=np.random.default_rng(1))
     assert found is not None
     assert found.median == 25.0
@@ -133,7 +136,9 @@ def test_the_interval_holds_the_end_about_as_often_as_it_says() -> None:
     for _ in range(200):
         gaps = rng.exponential(1.0, 60)
         done = np.cumsum(gaps[:40])
-        found = forecast_campaign_end([RaterWorkload(done, 0.0, 20)], shared=0, now=float(done[-1]), rng=rng, draws=200)
+        found = forecast_campaign_end(
+            [RaterHandInHistory(done, 0.0, 20)], shared=0, now=float(done[-1]), rng=rng, draws=200
+        )
         assert found is not None
         held += found.low <= gaps.sum() <= found.high
     assert 0.6 <= held / 200 <= 0.9
@@ -141,8 +146,8 @@ def test_the_interval_holds_the_end_about_as_often_as_it_says() -> None:
 
 def test_nothing_handed_in_is_no_forecast_and_nothing_left_is_over() -> None:
     rng = np.random.default_rng(1)
-    assert forecast_campaign_end([RaterWorkload(np.empty(0), 0.0, 5)], shared=0, now=9.0, rng=rng) is None
-    over = forecast_campaign_end([RaterWorkload(np.array([1.0, 2.0]), 0.0, 0)], shared=0, now=9.0, rng=rng)
+    assert forecast_campaign_end([RaterHandInHistory(np.empty(0), 0.0, 5)], shared=0, now=9.0, rng=rng) is None
+    over = forecast_campaign_end([RaterHandInHistory(np.array([1.0, 2.0]), 0.0, 0)], shared=0, now=9.0, rng=rng)
     assert over is not None
     assert over.high == 9.0
 
@@ -152,7 +157,7 @@ def test_a_pool_is_shared_as_if_every_rater_could_take_all_of_it(shared: int) ->
     """Only gaps that a rater is likely to need are drawn at first; the plain way draws all of them for everybody."""
     rng = np.random.default_rng(5)
     gaps = [rng.pareto(1.1, 30) + 0.01, rng.exponential(5.0, 30), np.full(30, 40.0)]  # the first is very uneven
-    raters = [RaterWorkload(np.cumsum(one), 0.0, n) for n, one in enumerate(gaps)]
+    raters = [RaterHandInHistory(np.cumsum(one), 0.0, n) for n, one in enumerate(gaps)]
     now = max(float(one.handed_in[-1]) for one in raters)
     drawn = [_gaps(one, now) for one in raters]
 
@@ -171,7 +176,7 @@ def test_a_pool_is_shared_as_if_every_rater_could_take_all_of_it(shared: int) ->
 
 
 def test_raters_who_take_no_time_leave_nothing_to_others() -> None:
-    raters = [RaterWorkload(np.full(9, 9.0), 9.0, 0), RaterWorkload(np.arange(1.0, 10.0), 0.0, 2)]
+    raters = [RaterHandInHistory(np.full(9, 9.0), 9.0, 0), RaterHandInHistory(np.arange(1.0, 10.0), 0.0, 2)]
     found = forecast_campaign_end(raters, shared=1000, now=9.0, rng=np.random.default_rng(1))
     assert found is not None
     assert (found.low, found.high) == (11.0, 11.0)

@@ -17,7 +17,7 @@ from app.stats.validation.campaign_design import RedrawnCampaign
 from app.stats.validation.rates import (
     Bound,
     NominalRateCheck,
-    RecipeValidation,
+    RecipeValidator,
     check_nominal_rates,
     is_nominal_rate_kept,
 )
@@ -123,9 +123,9 @@ def validated(
 ) -> dict[tuple[str, str], NominalRateCheck]:
     """Rates of studies of these worlds."""
     recipe = replace(RECOMMENDED, **changes)
-    validation = RecipeValidation.from_ratings(StudyPopulation.from_ratings(rows), recipe, 7)
+    validation = RecipeValidator.from_ratings(StudyPopulation.from_ratings(rows), recipe, 7)
     found = {"null": [], "resampled": []}
-    found |= {w: [validation.simulate_study(w, n) for n in range(studies)] for w in worlds}
+    found |= {w: [validation.simulate_study_rates(w, n) for n in range(studies)] for w in worlds}
     return {(rate.world, rate.what): rate for rate in check_nominal_rates(validation, found)}
 
 
@@ -143,11 +143,11 @@ def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not() -> None
 
 
 def test_studies_depend_on_their_seed_and_number_alone() -> None:
-    validation = RecipeValidation.from_ratings(StudyPopulation.from_ratings(world(6)), RECOMMENDED, 7)
-    first = [validation.simulate_study("resampled", n) for n in range(8)]
-    assert first[3] == validation.simulate_study("resampled", 3)
+    validation = RecipeValidator.from_ratings(StudyPopulation.from_ratings(world(6)), RECOMMENDED, 7)
+    first = [validation.simulate_study_rates("resampled", n) for n in range(8)]
+    assert first[3] == validation.simulate_study_rates("resampled", 3)
     assert len({str(one) for one in first}) > 1
-    assert first != [replace(validation, seed=8).simulate_study("resampled", n) for n in range(8)]
+    assert first != [replace(validation, seed=8).simulate_study_rates("resampled", n) for n in range(8)]
 
 
 def test_a_promise_is_broken_where_a_one_sided_bound_says_so() -> None:
@@ -184,11 +184,11 @@ def test_a_null_of_the_tests_own_symmetry_is_kept_by_construction_and_no_other_i
 def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
     """Rater × system makes claims of its own design wrong that changing places calls kept."""
     rows = world(9, documents=40, systems=2, raters=2)
-    validation = RecipeValidation.from_ratings(
+    validation = RecipeValidator.from_ratings(
         StudyPopulation.from_ratings(rows), replace(RECOMMENDED, normalize="none"), 7
     )
     assert validation.own.applicable_worlds() == ("clean", "topics", "rater_system", "skewed", "weak_null", "peeking")
-    found = {w: [validation.simulate_study(w, n) for n in range(150)] for w in ("null", "clean", "rater_system")}
+    found = {w: [validation.simulate_study_rates(w, n) for n in range(150)] for w in ("null", "clean", "rater_system")}
     by = {(rate.world, rate.what): rate for rate in check_nominal_rates(validation, {**found, "resampled": []})}
     assert (by["null", "any_claim"].kept, by["clean", "any_claim"].kept) == (True, True)
     assert by["rater_system", "any_claim"].kept is False
@@ -227,7 +227,7 @@ def test_too_few_documents_leave_rates_open() -> None:
     ],
 )
 def test_a_pair_has_two_chances_where_each_direction_stands_alone(changes: dict[str, object], promised: float) -> None:
-    validation = RecipeValidation.from_ratings(
+    validation = RecipeValidator.from_ratings(
         StudyPopulation.from_ratings(world(5)), replace(RECOMMENDED, alpha=0.05, **changes), 7
     )
     told = {

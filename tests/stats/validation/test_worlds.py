@@ -59,7 +59,9 @@ def test_designs_read_as_they_are_told() -> None:
     assert np.median(lengths) == pytest.approx(6, abs=1)
     assert np.log(lengths).std() == pytest.approx(1, abs=0.1)
     paired, own, islands = (
-        make_simulated_design(make_even_document_lengths(12), systems=4, raters=4, dealing=dealing).ratings()
+        make_simulated_design(
+            make_even_document_lengths(12), systems=4, raters=4, dealing=dealing
+        ).zero_scored_ratings()
         for dealing in ("all systems", "own rater", "two islands")
     )
     assert [share_of_documents_with_same_raters(rows) for rows in (paired, own, islands)] == [1, 0, 0]
