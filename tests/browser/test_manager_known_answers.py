@@ -131,7 +131,6 @@ def test_texts_side_by_side_are_judged_until_the_rules_are_kept(manager, ask, se
     first.get_by_label("Warning").fill(f"en: The second has another animal. {HOSTILE}")
     first.get_by_label("Raters answer again until everything is right").check()
     check(page, "rules of a tutorial")
-    glance(page, "rules of a tutorial")
     page.get_by_role("button", name="Save the document").click()
     page.get_by_role("button", name="Change tutorial").click()
     expect(first.get_by_label("Warning")).to_have_value(f"en: The second has another animal. {HOSTILE}")
@@ -144,7 +143,6 @@ def test_texts_side_by_side_are_judged_until_the_rules_are_kept(manager, ask, se
     learner.get_by_role("button", name="See how it is judged").click()
     expect(learner.locator(".verdict.wrong")).to_contain_text("The second has another animal.")
     check(learner, "several texts of a tutorial")
-    glance(learner, "several texts of a tutorial")
     type_number(scales.nth(0), 90)
     learner.get_by_role("button", name="Check again").click()
     expect(learner.locator(".verdict.right")).to_be_visible()
@@ -170,7 +168,6 @@ def test_questions_are_written_then_answered_before_the_first_task_and_after_it(
     page.get_by_role("button", name="Save the questions").click()
     expect(page.locator("#saved")).to_have_text("Saved.")
     check(page, "questionnaires of a manager")
-    glance(page, "questionnaires of a manager")
     ask("PUT", f"/campaigns/{key}/raters/r1", {})
     ask("POST", f"/campaigns/{key}/plan", {"grouping": "psxs", "seed": 1})
     ask("POST", f"/campaigns/{key}/open")
@@ -185,7 +182,6 @@ def test_questions_are_written_then_answered_before_the_first_task_and_after_it(
     rater.get_by_role("button", name="Antworten senden").click()
     expect(rater.get_by_text("Geben Sie eine Zahl von 0 bis 80 ein.")).to_be_visible()
     check(rater, "questionnaire of a rater")
-    glance(rater, "questionnaire of a rater")
     assert rater.evaluate("window.hacked") is None
     rater.get_by_label("How many years?").fill("12,5")
     rater.get_by_role("button", name="Antworten senden").click()
@@ -222,7 +218,6 @@ def test_errors_are_marked_in_advance_in_the_texts_of_a_check(manager, ask):
     first.get_by_label("Texts side by side").fill("Der Hund bellte.\nOh, die Katze bellte.")
     expect(second.locator("mark")).to_have_text("Katze")
     check(page, "errors marked in advance")
-    glance(page, "errors marked in advance")
     for said in ("check-1", "again"):
         page.get_by_label("Key", exact=True).fill(said)
         page.get_by_role("button", name="Save the document").click()
@@ -264,7 +259,6 @@ def test_an_attention_check_is_written_set_and_met_among_the_tasks(manager, ask,
     settings.get_by_role("button", name="Save").click()
     expect(page.locator("#attention-saved")).to_have_text("Saved.")
     check(page, "attention checks of a manager")
-    glance(page, "attention checks of a manager")
     learner = open_context().new_page()
     assert learner.context.request.post(f"{served.url}/v1/session", data={"token": ask.secret(key, "r1")}).ok
     learner.goto(f"{served.url}/rate")
@@ -275,7 +269,6 @@ def test_an_attention_check_is_written_set_and_met_among_the_tasks(manager, ask,
     expect(learner.locator(".completed .note")).to_contain_text("It speaks of a cat.")
     expect(learner.locator(".completed .note")).to_contain_text("The same text comes once more.")
     check(learner, "a warning of an attention check")
-    glance(learner, "a warning of an attention check")
     assert learner.evaluate("window.hacked") is None
     learner.get_by_role("button", name="Next task").click()
     expect(learner.locator("#work")).to_contain_text("Die Katze schlief.")
