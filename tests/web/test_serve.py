@@ -82,10 +82,16 @@ def stop(process: subprocess.Popen[str]) -> tuple[int, str, float]:
     return process.returncode, log, time.monotonic() - told
 
 
-@pytest.mark.parametrize("workers", ["2", pytest.param("1", marks=pytest.mark.soak)])
+SOAK = pytest.mark.soak
+
+
+@pytest.mark.parametrize(
+    ("workers", "later"), [("2", "1"), pytest.param("2", "2", marks=SOAK), pytest.param("1", "1", marks=SOAK)]
+)
 def test_it_serves_hands_over_one_admin_stops_when_told_and_its_workers_end_with_it(
-    start: Start, database_url: str, tmp_path: Path, workers: str
+    start: Start, database_url: str, tmp_path: Path, workers: str, later: str
 ) -> None:
+    """later: how many workers it has when it is started again."""
     process = start(database_url, "--workers", workers)
     with answering(process) as client:
         link = tmp_path / "data" / "first-admin-link"
@@ -113,11 +119,11 @@ def test_it_serves_hands_over_one_admin_stops_when_told_and_its_workers_end_with
     assert seconds < ENDS_WITHIN or soon(again, ENDS_WITHIN, tries=2)
 
     link.unlink()
-    process = start(database_url, "--workers", workers)
+    process = start(database_url, "--workers", later)
     with answering(process) as client:
         assert client.get("/v1/me", headers={"Authorization": f"Bearer {token}"}).status_code == 200
         assert not link.exists()
-        names = {"web"} if workers == "1" else {f"web {n + 1}" for n in range(int(workers))}
+        names = {"web"} if later == "1" else {f"web {n + 1}" for n in range(int(later))}
         until(lambda: running(client) >= names, "one after the other they run")
         supervisor = psutil.Process(process.pid)
         children = supervisor.children(recursive=True)
