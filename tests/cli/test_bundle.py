@@ -124,11 +124,26 @@ def test_what_raters_are_called_stays_out(spine: Spine, archive: Path) -> None:
     assert rater.encode() in released
 
 
-def test_one_changed_byte_anywhere_is_refused_by_name(archive: Path, tmp_path: Path) -> None:
+def by_folder(file: Path) -> object:
+    """Of what stands at the top each file, of a folder one."""
+    return file.parts[0]
+
+
+def by_name(file: Path) -> object:
+    """Every file."""
+    return file
+
+
+@pytest.mark.parametrize("kind", [by_folder, pytest.param(by_name, marks=pytest.mark.soak)])
+def test_one_changed_byte_anywhere_is_refused_by_name(
+    archive: Path, tmp_path: Path, kind: Callable[[Path], object]
+) -> None:
     original = archive.read_bytes()
     with tarfile.open(archive) as found:
         members = list(found)
-    places = [(one.offset_data + one.size // 2, one.name) for one in members if one.size]
+    kinds = {kind(Path(one.name)): one for one in members if one.size}  # the last of each
+    places = [(one.offset_data + one.size // 2, one.name) for one in kinds.values()]
+    assert len(places) >= 7
     places += [(members[1].offset + 300, ""), (members[0].offset_data + members[0].size + 1, members[0].name)]
     places.append((len(original) - 3, ""))
     for n, (at, name) in enumerate(places):
@@ -164,11 +179,6 @@ def mended(folder: Path) -> None:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != bundle.SUMS)
     sums = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     (folder / bundle.SUMS).write_text("".join(f"{digest}  {path}\n" for path, digest in sorted(sums.items())))
-
-
-def by_folder(file: Path) -> object:
-    """Of what stands at the top each file, of a folder one."""
-    return file.parts[0]
 
 
 def by_kind(file: Path) -> object:

@@ -35,6 +35,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 def test_a_server_makes_the_report_as_a_job_and_the_command_waits_for_it(
     spine: Spine, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     with spine.database.transaction() as session:
         monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="viewer").secret)
     with serving(spine.url) as served, draining(spine.database):

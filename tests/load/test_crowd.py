@@ -151,7 +151,7 @@ def crowd(url: str, path: Path, documents: int) -> None:
 
 
 def test_thirty_two_raters_some_killed_some_asleep_finish_everything_once(database_url: str, tmp_path: Path) -> None:
-    crowd(database_url, tmp_path / "killed.json", documents=20)
+    crowd(database_url, tmp_path / "killed.json", documents=12)
 
 
 @pytest.mark.soak
