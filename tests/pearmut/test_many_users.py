@@ -113,7 +113,7 @@ class HastyUser(threading.Thread):
 
 
 @pytest.mark.parametrize(
-    ("users", "seconds", "pause"), [(4, 4, 0.5), pytest.param(30, 120, 8.0, marks=pytest.mark.soak)]
+    ("users", "seconds", "pause"), [(4, 2, 0.2), pytest.param(30, 120, 8.0, marks=pytest.mark.soak)]
 )
 def test_each_document_goes_to_one_user_and_what_was_sent_is_kept_once(
     add: Add, database: Database, database_url: str, users: int, seconds: int, pause: float

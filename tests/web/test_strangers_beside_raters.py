@@ -141,8 +141,8 @@ def test_raters_judge_beside_slow_strangers(
         def slower() -> float:
             """How many times as long an answer takes beside strangers; none is refused."""
             before = judge(address, live, 1.0)
-            with thread(address, 40, 2, 3.0):
-                beside = judge(address, live, 2.0)
+            with thread(address, 40, 2, 2.0):
+                beside = judge(address, live, 1.0)
             assert (before.refused, beside.refused) == ([], [])
             return beside.p99 / before.p99
 
@@ -158,7 +158,7 @@ def test_without_their_budget_strangers_shut_raters_out(
         judge(address, live, 0.2)
         monkeypatch.setattr(AdmissionSlot, "pause", lambda _: None)
         tasks = [f"/v1/tasks/{task}" for task in live.tasks]
-        with thread(address, 40, 0, 3.0), httpx.Client(base_url=f"http://{address[0]}:{address[1]}") as client:
+        with thread(address, 40, 0, 1.5), httpx.Client(base_url=f"http://{address[0]}:{address[1]}") as client:
             told = [client.get(tasks[0], headers=live.auth(RATERS[0])).status_code for _ in range(10)]
     assert 503 in told
 
