@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from app.demo import DEMO_SEED, load_demo, make_demo_rater_model
+from app.demo import DEMO_SEED, load_demo_campaign, make_demo_rater_model
 from app.demo.campaign import make_demo_translations
 from app.demo.people import TEMPERS
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
@@ -23,7 +23,7 @@ TWICE_EVERY = 6  # every sixth document is judged by a second rater
 
 def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
     """Load texts and judgments, once; the key of the campaign."""
-    key = load_demo(database, seed=seed)
+    key = load_demo_campaign(database, seed=seed)
     with database.transaction() as session:
         campaign = get_campaign(session, key)
         if campaign.data_version < 2:

@@ -79,7 +79,7 @@ class CalibrationSetRow(ResponseModel):
     frozen_at: Time | None
 
 
-class CalibrationSetChoiceIn(BodyModel):
+class CalibrationSetToAddIn(BodyModel):
     """The set to take in."""
 
     set: Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
@@ -157,7 +157,7 @@ def list_calibration_sets(
 def add_calibration_set_to_campaign(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[CalibrationSetChoiceIn, declare_json_body(CalibrationSetChoiceIn, latest={"set": "xsts-v1"})],
+    body: Annotated[CalibrationSetToAddIn, declare_json_body(CalibrationSetToAddIn, latest={"set": "xsts-v1"})],
     session: SessionDep,
 ) -> CalibrationSetOut:
     """As documents of kind calibration, which a design can then ask for; the version is frozen."""

@@ -54,7 +54,7 @@ Sort = Annotated[ExclusionSort, Query(description="By when they were made; `-` t
 ONE_OF = "name one of rater, task, document and system"
 
 
-class ExclusionQuery(BaseModel):
+class CreateExclusionQuery(BaseModel):
     """The query of an exclusion."""
 
     model_config = ConfigDict(extra="forbid")
@@ -79,7 +79,7 @@ async def create_exclusion(
     caller: Manager,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[ExclusionQuery, Query()],
+    asked: Annotated[CreateExclusionQuery, Query()],
     body: Annotated[
         ExclusionIn,
         declare_json_body(

@@ -71,7 +71,7 @@ class SingleRequestImportQuery(BaseModel):
     dry_run: bool = Field(default=False, description="Read and check everything, store nothing.")
     skip_bad_lines: bool = Field(default=False, description="Skip lines that cannot be read, and list them.")
 
-    def parse_report_options(self) -> dict[str, str]:
+    def parse_format_options(self) -> dict[str, str]:
         """The options by name. Raises Invalid for one that is not `key=value`."""
         pairs = [text.partition("=") for text in self.option]
         if not all(found for _, found, _ in pairs):
@@ -187,7 +187,7 @@ def _import_now(
     once: IdempotentCreation,
 ) -> Response:
     """Read and store in one transaction, the Idempotency-Key within it: an import that fails leaves nothing."""
-    options = asked.parse_report_options()
+    options = asked.parse_format_options()
     with database.transaction() as session:
         campaigns.get_campaign(session, campaign)
 

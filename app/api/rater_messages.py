@@ -29,7 +29,7 @@ MessageNumber = Annotated[
 Read = Annotated[bool | None, Query(description="Only those that the rater read, or only the others.")]
 
 
-class MessagesIn(BodyModel):
+class MessageToRatersIn(BodyModel):
     """A message to several raters."""
 
     raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)]
@@ -83,7 +83,7 @@ OWN = MessageOwn.model_validate(EXAMPLE.model_dump(exclude={"actor"}))
 def send_messages(
     caller: Coordinator,
     campaign: CampaignKey,
-    body: Annotated[MessagesIn, declare_json_body(MessagesIn, two=WHAT)],
+    body: Annotated[MessageToRatersIn, declare_json_body(MessageToRatersIn, two=WHAT)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:

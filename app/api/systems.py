@@ -41,7 +41,7 @@ class SystemIn(BodyModel):
         "active", description="Plans and reports leave withdrawn systems out."
     )
 
-    def to_system_text(self) -> SystemInput:
+    def to_system_input(self) -> SystemInput:
         """As the services take it."""
         return SystemInput(**{**self.model_dump(), "tags": tuple(self.tags)})
 
@@ -127,7 +127,7 @@ def put_system(
 ) -> TestSetChangeOut:
     """What is known of a system beside its outputs. A late or withdrawn one is taken into account by a replan."""
     return TestSetChangeOut.model_validate(
-        test_sets.put_system(session, campaign, system, body.to_system_text(), actor=caller.actor)
+        test_sets.put_system(session, campaign, system, body.to_system_input(), actor=caller.actor)
     )
 
 

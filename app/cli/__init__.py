@@ -15,7 +15,7 @@ from app.domain.errors import AppError
 FAILED = 2
 
 
-def build_command_line(command: str | None = None) -> typer.Typer:
+def build_cli_app(command: str | None = None) -> typer.Typer:
     """The whole command line; or, of one command, no more of it than its file; or, of none that there is, the list.
 
     Importing all commands takes some two seconds, one of them half of that or less, and the list a tenth.
@@ -41,7 +41,7 @@ def _built() -> typer.Typer:
     """The command line of what is asked for. No import is garbage, and to look for some is a tenth of a start."""
     gc.disable()
     try:
-        return build_command_line(sys.argv[1] if len(sys.argv) > 1 else "")
+        return build_cli_app(sys.argv[1] if len(sys.argv) > 1 else "")
     finally:
         gc.freeze()
         gc.enable()

@@ -40,10 +40,10 @@ from app.demo import (
     PROTOCOL,
     RATERS,
     STABILITY,
-    load_demo,
+    load_demo_campaign,
     make_demo_rater_model,
 )
-from app.demo.pictures import GUEST_OF_PICTURES, make_picture_campaign, make_picture_rater_model
+from app.demo.pictures import GUEST_OF_PICTURES, create_picture_campaign, make_picture_rater_model
 from app.domain.recipe import NAMED
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute_report
@@ -98,7 +98,7 @@ def _load(database: Database) -> str:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("loading the demo campaign", total=None)
-        return load_demo(database, progress=lambda done, of: progress.update(bar, completed=done, total=of))
+        return load_demo_campaign(database, progress=lambda done, of: progress.update(bar, completed=done, total=of))
 
 
 def _say_what_is_there(console: Console, managed: CampaignClient, settings: Settings) -> None:
@@ -131,7 +131,7 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
 
 def _collect_pictures(remote: RemoteServer) -> CampaignClient:
     """The campaign with pictures and a protocol that its manager wrote, judged by all but its guest."""
-    pictures = make_picture_campaign(remote)
+    pictures = create_picture_campaign(remote)
     about = pictures.load_campaign()
     if (about["state"], about["protocol"]) == ("open", "custom"):
         run_rehearsal(pictures, make_picture_rater_model(pictures), RaterPace())

@@ -19,7 +19,7 @@ import typer
 
 from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
-from app.domain.findings import Diagnosis
+from app.domain.findings import HealthFinding
 from app.storage import embedded
 from app.storage.diagnosis import examine_database
 from app.storage.embedded import diagnosis as embedded_diagnosis
@@ -51,9 +51,9 @@ def diagnose_installation(
         sys.exit(1)
 
 
-def list_installation_findings(settings: Settings) -> Iterator[Diagnosis]:
+def list_installation_findings(settings: Settings) -> Iterator[HealthFinding]:
     """Everything that is looked at, one after another."""
-    yield Diagnosis("version", "ok", f"Plumbline {version('plumbline')}, Python {platform.python_version()}")
+    yield HealthFinding("version", "ok", f"Plumbline {version('plumbline')}, Python {platform.python_version()}")
     if settings.database_url:
         yield from examine_database(settings.database_url)
     else:
@@ -63,56 +63,56 @@ def list_installation_findings(settings: Settings) -> Iterator[Diagnosis]:
     yield from _port(settings.host, settings.port)
 
 
-def _own_database(data_dir: Path) -> Iterator[Diagnosis]:
+def _own_database(data_dir: Path) -> Iterator[HealthFinding]:
     """What the embedded database says, where it takes connections."""
     url = embedded.find_running_server(data_dir)
     if url is not None:
         yield from examine_database(url)
 
 
-def _beat(data_dir: Path) -> Diagnosis:
+def _beat(data_dir: Path) -> HealthFinding:
     beat = data_dir / BEAT_FILE
     if not beat.is_file():
-        return Diagnosis("worker", "warning", "no heartbeat in this data folder", "`plumbline serve` has a worker")
+        return HealthFinding("worker", "warning", "no heartbeat in this data folder", "`plumbline serve` has a worker")
     age = time.time() - beat.stat().st_mtime
     if age > PATIENCE:
         do = "see the log of `plumbline serve`, which restarts it automatically"
-        return Diagnosis("worker", "warning", f"its last sign of life is {age:.0f} s old", do)
-    return Diagnosis("worker", "ok", f"its last sign of life is {max(age, 0):.0f} s old")
+        return HealthFinding("worker", "warning", f"its last sign of life is {age:.0f} s old", do)
+    return HealthFinding("worker", "ok", f"its last sign of life is {max(age, 0):.0f} s old")
 
 
-def _port(host: str, port: int) -> Iterator[Diagnosis]:
+def _port(host: str, port: int) -> Iterator[HealthFinding]:
     """Who listens on the port: we, nobody, or somebody else."""
     shown = f"{host}:{port}"
     try:
         with socket.create_server((host, port)):
-            yield Diagnosis("port", "ok", f"{shown} is free: no server is running")
+            yield HealthFinding("port", "ok", f"{shown} is free: no server is running")
             return
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             do = "set another address in PLUMBLINE_HOST and PLUMBLINE_PORT"
-            yield Diagnosis("port", "wrong", f"{shown} cannot be listened on: {error.strerror}", do)
+            yield HealthFinding("port", "wrong", f"{shown} cannot be listened on: {error.strerror}", do)
             return
     yield from _service(f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}", shown)  # noqa: S104  (asked, not bound)
 
 
-def _service(origin: str, shown: str) -> Iterator[Diagnosis]:
+def _service(origin: str, shown: str) -> Iterator[HealthFinding]:
     try:
         answer = httpx.get(f"{origin}/readyz", timeout=ANSWER_WITHIN, trust_env=False)
         told = answer.json()
         parts = told.get("parts", {})
     except (httpx.HTTPError, ValueError, AttributeError):
         do = "stop it, or set another port in PLUMBLINE_PORT"
-        yield Diagnosis(
+        yield HealthFinding(
             "port", "wrong", f"{shown} is used by another program, or by a server that does not respond", do
         )
         return
     ready = answer.status_code == httpx.codes.OK
     title = str(told.get("title", told.get("status", "")))
-    yield Diagnosis(
+    yield HealthFinding(
         "service", "ok" if ready else "wrong", f"{shown} says: {title}", "" if ready else "see what is wrong above"
     )
     for name, part in parts.items():
         if part["state"] != "running":
             said = f"{part['state']}: {part['reason']}" if part["reason"] else part["state"]
-            yield Diagnosis(name, "warning", said, "it is restarted automatically; see the log for details")
+            yield HealthFinding(name, "warning", said, "it is restarted automatically; see the log for details")

@@ -26,10 +26,10 @@ RIGHT: Final[tuple[Literal["right"], ...]] = ("right",)
 
 def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("hours")(report_payable_hours)
+    app.command("hours")(print_payable_hours)
 
 
-def report_payable_hours(
+def print_payable_hours(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     team: Annotated[str | None, typer.Option(help="Only this team.")] = None,
     utc_offset: Annotated[int, typer.Option(min=-840, max=840, help="Offset of the days from UTC, in minutes.")] = 0,

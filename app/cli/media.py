@@ -16,7 +16,7 @@ from app.client import remote as _remote
 from app.config import Settings, make_media_policy
 from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
-from app.domain.media_elements import make_media_name, split_page_from_path
+from app.domain.media_elements import make_media_name, split_pdf_page_from_path
 from app.services.media import library
 from app.storage.media.files import hash_file
 
@@ -68,7 +68,7 @@ def _files(paths: list[Path]) -> list[tuple[str, Path]]:
     """Names and files. Raises Invalid, naming what is no file."""
     named = []
     for given in paths:
-        below, page = split_page_from_path(str(given))
+        below, page = split_pdf_page_from_path(str(given))
         path = given if given.is_file() else Path(below)
         if path.is_dir():
             inside = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))

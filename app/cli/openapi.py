@@ -24,13 +24,13 @@ def print_openapi_document() -> None:
     """Print the OpenAPI document."""
     nowhere = Database("postgresql://", size=2)  # nothing connects: only the routes are looked at
     document = create_app(nowhere, ServiceOptions()).openapi()
-    typer.echo(format_json_by_line(document, LEVELS))
+    typer.echo(format_json_for_diffs(document, LEVELS))
 
 
-def format_json_by_line(part: Any, levels: int) -> str:
+def format_json_for_diffs(part: Any, levels: int) -> str:
     """JSON without spaces, but with each key of the upper levels on a line of its own, so that diffs can be read.
 
-    >>> print(format_json_by_line({"paths": {"/b": {"get": {}}, "/a": {}}, "openapi": "3.1.0"}, 2))
+    >>> print(format_json_for_diffs({"paths": {"/b": {"get": {}}, "/a": {}}, "openapi": "3.1.0"}, 2))
     {
     "openapi":"3.1.0",
     "paths":{
@@ -40,6 +40,7 @@ def format_json_by_line(part: Any, levels: int) -> str:
     if not levels or not isinstance(part, dict) or not part:
         return json.dumps(part, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     keys = (
-        f"\n{json.dumps(key, ensure_ascii=False)}:{format_json_by_line(part[key], levels - 1)}" for key in sorted(part)
+        f"\n{json.dumps(key, ensure_ascii=False)}:{format_json_for_diffs(part[key], levels - 1)}"
+        for key in sorted(part)
     )
     return "{" + ",".join(keys) + "}"

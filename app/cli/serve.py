@@ -12,7 +12,7 @@ import typer
 from app.cli.serving.service import (
     format_socket_origin,
     open_listening_socket,
-    open_served_database,
+    open_served_database_url,
     prepare_database_in_forked_process,
     run_service,
     start_web_process_early,
@@ -43,7 +43,7 @@ def serve(
         open_listening_socket(host or settings.host, settings.port if port is None else port) as server,
         _listening_for_pearmut(settings, host or settings.host) as pearmut,
         start_web_process_early(server) as web,  # which takes longer than to have a database, new or old
-        open_served_database(settings) as (url, own),
+        open_served_database_url(settings) as (url, own),
     ):
         origin = settings.public_url or format_socket_origin(server)
         role = prepare_database_in_forked_process(url, origin, settings.data_dir, upgrade=not no_migrate)

@@ -29,11 +29,11 @@ MOST = 1000
 
 def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("settings")(print_or_change_settings)
+    app.command("settings")(print_or_change_campaign_settings)
     app.command("recipe")(print_or_store_recipe)
 
 
-def print_or_change_settings(
+def print_or_change_campaign_settings(
     campaign: Campaign,
     changes: Annotated[
         list[str] | None,

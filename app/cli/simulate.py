@@ -32,7 +32,7 @@ TOKEN_LASTS = timedelta(days=2)
 COLUMNS = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
 
-class NoModelRaterEnrolled(NotFound):
+class NoSimulatedRaterEnrolled(NotFound):
     """None of the model's raters is enrolled and active in the campaign."""
 
     published = "NobodyComes"
@@ -63,7 +63,7 @@ def simulate_raters(
         raise Invalid("the options are not valid", places=(Place(("--raters",), "give this or --template"),))
     qualities = _qualities(quality)
     model = None if raters is None else _model(raters, campaign, seed)
-    with stop_on_sigterm(), open_managed_campaign(campaign, server) as managed:
+    with stop_on_sigterm(), connect_as_campaign_manager(campaign, server) as managed:
         if model is not None:
             _print_tally(run_rehearsal(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
@@ -87,10 +87,10 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
 
 
 def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> RehearsalTally:
-    """Let the raters of a model judge on a server, with a bar on standard error. Raises NoModelRaterEnrolled."""
+    """Let the raters of a model judge on a server, with a bar on standard error. Raises NoSimulatedRaterEnrolled."""
     there = sorted(model.raters.keys() & set(managed.list_active_raters()))
     if not there:
-        raise NoModelRaterEnrolled
+        raise NoSimulatedRaterEnrolled
     total, links = managed.count_open_judgments(), managed.renew_rater_links(there)
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
@@ -104,7 +104,7 @@ def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: RaterPace) -
 
 
 @contextmanager
-def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[CampaignClient]:
+def connect_as_campaign_manager(campaign: str | None, server: str | None) -> Iterator[CampaignClient]:
     """A campaign under its manager's credential: on the server that is named, or on one of our own over the database.
 
     campaign None: a credential that is good for all.

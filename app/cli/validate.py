@@ -14,10 +14,10 @@ from app.reports.kit.render.representations import PICTURE
 
 def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("validate")(validate_recipe)
+    app.command("validate")(validate_recipe_by_simulation)
 
 
-def validate_recipe(
+def validate_recipe_by_simulation(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     recipe: Annotated[str, typer.Option(help="Name of a recipe, including the campaign's own.")] = "recommended",
     studies: Annotated[int | None, typer.Option(help="Simulated studies of each kind of world.")] = None,

@@ -83,7 +83,7 @@ def run_worker(
         dask = Settings.load().dask_scheduler
         beside = supervisor is not None
         n = processes or (
-            count_cluster_threads(dask) if dask else count_computing_processes(os.cpu_count() or 1, beside=beside)
+            count_dask_threads(dask) if dask else choose_computing_process_count(os.cpu_count() or 1, beside=beside)
         )
         alive_now = supervisor.send_heartbeat if supervisor else lambda: None
         loop.run_worker(
@@ -101,18 +101,18 @@ def run_worker(
     return None
 
 
-def count_computing_processes(cores: int, *, beside: bool) -> int:
+def choose_computing_process_count(cores: int, *, beside: bool) -> int:
     """How many processes compute by themselves: one a core; beside a server one core is left to who answers raters.
 
     Yielding alone does not do it: where all cores are busy, who waits for the disk waits for their slice too.
 
-    >>> [count_computing_processes(cores, beside=True) for cores in (1, 2, 4)]
+    >>> [choose_computing_process_count(cores, beside=True) for cores in (1, 2, 4)]
     [1, 1, 3]
     """
     return max(1, cores - 1) if beside else cores
 
 
-def count_cluster_threads(scheduler: str) -> int:
+def count_dask_threads(scheduler: str) -> int:
     """How many chunks the cluster at an address computes at a time. Raises SchedulerAway, DaskNotInstalled."""
     from app.jobs.dask_cluster import DaskCluster  # it loads what computes, which few workers do themselves
 

@@ -123,7 +123,7 @@ class MTurkClient:
         for page in self._client.get_paginator("list_hits").paginate():
             yield from page["HITs"]
 
-    def fetch_study_link(self, study: str) -> StudyLinkIds:
+    def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
         """The invitation that a HIT was made with; one that was made elsewhere names none. Raises as `create_study`."""
         with _own_errors():
             annotation = str(self._client.get_hit(HITId=study)["HIT"].get("RequesterAnnotation") or "")

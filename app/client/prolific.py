@@ -86,7 +86,7 @@ class ProlificClient:
         self._change("PATCH", _study(study), {"external_study_url": add_study_to_link(url, study)})
         return study
 
-    def fetch_study_link(self, study: str) -> StudyLinkIds:
+    def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
         """What a study's address names. Raises as `create_study`, ProlificRefusal also where there is no such study."""
         return StudyLinkIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 

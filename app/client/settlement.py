@@ -96,7 +96,7 @@ class CrowdPlatform(Protocol):
 
     words: ClassVar[PlatformWording]
 
-    def fetch_study_link(self, study: str) -> StudyLinkIds:
+    def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
         """What the link of a study names."""
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:

@@ -29,7 +29,7 @@ __all__ = [
     "PROTOCOL",
     "RATERS",
     "STABILITY",
-    "load_demo",
+    "load_demo_campaign",
     "make_demo_rater_model",
 ]
 
@@ -40,7 +40,7 @@ _TELL_EVERY = 50
 Progress = Callable[[int, int], None]
 
 
-def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress | None = None) -> str:
+def load_demo_campaign(database: Database, *, seed: int = DEMO_SEED, progress: Progress | None = None) -> str:
     """Load the texts of the demo campaign, once; its key. Another seed is another campaign.
 
     The order planted is `PLANTED_ORDER`, best first. progress: called with the number of records so far, and of

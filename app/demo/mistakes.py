@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from app.demo.grammar import POOR_TERMS, DomainGrammar
-from app.demo.texts import DemoSegment, TextPiece, choose_option
+from app.demo.texts import DemoSegment, TextPiece, choose_random_option
 
 Severity = Literal["major", "minor"]
 _LONG_WORD = 7
@@ -117,9 +117,9 @@ def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceReplace
     slots = place.slots()
     if not slots:
         return None
-    at, name = choose_option(rng, slots)
+    at, name = choose_random_option(rng, slots)
     others = [german for english, german in place.domain.slots[name] if german != place.pieces[at].text]
-    return PieceReplacement(at, at, choose_option(rng, others), "Accuracy/Mistranslation")
+    return PieceReplacement(at, at, choose_random_option(rng, others), "Accuracy/Mistranslation")
 
 
 def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
@@ -127,7 +127,7 @@ def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceR
     slots = [(i, name) for i, name in place.slots() if place.segment.filling[name][0] != place.pieces[i].text]
     if not slots:
         return None
-    at, name = choose_option(rng, slots)
+    at, name = choose_random_option(rng, slots)
     return PieceReplacement(at, at, place.segment.filling[name][0], "Accuracy/Untranslated text")
 
 
@@ -137,7 +137,7 @@ def _omission(place: _EditContext, rng: np.random.Generator) -> PieceReplacement
     slots = [(i, n) for i, n in slots if i > 0 and place.pieces[i - 1].text.isspace()]
     if not slots:
         return None
-    at, name = choose_option(rng, slots)
+    at, name = choose_random_option(rng, slots)
     return PieceReplacement(at - 1, at, "", "Accuracy/Omission", omitted=place.segment.filling[name][0])
 
 
@@ -145,7 +145,7 @@ def _poor_term(place: _EditContext, rng: np.random.Generator) -> PieceReplacemen
     words = [i for i in place.words() if place.pieces[i].text in POOR_TERMS]
     if not words:
         return None
-    at = choose_option(rng, words)
+    at = choose_random_option(rng, words)
     return PieceReplacement(at, at, POOR_TERMS[place.pieces[at].text], "Terminology/Inappropriate for context")
 
 
@@ -155,7 +155,7 @@ def _word_order(place: _EditContext, rng: np.random.Generator) -> PieceReplaceme
     pairs = [i for i in words if i > 0 and i + 2 in words and i + 1 in place.free and place.pieces[i + 1].text == " "]
     if not pairs:
         return None
-    at = choose_option(rng, sorted(pairs))
+    at = choose_random_option(rng, sorted(pairs))
     return PieceReplacement(at, at + 2, f"{place.pieces[at + 2].text} {place.pieces[at].text}", "Fluency/Grammar")
 
 
@@ -164,9 +164,9 @@ def _spelling(place: _EditContext, rng: np.random.Generator) -> PieceReplacement
     words = [i for i in place.words(_LONG_WORD) if _swappable(place.pieces[i].text)]
     if not words:
         return None
-    at = choose_option(rng, words)
+    at = choose_random_option(rng, words)
     word = place.pieces[at].text
-    j = choose_option(rng, _swappable(word))
+    j = choose_random_option(rng, _swappable(word))
     return PieceReplacement(at, at, f"{word[:j]}{word[j + 1]}{word[j]}{word[j + 2 :]}", "Fluency/Spelling")
 
 
@@ -179,7 +179,7 @@ def _addition(place: _EditContext, rng: np.random.Generator) -> PieceReplacement
     words = [i for i in place.words() if len(place.pieces[i].text) < _LONG_WORD and i > 0]
     if not words:
         return None
-    at = choose_option(rng, words)
+    at = choose_random_option(rng, words)
     return PieceReplacement(at, at, f"{place.pieces[at].text} {place.pieces[at].text}", "Accuracy/Addition")
 
 
@@ -189,7 +189,7 @@ def _punctuation(place: _EditContext, rng: np.random.Generator) -> PieceReplacem
     commas = [i for i, p in enumerate(place.pieces) if p.text == "," and i in place.free and i - 1 in words]
     if not commas:
         return None
-    at = choose_option(rng, commas)
+    at = choose_random_option(rng, commas)
     return PieceReplacement(at - 1, at, place.pieces[at - 1].text, "Fluency/Punctuation")
 
 

@@ -158,7 +158,7 @@ def draw_picture(shape: str, colour: str, ground: str) -> bytes:
     return out.getvalue()
 
 
-def make_picture_campaign(remote: RemoteServer) -> CampaignClient:
+def create_picture_campaign(remote: RemoteServer) -> CampaignClient:
     """Make the campaign, with its raters, and open it; one that is there stays as it is."""
     managed = CampaignClient(remote, PICTURES)
     try:

@@ -54,7 +54,7 @@ def make_demo_documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
     texts = []
     for i in range(n):
         domain = DOMAINS[i % len(DOMAINS)]
-        filling = {name: choose_option(rng, options) for name, options in domain.slots.items()}
+        filling = {name: choose_random_option(rng, options) for name, options in domain.slots.items()}
         length = int(rng.integers(FEWEST_SEGMENTS, MOST_SEGMENTS + 1))
         chosen = sorted(rng.choice(len(domain.sentences), size=length, replace=False))
         segments = tuple(_segment(domain.sentences[j], filling) for j in chosen)
@@ -62,7 +62,7 @@ def make_demo_documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
     return texts
 
 
-def choose_option(rng: np.random.Generator, options: Sequence[T]) -> T:
+def choose_random_option(rng: np.random.Generator, options: Sequence[T]) -> T:
     """One of the options, each as likely."""
     return options[int(rng.integers(len(options)))]
 

@@ -120,7 +120,7 @@ def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, ra
     remainders of the systems go to different raters, so that the sum stays even, too.
     """
     check_pool_sizes(layout)
-    have = count_groups_by_bucket(layout, raters)
+    have = count_rater_groups_by_bucket(layout, raters)
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
     for cell, members in enumerate(layout.groups_of_each_cell()):
         bucket = layout.bucket[cell]
@@ -136,7 +136,7 @@ def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, ra
             np.add.at(have[bucket], raters[groups, :k].ravel(), 1)
 
 
-def count_groups_by_bucket(layout: AllocationInput, raters: Codes) -> Codes:
+def count_rater_groups_by_bucket(layout: AllocationInput, raters: Codes) -> Codes:
     """Groups of each rater in each bucket, shape (buckets, R), from raters of shape (G, K), −1 where nobody."""
     have = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
     group, place = np.nonzero(raters >= 0)

@@ -13,7 +13,9 @@ from app.domain.plural_forms import pluralize
 _FINE = 1_000_000  # shares of a capacity are compared in whole millionths
 
 
-def assign_by_capacity(rng: np.random.Generator, layout: AllocationInput, capacity: Codes, weight: Codes) -> Codes:
+def assign_groups_by_capacity(
+    rng: np.random.Generator, layout: AllocationInput, capacity: Codes, weight: Codes
+) -> Codes:
     """Deal every group to the raters of its bucket whose share of their capacity stays lowest.
 
     Heavy groups go first, ties at random. Raters who end up above their capacity hand groups on, along chains.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.design.design import ControlRules
-from app.design.grouping import count_control_items
+from app.design.grouping import count_needed_control_items
 from app.design.order import Screen, UnplacedItem
 from app.design.repeats import (
     PlannedRepeat,
@@ -55,7 +55,7 @@ def add_control_items(
     ratings = [piece for piece in draft.all_items() if piece.role == "rating"]
     short: list[ControlShortfall] = []
     if ratings and room.controls.has_any_control:
-        needed = draft.quota.kinds if draft.quota else count_control_items(room.controls, len(ratings))
+        needed = draft.quota.kinds if draft.quota else count_needed_control_items(room.controls, len(ratings))
         chosen = _choose(rng, ratings, room, draft.all_items(), needed, references, top_up=top_up)
         for kind, count in needed.items():
             have = sum(piece.role == kind for piece in chosen)

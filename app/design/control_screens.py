@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.control_items import DRAWS, ControlShortfall, make_control_item
-from app.design.grouping import count_control_screens, count_minimum_control_items
+from app.design.grouping import count_minimum_control_items, count_needed_control_screens
 from app.design.order import Screen
 from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, measure_distance_shortfalls
 from app.design.task_packing import ControlQuota, PartialTask, TaskCapacity, sort_rating_screens_by_size, sum_work
@@ -82,7 +82,7 @@ def _screens_to_repeat(
     for draw in range(DRAWS + 1):
         drawn = [(able or own)[n] for n in rng.permutation(len(able or own))] if draw < DRAWS else own
         widths = [len(screen) for screen in drawn]
-        count = quota.screens if quota else count_control_screens(room.controls, _n_rated(screens), widths)
+        count = quota.screens if quota else count_needed_control_screens(room.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
         if room.is_within_limits(size + sum_work([piece for screen in chosen for piece in screen])):
             break

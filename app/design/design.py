@@ -125,7 +125,7 @@ class DocumentChoice:
 class Design:
     """A design as resolved: what a structure fixes is filled in.
 
-    by_segment: items are single segments. regular_share: of a task's limit, what is left to regular items before
+    has_segment_items: items are single segments. regular_share: of a task's limit, what is left to regular items before
     control documents fill it up (SR+DC); 1 elsewhere. seed None: the caller must bring one.
     """
 
@@ -148,7 +148,7 @@ class Design:
     seed: int | None = None
 
     @property
-    def by_segment(self) -> bool:
+    def has_segment_items(self) -> bool:
         """Whether an item is one segment, out of its document."""
         return self.structure in {"sr_dc", "alternate_2018", "latin_square"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def group_identical_texts(marks: Mapping[str, tuple[str, ...] | None], *, share: bool) -> list[tuple[str, ...]]:
+def group_systems_by_text(marks: Mapping[str, tuple[str, ...] | None], *, share: bool) -> list[tuple[str, ...]]:
     """Systems in classes of identical texts on one stretch, in the order of the first of each.
 
     Parameters
@@ -14,7 +14,7 @@ def group_identical_texts(marks: Mapping[str, tuple[str, ...] | None], *, share:
 
     Examples
     --------
-    >>> group_identical_texts({"a": ("x",), "b": ("y",), "c": ("x",), "d": None}, share=True)
+    >>> group_systems_by_text({"a": ("x",), "b": ("y",), "c": ("x",), "d": None}, share=True)
     [('a', 'c'), ('b',)]
     """
     if not share:

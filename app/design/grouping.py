@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 
 from app.design.design import ControlRules, Design
-from app.design.duplicates import group_identical_texts
+from app.design.duplicates import group_systems_by_text
 from app.design.layout import AllocationInput
 from app.design.values import Codes, DesignDocument, SegmentRange, TestSet, Unit, WorkSize
 from app.domain.errors import Invalid
@@ -54,7 +54,7 @@ def split_documents_into_ranges(
     result = []
     for index in chosen:
         words = documents[index].words
-        pieces = len(words) if design.by_segment else -(-len(words) // limit) if limit else 1
+        pieces = len(words) if design.has_segment_items else -(-len(words) // limit) if limit else 1
         for n in range(pieces):  # as even as possible
             first, last = len(words) * n // pieces, len(words) * (n + 1) // pieces
             result.append(SegmentRange(index, first + 1, last, sum(words[first:last])))
@@ -66,17 +66,17 @@ def _longest_stretch(design: Design) -> int | None:
     task = design.task
     if task.split_documents == "never" or task.max_segments is None:
         return None
-    return max(1, task.max_segments // (1 + sum(count_control_items(design.controls, 1).values())))
+    return max(1, task.max_segments // (1 + sum(count_needed_control_items(design.controls, 1).values())))
 
 
-def count_control_items(controls: ControlRules, regular: int) -> dict[str, int]:
+def count_needed_control_items(controls: ControlRules, regular: int) -> dict[str, int]:
     """How many control items of each kind a task needs beside so many regular ones.
 
     The least that makes the share of each kind, of all items of the task, reach its rate.
 
     Examples
     --------
-    >>> count_control_items(ControlRules(bad_reference=0.1, repeat=0.1, reference=0.1), 70)
+    >>> count_needed_control_items(ControlRules(bad_reference=0.1, repeat=0.1, reference=0.1), 70)
     {'degraded': 10, 'repeat': 10, 'reference': 10}
     """
     return dict(_counts(controls, regular))
@@ -101,7 +101,7 @@ def count_minimum_control_items(controls: ControlRules, total: int) -> dict[str,
     return {kind: ceil(round(rate * total, 9)) for kind, rate in rates.items()}
 
 
-def count_control_screens(controls: ControlRules, regular: int, widths: Sequence[int]) -> int:
+def count_needed_control_screens(controls: ControlRules, regular: int, widths: Sequence[int]) -> int:
     """How many of these screens, in order and then from the first again, hold the control items of a task.
 
     Every column of such a screen is a control item: what the rates do not ask for is a repeat, and a screen holds one
@@ -113,9 +113,9 @@ def count_control_screens(controls: ControlRules, regular: int, widths: Sequence
 
     Examples
     --------
-    >>> count_control_screens(ControlRules(bad_reference=0.1, repeat=0.1), 12, [3, 3, 3, 3])
+    >>> count_needed_control_screens(ControlRules(bad_reference=0.1, repeat=0.1), 12, [3, 3, 3, 3])
     2
-    >>> count_control_screens(ControlRules(reference=0.1), 12, [3, 3, 3, 3])
+    >>> count_needed_control_screens(ControlRules(reference=0.1), 12, [3, 3, 3, 3])
     2
     """
     count, total = 0, regular
@@ -146,7 +146,7 @@ def group_outputs(
         key = test_set.documents[stretch.document].key
         marks = {name: test_set.text_fingerprints(key, name, stretch.first, stretch.last) for name in systems}
         outputs = [
-            DistinctOutput(len(kept), names) for names in group_identical_texts(marks, share=design.share_duplicates)
+            DistinctOutput(len(kept), names) for names in group_systems_by_text(marks, share=design.share_duplicates)
         ]
         if not outputs:
             continue

@@ -21,7 +21,7 @@ class TaskDraft:
     groups: frozenset[int]
 
 
-def assign_task_numbers(
+def make_tasks_from_drafts(
     rng: np.random.Generator,
     rater: str,
     drafts: Sequence[TaskDraft],

@@ -97,7 +97,7 @@ class JsonObjectReader:
             return None
         return value if isinstance(value, str) else None
 
-    def read_keys(self, name: str) -> tuple[str, ...] | None:
+    def read_optional_key_list(self, name: str) -> tuple[str, ...] | None:
         """Keys, each once, or null."""
         value = self._get(name)
         if value is None:

@@ -68,7 +68,7 @@ def _design(at: JsonObjectReader) -> Design:
         ratings_per_item=ratings,
         overlap=_overlap(at, structure, ratings),
         buckets=at.read_object_within("buckets", _buckets, BucketRules()),
-        systems=at.read_keys("systems"),
+        systems=at.read_optional_key_list("systems"),
         documents=at.read_any_shape("documents", _documents, DocumentChoice()),
         task=at.read_object_within("task", lambda inner: _task(inner, structure), _task_of(structure)),
         arms=at.read_list("arms", _arm),
@@ -135,7 +135,9 @@ def _buckets(at: JsonObjectReader) -> BucketRules:
 
 
 def _bucket(at: JsonObjectReader) -> ExplicitBucket:
-    return ExplicitBucket(at.read_text("name"), at.read_keys("raters"), at.read_keys("documents"))
+    return ExplicitBucket(
+        at.read_text("name"), at.read_optional_key_list("raters"), at.read_optional_key_list("documents")
+    )
 
 
 def _documents(value: object, wrong: Callable[[str], None]) -> DocumentChoice:

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.design.assignment import assign_groups_in_simulations
 from app.design.design import Grouping
-from app.design.entropy import assign_to_target_entropy
+from app.design.entropy import assign_groups_by_entropy
 from app.design.layout import make_output_allocation_input
 from app.design.values import Bools, Codes
 from app.domain.errors import Invalid
@@ -66,4 +66,4 @@ def simulate_rater_assignments(
     )
     if entropy is None:
         return items.raters_of_outputs(assign_groups_in_simulations(rng, items.layout, studies))
-    return items.raters_of_outputs(assign_to_target_entropy(rng, items.layout, entropy, studies))
+    return items.raters_of_outputs(assign_groups_by_entropy(rng, items.layout, entropy, studies))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.design import ControlRules, Design, TaskRules
-from app.design.grouping import count_control_items, count_control_screens, count_minimum_control_items
+from app.design.grouping import count_minimum_control_items, count_needed_control_items, count_needed_control_screens
 from app.design.order import Screen, ScreenBlock, UnplacedItem, arrange_screens
 from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
@@ -91,9 +91,9 @@ class TaskCapacity:
         if self.task.columns > 1:
             repeatable = sort_rating_screens_by_size(shown)
             widths = [len(screen) for screen in repeatable]
-            count = quota.screens if quota else count_control_screens(self.controls, len(own), widths)
+            count = quota.screens if quota else count_needed_control_screens(self.controls, len(own), widths)
             return [piece for n in range(count) for piece in repeatable[n % len(repeatable)]]
-        needed = quota.kinds if quota else count_control_items(self.controls, len(own))
+        needed = quota.kinds if quota else count_needed_control_items(self.controls, len(own))
         return [piece for kind, n in needed.items() for piece in self.shortest_control_originals(kind, n, own)]
 
     def fits_whole(self, piece: UnplacedItem) -> bool:
@@ -178,10 +178,10 @@ def distribute_control_items(
         return [None] * len(parts)
     if room.task.columns > 1:
         width = len(shown[0])
-        number = count_control_screens(room.controls, len(pieces), [width])
+        number = count_needed_control_screens(room.controls, len(pieces), [width])
         least = count_minimum_control_items(room.controls, len(pieces) + number * width)
     else:
-        least = count_control_items(room.controls, len(pieces))
+        least = count_needed_control_items(room.controls, len(pieces))
         number = sum(least.values())
     order = sorted(rng.permutation(len(parts)).tolist(), key=lambda n: len(parts[n]))  # the shorter get one more
     screens = [number // len(parts)] * len(parts)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.assignment import assign_campaign_groups, check_pool_sizes, count_groups_by_bucket
-from app.design.capacity import assign_by_capacity
+from app.design.assignment import assign_campaign_groups, check_pool_sizes, count_rater_groups_by_bucket
+from app.design.capacity import assign_groups_by_capacity
 from app.design.design import Design
-from app.design.entropy import assign_to_target_entropy
+from app.design.entropy import assign_groups_by_entropy
 from app.design.even_out import EvenedLoads, even_out_loads
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
@@ -45,10 +45,10 @@ def assign_raters_to_groups(
     """
     check_pool_sizes(layout, tuple(names))
     if design.balance.kind == "entropy" and design.balance.entropy is not None:
-        dealt = assign_to_target_entropy(rng, layout, design.balance.entropy)[0]
+        dealt = assign_groups_by_entropy(rng, layout, design.balance.entropy)[0]
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     if design.balance.kind == "capacity":
-        dealt = assign_by_capacity(rng, layout, *compute_rater_capacities(design, grouped, raters))
+        dealt = assign_groups_by_capacity(rng, layout, *compute_rater_capacities(design, grouped, raters))
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     assign_overlap_groups(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
@@ -85,7 +85,7 @@ def assign_groups_by_weight(rng: np.random.Generator, layout: AllocationInput, r
     Groups of a cell go in blocks of as many as there are raters, so the numbers of groups still differ by one at most.
     """
     weights = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
-    have = count_groups_by_bucket(layout, raters)
+    have = count_rater_groups_by_bucket(layout, raters)
     group, place = np.nonzero(raters >= 0)
     np.add.at(weights, (layout.bucket_of_group[group], raters[group, place]), layout.weight[group])
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)

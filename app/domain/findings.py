@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class HealthFinding:
     """One thing that was looked at. what: its name. said: how it is. do: what helps, where something is wrong."""
 
     what: str

@@ -28,7 +28,7 @@ class TermInText:
     translation: str
 
 
-def select_terms(texts: Iterable[str], terms: Sequence[GlossaryTerm]) -> tuple[GlossaryTerm, ...]:
+def preselect_terms(texts: Iterable[str], terms: Sequence[GlossaryTerm]) -> tuple[GlossaryTerm, ...]:
     """Those that may stand in any of the texts, so that each text is searched for few."""
     joined = "\n".join(texts).casefold()
     return tuple(term for term in terms if term.term.casefold() in joined)

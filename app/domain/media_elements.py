@@ -77,7 +77,7 @@ def find_file_name_in_address(address: str) -> str | None:
     """
     if _OTHER_HOST.match(address) or re.match("[a-z][a-z0-9+.-]*://", address, re.IGNORECASE):
         return None
-    path, asked = split_page_from_path(address)
+    path, asked = split_pdf_page_from_path(address)
     return make_media_name(_QUERY.sub(r"\1\2", path), page=asked, folder=_FOLDER)
 
 
@@ -94,25 +94,25 @@ def make_media_name(path: str, *, page: int | None = None, folder: str = "") -> 
         parts = parts[1:]
     if not parts or ".." in parts:
         return None
-    return make_page_name(make_key(":".join(parts)), page)
+    return make_pdf_page_name(make_key(":".join(parts)), page)
 
 
-def split_page_from_path(path: str) -> tuple[str, int | None]:
+def split_pdf_page_from_path(path: str) -> tuple[str, int | None]:
     """A path of a PDF and the page that is meant, None where none is named.
 
-    >>> split_page_from_path("report.pdf#page=3"), split_page_from_path("a#1.png")
+    >>> split_pdf_page_from_path("report.pdf#page=3"), split_pdf_page_from_path("a#1.png")
     (('report.pdf', 3), ('a#1.png', None))
     """
     named = _PAGE.search(path)
     return (path, None) if named is None else (path[: named.start()], int(named[1]))
 
 
-def make_page_name(name: str, page: int | None) -> str:
+def make_pdf_page_name(name: str, page: int | None) -> str:
     """The name under which a page of a PDF is stored, as a picture. The name of a file is cut before its page is.
 
-    >>> make_page_name("report.pdf", 3)
+    >>> make_pdf_page_name("report.pdf", 3)
     'report.pdf~page3'
-    >>> find_page_number_in_name("report.pdf~page3"), find_page_number_in_name("report.pdf")
+    >>> find_pdf_page_in_name("report.pdf~page3"), find_pdf_page_in_name("report.pdf")
     (3, None)
     """
     if page is None:
@@ -122,7 +122,7 @@ def make_page_name(name: str, page: int | None) -> str:
     return (whole if len(whole) + len(mark) <= LONGEST else shorten_key(whole, LONGEST - len(mark))) + mark
 
 
-def find_page_number_in_name(name: str) -> int | None:
+def find_pdf_page_in_name(name: str) -> int | None:
     """The page of a PDF that a name stands for, from 1; None for all other names."""
     named = re.search(rf"{_PAGE_MARK}([1-9][0-9]{{0,5}})$", name)
     return None if named is None else int(named[1])
@@ -135,10 +135,10 @@ def format_media_element(name: str, kind: str | None = None) -> str:
     ('<audio src="assets/talks/1.wav" controls></audio>', '<img src="assets/page.pdf">')
     >>> format_media_element("report.pdf~page3")
     '<img src="assets/report.pdf#page=3">'
-    >>> format_media_element(make_page_name("a report.pdf", 3))
+    >>> format_media_element(make_pdf_page_name("a report.pdf", 3))
     '<img src="assets/a_report.pdf~bca0ae13~page3">'
     """
-    page = find_page_number_in_name(name)
+    page = find_pdf_page_in_name(name)
     if page is not None:
         address = f"{name.removesuffix(f'{_PAGE_MARK}{page}')}#page={page}"
         return f'<img src="{_FOLDER}{(address if _PAGE.search(address) else name).replace(":", "/")}">'

@@ -23,7 +23,7 @@ class TraceSpan(Protocol):
     def traceparent(self) -> str:
         """Its `traceparent`."""
 
-    def describe(self, name: str, attributes: Attributes) -> None:
+    def set_name_and_attributes(self, name: str, attributes: Attributes) -> None:
         """Name it, and say more about it."""
 
     def end(self) -> None:
@@ -80,5 +80,5 @@ def record_past_span(kind: SpanKind, name: str, seconds: float, attributes: Attr
     """A span of its own that took so many seconds and has just ended."""
     if _tracer is not None:
         span = _tracer.start_span(kind, name, None, seconds)
-        span.describe(name, attributes)
+        span.set_name_and_attributes(name, attributes)
         span.end()

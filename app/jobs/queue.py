@@ -159,7 +159,7 @@ class Worker:
         with trace_span("job", f"job {context.job.task_name}", trace) as span:
             if span is not None:
                 part = {} if n is None else {"plumbline.part": n}
-                span.describe(f"job {context.job.task_name}", {"plumbline.job": job, **part})
+                span.set_name_and_attributes(f"job {context.job.task_name}", {"plumbline.job": job, **part})
             with use_organization(organization_of_row(job)):
                 self._do_entry(context, job, n)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psycopg
 
 from app.domain.errors import Conflict
-from app.domain.findings import Diagnosis
+from app.domain.findings import HealthFinding
 from app.storage import schema_revisions, server_checks
 from app.storage.connections import ConfiguredConnection
 from app.storage.db import sqlalchemy_url
@@ -26,7 +26,7 @@ _ORGANIZATIONS = f"SELECT number, key, state FROM {SHARED}.organizations WHERE s
 _TODO = "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = 'todo'"
 
 
-def examine_database(url: str) -> Iterator[Diagnosis]:
+def examine_database(url: str) -> Iterator[HealthFinding]:
     """Whether it answers and keeps what it confirms, its schema, its connections, who waits, and the workers."""
     address = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
@@ -34,42 +34,42 @@ def examine_database(url: str) -> Iterator[Diagnosis]:
         connected = ConfiguredConnection.connect(address, autocommit=True, connect_timeout=PATIENCE, options=options)
         with connected as connection:
             number = connection.info.server_version
-            yield Diagnosis("database", "ok", f"Postgres {number // 10_000}.{number % 10_000} answers")
+            yield HealthFinding("database", "ok", f"Postgres {number // 10_000}.{number % 10_000} answers")
             yield _durable(connection)
             yield from _schema(connection)
             yield from _load(connection)
     except psycopg.Error as error:
         said = str(error).strip().splitlines()[0]
-        yield Diagnosis("database", "wrong", said, "is it started, and is PLUMBLINE_DATABASE_URL right?")
+        yield HealthFinding("database", "wrong", said, "is it started, and is PLUMBLINE_DATABASE_URL right?")
 
 
-def _durable(connection: psycopg.Connection) -> Diagnosis:
+def _durable(connection: psycopg.Connection) -> HealthFinding:
     try:
         server_checks.check_server(connection)
     except server_checks.ServerNotDurable as error:
-        return Diagnosis("durability", "wrong", error.detail, "switch it on: what is confirmed could be lost")
+        return HealthFinding("durability", "wrong", error.detail, "switch it on: what is confirmed could be lost")
     except Conflict as error:
-        return Diagnosis("server", "wrong", error.detail, error.title())
-    return Diagnosis("durability", "ok", "what is confirmed is on disk")
+        return HealthFinding("server", "wrong", error.detail, error.title())
+    return HealthFinding("durability", "ok", "what is confirmed is on disk")
 
 
-def _schema(connection: psycopg.Connection) -> Iterator[Diagnosis]:
+def _schema(connection: psycopg.Connection) -> Iterator[HealthFinding]:
     there = connection.execute("SELECT to_regclass('alembic_version') IS NOT NULL").fetchone()
     revision_row = (
         connection.execute("SELECT version_num FROM alembic_version").fetchone() if there and there[0] else None
     )
     now, needed = revision_row[0] if revision_row else None, schema_revisions.find_head_revision()
     if now == needed:
-        yield Diagnosis("schema", "ok", str(now))
+        yield HealthFinding("schema", "ok", str(now))
         yield from _organizations(connection, str(needed))
         yield from _workers(connection)
     elif now in schema_revisions.list_known_revisions():
-        yield Diagnosis("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
+        yield HealthFinding("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
     else:
-        yield Diagnosis("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")
+        yield HealthFinding("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")
 
 
-def _organizations(connection: psycopg.Connection, needed: str) -> Iterator[Diagnosis]:
+def _organizations(connection: psycopg.Connection, needed: str) -> Iterator[HealthFinding]:
     """Whether every organization beside the default one has the same schema; nothing where there is none."""
     there = connection.execute(f"SELECT to_regclass('{SHARED}.organizations') IS NOT NULL").fetchone()
     rows = connection.execute(_ORGANIZATIONS.encode()).fetchall() if there and there[0] else []
@@ -84,33 +84,33 @@ def _organizations(connection: psycopg.Connection, needed: str) -> Iterator[Diag
             f"{', '.join(behind) or 'none'} without this version's schema, {', '.join(unfinished) or 'none'} unfinished"
         )
         do = "`plumbline db upgrade`; `plumbline organizations add` or `remove` once more"
-        yield Diagnosis("organizations", "wrong", said, do)
+        yield HealthFinding("organizations", "wrong", said, do)
     elif rows:
-        yield Diagnosis("organizations", "ok", f"{len(rows)} beside the default one")
+        yield HealthFinding("organizations", "ok", f"{len(rows)} beside the default one")
 
 
-def _load(connection: psycopg.Connection) -> Iterator[Diagnosis]:
+def _load(connection: psycopg.Connection) -> Iterator[HealthFinding]:
     used, most = connection.execute(_CONNECTIONS).fetchone() or (0, 0)
     said = f"{used} of {most} connections"
     if used > 0.9 * most:
-        yield Diagnosis("connections", "warning", said, "raise max_connections, or lower PLUMBLINE_POOL_SIZE")
+        yield HealthFinding("connections", "warning", said, "raise max_connections, or lower PLUMBLINE_POOL_SIZE")
     else:
-        yield Diagnosis("connections", "ok", said)
+        yield HealthFinding("connections", "ok", said)
     (waiting,) = connection.execute(_WAITING).fetchone() or (0,)
     if waiting:
         do = "see pg_stat_activity and pg_blocking_pids() for who holds it; pg_terminate_backend(PID) ends that"
-        yield Diagnosis("locks", "warning", f"{waiting} statements have waited for a lock for more than 5 s", do)
+        yield HealthFinding("locks", "warning", f"{waiting} statements have waited for a lock for more than 5 s", do)
     else:
-        yield Diagnosis("locks", "ok", "nobody waits for one")
+        yield HealthFinding("locks", "ok", "nobody waits for one")
 
 
-def _workers(connection: psycopg.Connection) -> Iterator[Diagnosis]:
+def _workers(connection: psycopg.Connection) -> Iterator[HealthFinding]:
     alive, known = connection.execute(_WORKERS, [QUIET_AFTER]).fetchone() or (0, 0)
     (todo,) = connection.execute(_TODO).fetchone() or (0,)
     if alive:
         n = -(-alive // len(LANES))  # each worker is known by each of its lanes
-        yield Diagnosis("workers", "ok", f"{n} alive, {todo} entries in the queue")
+        yield HealthFinding("workers", "ok", f"{n} alive, {todo} entries in the queue")
     else:
         n = -(-known // len(LANES))
         said = f"none alive, {n} known, {todo} entries in the queue: reports that take long are not made"
-        yield Diagnosis("workers", "warning", said, "`plumbline serve` has one; else `plumbline worker`")
+        yield HealthFinding("workers", "warning", said, "`plumbline serve` has one; else `plumbline worker`")

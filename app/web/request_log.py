@@ -83,6 +83,6 @@ class RequestLogLayer:
         self.metrics.count_response(method, route, status, seconds)
         if span is not None:
             told = {"http.request.method": method, "http.route": route, "plumbline.request": request_id(scope)}
-            span.describe(f"{method} {route}", {**told, "http.response.status_code": status})
+            span.set_name_and_attributes(f"{method} {route}", {**told, "http.response.status_code": status})
         fields = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
         log.info("answered", extra={REQUEST: {"request": request_id(scope), **fields}})

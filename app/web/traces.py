@@ -38,7 +38,7 @@ class OtelSpan:
         told = self._span.get_span_context()
         return f"00-{told.trace_id:032x}-{told.span_id:016x}-{int(told.trace_flags):02x}"
 
-    def describe(self, name: str, attributes: Attributes) -> None:
+    def set_name_and_attributes(self, name: str, attributes: Attributes) -> None:
         """Name it, and say more about it."""
         self._span.update_name(name)
         self._span.set_attributes(dict(attributes))

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from app.cli import build_command_line
+from app.cli import build_cli_app
 from app.main import create_app
 from app.services.access import tokens
 from app.storage import embedded
@@ -281,7 +281,7 @@ def test_the_command_says_it_by_its_exit_code(
     world: World, campaign: str, candidate: str, baseline: str, code: int
 ) -> None:
     words = ["gate", campaign, "--candidate", candidate, "--baseline", baseline, "--claim", "better", "--json"]
-    done = CliRunner().invoke(build_command_line("gate"), words, env={"PLUMBLINE_DATABASE_URL": world.spine.url})
+    done = CliRunner().invoke(build_cli_app("gate"), words, env={"PLUMBLINE_DATABASE_URL": world.spine.url})
     assert done.exit_code == code, done.output
     asked = {"candidate": candidate, "baseline": baseline}
     assert json.loads(done.stdout) == world.get(campaign, asked, who="admin").json()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from app.cli import build_command_line
+from app.cli import build_cli_app
 from app.storage.db import Database
 from tests.api.test_plans import LIVE, draft_template, ready, template
 from tests.working import drained
@@ -167,7 +167,7 @@ def test_the_command_names_a_pilot_and_prints_what_it_tells(
     design = tmp_path / "design.json"
     design.write_text('{"seed": 5, "overlap": null}')
     told = CliRunner().invoke(
-        build_command_line("plan"),
+        build_cli_app("plan"),
         ["plan", "live", str(design), "--dry-run", "--pilot", "before"],
         env={"PLUMBLINE_DATABASE_URL": database_url, "COLUMNS": "300"},
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from app.cli import build_command_line
+from app.cli import build_cli_app
 from app.domain.errors import Invalid
 from app.stats.planning.planning import DEFAULTS
 from tests.api.test_plans import LIVE, _ok, _plan, draft_template, ready, template
@@ -62,12 +62,12 @@ def test_the_command_prints_the_forecast_srp_with_the_pairs_beside_it(
 
     settled(ready, {"components": {**GIVEN, "source": "[/pilot] of May"}})
     srp = _plan(ready, {"seed": 5, "overlap": None}, 200, dry_run="true")["report"]["srp"]
-    told = CliRunner().invoke(build_command_line("plan"), words, env=environment)
+    told = CliRunner().invoke(build_cli_app("plan"), words, env=environment)
     pairs = f"{srp['mean_significant_pairs']:.1f} of 3 pairs significant per study"
     assert f"Forecast SRP {srp['value']:.2f}, {pairs} ([/pilot] of May)" in told.stdout
 
     settled(ready, {"components": {"residual": 1.0}})
-    told = CliRunner().invoke(build_command_line("plan"), words, env=environment)
+    told = CliRunner().invoke(build_cli_app("plan"), words, env=environment)
     assert "Forecast SRP: unknown, the variance between systems is unknown" in told.stdout
 
 
@@ -78,7 +78,7 @@ def test_the_command_prints_the_forecast_srp_with_the_pairs_beside_it(
 def test_a_design_in_a_file_is_read_as_strictly_as_over_http(text: str, tmp_path: Path) -> None:
     design = tmp_path / "design.json"
     design.write_text(text, encoding="utf-8")
-    told = CliRunner().invoke(build_command_line("plan"), ["plan", "live", str(design)])
+    told = CliRunner().invoke(build_cli_app("plan"), ["plan", "live", str(design)])
     assert isinstance(told.exception, Invalid)
     assert told.exception.places[0].loc == (str(design),)
 

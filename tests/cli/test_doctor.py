@@ -20,18 +20,18 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from app.cli import build_command_line
+from app.cli import build_cli_app
 from app.cli.doctor import list_installation_findings
 from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
-from app.domain.findings import Diagnosis
+from app.domain.findings import HealthFinding
 from app.storage import diagnosis, embedded
 from app.storage.diagnosis import examine_database
 from app.storage.embedded.cluster import find_server_processes
 from tests.working import until
 
 
-def states(found: Iterator[Diagnosis]) -> dict[str, str]:
+def states(found: Iterator[HealthFinding]) -> dict[str, str]:
     """What was looked at, and how it is; what is wrong says what to do."""
     all_ = list(found)
     assert not [one.what for one in all_ if one.state != "ok" and not one.do]
@@ -185,7 +185,7 @@ def run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tu
     monkeypatch.delenv("PLUMBLINE_DATABASE_URL", raising=False)
 
     def run_it(*options: str) -> tuple[int, str]:
-        answer = CliRunner().invoke(build_command_line("doctor"), ["doctor", *options])
+        answer = CliRunner().invoke(build_cli_app("doctor"), ["doctor", *options])
         return answer.exit_code, answer.output
 
     return run_it

@@ -19,7 +19,7 @@ from app.cli.simulate import run_rehearsal
 from app.client import remote
 from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer
-from app.demo.pictures import GUEST_OF_PICTURES, PICTURES, SYSTEMS, make_picture_campaign, make_picture_rater_model
+from app.demo.pictures import GUEST_OF_PICTURES, PICTURES, SYSTEMS, create_picture_campaign, make_picture_rater_model
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.storage import embedded
 from tests.cli.conftest import Command
@@ -96,7 +96,7 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
 
 def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manager(served: Served) -> None:
     for _ in range(2):
-        managed = make_picture_campaign(RemoteServer(served.url, served.secret))
+        managed = create_picture_campaign(RemoteServer(served.url, served.secret))
     about = managed.load_campaign()
     assert (about["state"], about["protocol"]) == ("open", "custom")
     parts = about["options"]["parts"]

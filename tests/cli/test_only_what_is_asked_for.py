@@ -13,12 +13,11 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import app.cli
-from app.cli import build_command_line
+from app.cli import build_cli_app
 from app.cli.kit.commands import COMMANDS
 
 LOADED = (
-    "import sys; from app.cli import build_command_line; build_command_line(sys.argv[1]); "
-    "print(*sorted(m for m in sys.modules))"
+    "import sys; from app.cli import build_cli_app; build_cli_app(sys.argv[1]); print(*sorted(m for m in sys.modules))"
 )
 
 
@@ -32,17 +31,16 @@ def modules(command: str) -> frozenset[str]:
 def test_the_table_names_every_file_and_every_command_as_it_is() -> None:
     files = {one.name for one in pkgutil.iter_modules(app.cli.__path__) if not one.ispkg and one.name != "__main__"}
     assert {file for file, _ in COMMANDS.values()} == files
-    assert list(get_command(build_command_line()).commands) == list(COMMANDS)
+    assert list(get_command(build_cli_app()).commands) == list(COMMANDS)
     for name, (file, _) in COMMANDS.items():
-        assert name in get_command(build_command_line(name)).commands, (name, file)
+        assert name in get_command(build_cli_app(name)).commands, (name, file)
 
 
 @pytest.mark.parametrize("said", [["--help"], [], ["no-such-command"]])
 def test_the_list_of_commands_is_the_same_as_that_of_all(said: list[str]) -> None:
     runner = CliRunner()
     listed, among = (
-        runner.invoke(one, said, prog_name="plumbline")
-        for one in (build_command_line("".join(said)), build_command_line())
+        runner.invoke(one, said, prog_name="plumbline") for one in (build_cli_app("".join(said)), build_cli_app())
     )
     assert (listed.output, listed.exit_code) == (among.output, among.exit_code)
 
@@ -85,7 +83,7 @@ def test_a_command_that_computes_nothing_loads_no_scipy(command: str) -> None:
 @pytest.mark.parametrize("command", ["import", "rank"])
 def test_its_help_is_the_same_as_among_all(command: str) -> None:
     runner = CliRunner()
-    alone, among = (runner.invoke(build_command_line(only), [command, "--help"]) for only in (command, None))
+    alone, among = (runner.invoke(build_cli_app(only), [command, "--help"]) for only in (command, None))
     assert alone.exit_code == 0
     assert alone.output == among.output
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.cli.worker import count_computing_processes
+from app.cli.worker import choose_computing_process_count
 from tests.cli.conftest import Answer, Command
 from tests.patience import soon
 from tests.working import LIMIT, until
@@ -51,7 +51,10 @@ def test_a_worker_that_never_ran_is_not_alive(plumbline: Ask) -> None:
 
 @pytest.mark.parametrize(("cores", "alone", "beside"), [(1, 1, 1), (2, 2, 1), (8, 8, 7)])
 def test_a_worker_beside_a_server_leaves_it_a_core(cores: int, alone: int, beside: int) -> None:
-    assert (count_computing_processes(cores, beside=False), count_computing_processes(cores, beside=True)) == (
+    assert (
+        choose_computing_process_count(cores, beside=False),
+        choose_computing_process_count(cores, beside=True),
+    ) == (
         alone,
         beside,
     )

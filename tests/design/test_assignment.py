@@ -17,8 +17,8 @@ from app.design.assignment import (
     compute_rater_loads,
     draw_documents_from_buckets,
 )
-from app.design.capacity import assign_by_capacity
-from app.design.entropy import TOLERANCE, assign_to_target_entropy, estimate_reachable_entropies, normalized_entropy
+from app.design.capacity import assign_groups_by_capacity
+from app.design.entropy import TOLERANCE, assign_groups_by_entropy, estimate_reachable_entropies, normalized_entropy
 from app.design.even_out import even_out_loads
 from app.design.layout import AllocationInput, make_output_allocation_input
 from app.design.overlap import assign_overlap_groups
@@ -163,7 +163,7 @@ def test_an_entropy_target_is_met_within_its_tolerance(grouping: str, target: fl
     ).layout
     if k == 2:
         target = max(target, 0.85)
-    dealt = assign_to_target_entropy(np.random.default_rng(seed), layout, target, studies=5)
+    dealt = assign_groups_by_entropy(np.random.default_rng(seed), layout, target, studies=5)
     assert (np.abs(normalized_entropy(compute_rater_loads(layout, dealt)) - target) <= TOLERANCE + 1e-9).all()
     assert all(len(set(group)) == k for group in dealt.reshape(-1, k).tolist())
 
@@ -171,7 +171,7 @@ def test_an_entropy_target_is_met_within_its_tolerance(grouping: str, target: fl
 def test_an_entropy_out_of_reach_is_refused_with_the_range() -> None:
     layout = make_output_allocation_input("psxs", np.zeros(12, dtype=np.int64), 2, [np.arange(3)], 6).layout
     with pytest.raises(Invalid, match=r"found reachable with these buckets: 0\.000 to 0\.613"):
-        assign_to_target_entropy(np.random.default_rng(1), layout, 0.9)
+        assign_groups_by_entropy(np.random.default_rng(1), layout, 0.9)
 
 
 def test_the_range_of_a_refusal_denies_nothing_that_can_be_dealt() -> None:
@@ -181,7 +181,7 @@ def test_the_range_of_a_refusal_denies_nothing_that_can_be_dealt() -> None:
     low, high = exact_range(layout)
     for seed in range(20):
         with pytest.raises(Invalid, match=rf"found reachable with these buckets: {low:.3f} to {high:.3f}"):
-            assign_to_target_entropy(np.random.default_rng(seed), layout, 0.85)
+            assign_groups_by_entropy(np.random.default_rng(seed), layout, 0.85)
 
 
 def least_spread(layout: AllocationInput) -> tuple[int, int]:
@@ -259,6 +259,8 @@ def test_who_has_room_for_three_times_as_much_gets_three_times_as_many(capacity:
     groups = np.zeros(8, dtype=np.int64)
     every = AllocationInput(groups, np.array([0]), (np.array([0, 1]),), 2, groups + 1, groups + 1)
     for seed in range(5):
-        dealt = assign_by_capacity(np.random.default_rng(seed), every, np.array(capacity), np.ones((8, 2), np.int64))
+        dealt = assign_groups_by_capacity(
+            np.random.default_rng(seed), every, np.array(capacity), np.ones((8, 2), np.int64)
+        )
         assert sorted(np.bincount(dealt.ravel(), minlength=2)) == [2, 6]
         assert np.bincount(dealt.ravel()).argmax() == np.argmax(capacity)

@@ -16,7 +16,7 @@ from app.design.control_items import add_control_items
 from app.design.control_screens import add_control_screens
 from app.design.controls import DonorTexts, compute_replaced_span_length, degrade_text, has_no_word_spaces
 from app.design.design import ControlRules, TaskRules
-from app.design.grouping import count_control_items
+from app.design.grouping import count_needed_control_items
 from app.design.order import UnplacedItem
 from app.design.plan import Plan
 from app.design.repeats import RaterHistory, choose_repeat
@@ -30,7 +30,7 @@ few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthChec
 
 @given(st.integers(1, 200), st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0, 0.1))
 def test_counts_are_the_least_that_reach_every_rate(regular: int, bad: float, repeat: float, reference: float) -> None:
-    counts = count_control_items(ControlRules(bad, repeat=repeat, reference=reference), regular)
+    counts = count_needed_control_items(ControlRules(bad, repeat=repeat, reference=reference), regular)
     total = regular + sum(counts.values())
     rates = {"degraded": bad, "repeat": repeat, "reference": reference}
     for kind, n in counts.items():
@@ -85,7 +85,7 @@ def test_a_group_over_several_tasks_shares_its_controls_over_even_tasks(columns:
     for items in held:
         roles = Counter(item.role for item in items)
         assert roles["rating"] == 14
-        needed = count_control_items(plan.design.controls, 14)
+        needed = count_needed_control_items(plan.design.controls, 14)
         total = 14 + sum(needed.values())
         assert sum(roles[kind] for kind in needed) >= sum(needed.values())
         assert len(items) <= -(-total // columns) * columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.glossary import GlossaryTerm, find_terms, select_terms
+from app.domain.glossary import GlossaryTerm, find_terms, preselect_terms
 
 TERMS = tuple(
     GlossaryTerm(term, f"<{term}>")
@@ -28,6 +28,6 @@ TERMS = tuple(
     ],
 )
 def test_terms_are_whole_words_in_any_case(text: str, found: list[str]) -> None:
-    terms = find_terms(text, select_terms([text], TERMS))
+    terms = find_terms(text, preselect_terms([text], TERMS))
 
     assert [text[term.start : term.end] for term in terms] == found

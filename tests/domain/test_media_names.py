@@ -10,7 +10,7 @@ import pytest
 from app.domain.keys import is_key
 from app.domain.media_elements import (
     find_file_name_in_address,
-    find_page_number_in_name,
+    find_pdf_page_in_name,
     format_media_element,
     make_media_name,
     parse_media_element,
@@ -65,7 +65,7 @@ def test_a_page_of_a_file_with_a_long_name_is_still_a_page(length, page):
     path = f"{'r' * (length - 4)}.pdf"
     name = make_media_name(path, page=page)
     assert is_key(name)
-    assert find_page_number_in_name(name) == page
+    assert find_pdf_page_in_name(name) == page
     assert find_file_name_in_address(f"{path}#page={page}") == name
     element = parse_media_element(format_media_element(name))
     assert element.name == name

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from app.cli import build_command_line
+from app.cli import build_cli_app
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -45,7 +45,7 @@ def modules(repository: Path, files: list[Path]) -> list[tuple[str, ast.Module]]
 def commands() -> set[str]:
     """The console commands: names of commands and groups, and `group member`."""
     found: set[str] = set()
-    queue = [("", typer.main.get_command(build_command_line()))]
+    queue = [("", typer.main.get_command(build_cli_app()))]
     while queue:
         prefix, command = queue.pop()
         for name, child in getattr(command, "commands", {}).items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.models.recipe import Excluded, add_recipe_choice_fields, make_choice_type
+from app.api.models.recipe import Excluded, add_recipe_choice_fields, make_recipe_choice_type
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Recipe, parse_recipe_options
 from app.domain.recipe_choices import Role
@@ -45,7 +45,7 @@ EXAMPLES: Mapping[str, list[Any]] = {
 
 
 def _in_query(choice: RecipeChoice) -> tuple[Any, Any]:
-    value = QUERY_TYPES.get(choice.name, make_choice_type(choice))
+    value = QUERY_TYPES.get(choice.name, make_recipe_choice_type(choice))
     return value | None, Field(None, description=choice.description, examples=EXAMPLES.get(choice.name))
 
 

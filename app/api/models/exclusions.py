@@ -42,7 +42,7 @@ class ExclusionOut(BaseModel):
     reason: str
     actor: str
     at: Time
-    lifted: LiftedExclusionOut | None = Field(description="Null while it stands.")
+    lifted: ExclusionLiftingOut | None = Field(description="Null while it stands.")
 
     @classmethod
     def from_view(cls, view: ExclusionView) -> Self:
@@ -55,7 +55,7 @@ class ExclusionOut(BaseModel):
         return cls.model_validate({"exclusion": view.n, **about, "at": view.at, "lifted": lifted})
 
 
-class LiftedExclusionOut(BaseModel):
+class ExclusionLiftingOut(BaseModel):
     """How an exclusion ended."""
 
     data_version: int
@@ -73,7 +73,7 @@ class SystemPositionOut(BaseModel):
     n_ratings: int
 
 
-class SystemChangeOut(BaseModel):
+class SystemRankChangeOut(BaseModel):
     """A system before and after; null where it is not ranked."""
 
     system: str
@@ -119,7 +119,7 @@ class ExclusionEffectOut(BaseModel):
     n_ratings_before: int
     n_ratings_after: int
     order_changed: bool = Field(description="Of the systems that both rankings have.")
-    systems: list[SystemChangeOut] = Field(description="In the order of the ranking before.")
+    systems: list[SystemRankChangeOut] = Field(description="In the order of the ranking before.")
     pairs: list[ChangedPairOut] = Field(description="Only those that are judged otherwise afterwards.")
     stability: RankingStabilityChangeOut
     warnings: list[str] = Field(description="Of the ranking afterwards.")
@@ -134,7 +134,9 @@ class ExclusionEffectOut(BaseModel):
             n_ratings_after=effect.after.n_ratings,
             order_changed=effect.order_changed,
             systems=[
-                SystemChangeOut(system=one.system, before=_make_standing(one.before), after=_make_standing(one.after))
+                SystemRankChangeOut(
+                    system=one.system, before=_make_standing(one.before), after=_make_standing(one.after)
+                )
                 for one in effect.systems
             ],
             pairs=[
@@ -172,7 +174,7 @@ EXAMPLE = ExclusionOut.model_validate(
 )
 LIFTED = EXAMPLE.model_copy(
     update={
-        "lifted": LiftedExclusionOut.model_validate(
+        "lifted": ExclusionLiftingOut.model_validate(
             {
                 "data_version": 9,
                 "reason": "the control items were wrong",

@@ -44,7 +44,7 @@ BODY_TYPES: Mapping[str, Any] = {
 }
 
 
-def make_choice_type(choice: RecipeChoice) -> Any:
+def make_recipe_choice_type(choice: RecipeChoice) -> Any:
     """The type of a choice, with its limits if it is a number."""
     limits = choice.limits
     return choice.type if limits is None else Annotated[choice.type, Field(ge=limits.least, le=limits.most)]
@@ -62,7 +62,7 @@ def add_recipe_choice_fields(field_of: Callable[[RecipeChoice], tuple[Any, Any]]
 
 
 def _in_body(choice: RecipeChoice) -> tuple[Any, Any]:
-    value = BODY_TYPES.get(choice.name, make_choice_type(choice))
+    value = BODY_TYPES.get(choice.name, make_recipe_choice_type(choice))
     return value | None if choice.nullable else value, _left_out(choice.wording.sentence)
 
 

@@ -115,7 +115,7 @@ def settle_study_submissions(
 
 def _find_invitation(platform: CrowdPlatform, remote: RemoteServer, campaign: str, study: str) -> str:
     """The campaign's invitation that is this study's alone. Raises Invalid where there is none."""
-    link, words = platform.fetch_study_link(study), platform.words
+    link, words = platform.fetch_study_link_ids(study), platform.words
     where = f"its link on {words.name}"
     if link.invitation is None:
         raise _not_of_the_campaign(f"{where} leads to no invitation; `plumbline {words.command} create` makes both")

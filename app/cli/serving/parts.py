@@ -140,7 +140,7 @@ class SupervisedProcess:
         self._ran += seconds
         self._still.update(seconds)
         self._silent += seconds
-        if kept.has_heartbeat():
+        if kept.has_new_heartbeat():
             self._silent = 0.0
             if self.condition.state != "running":
                 log.info("%s is ready after %.1f s", self.name, self._ran)

@@ -36,7 +36,7 @@ def prepare_database(url: str, *, upgrade: bool) -> str | None:
     return role
 
 
-def prepare_and_print_address(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
+def prepare_database_and_print_address(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
     """Have a database that can be served, and say where it will be; the role to serve under. Raises as both."""
     with translate_database_errors():
         role = prepare_database(url, upgrade=upgrade)

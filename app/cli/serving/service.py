@@ -93,7 +93,7 @@ def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess
 
 
 @contextmanager
-def open_served_database(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
+def open_served_database_url(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
     """The address of the database that the settings name, or else of the embedded Postgres, and that."""
     if settings.database_url:
         yield settings.database_url, None
@@ -103,7 +103,7 @@ def open_served_database(settings: Settings) -> Iterator[tuple[str, embedded.Emb
 
 
 def prepare_database_in_forked_process(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
-    """As `preparation.prepare_and_print_address`, but nothing that it loads stays for as long as the service runs.
+    """As `preparation.prepare_database_and_print_address`, but nothing that it loads stays while the service runs.
 
     SQLAlchemy, the tables and the driver took 40 MB of a supervisor.
     """
@@ -111,9 +111,9 @@ def prepare_database_in_forked_process(url: str, origin: str, data_dir: Path, *,
 
 
 def _prepare(url: str, origin: str, data_dir: Path, upgrade: bool) -> str | None:
-    from app.cli.serving.preparation import prepare_and_print_address
+    from app.cli.serving.preparation import prepare_database_and_print_address
 
-    return prepare_and_print_address(url, origin, data_dir, upgrade=upgrade)
+    return prepare_database_and_print_address(url, origin, data_dir, upgrade=upgrade)
 
 
 @contextmanager

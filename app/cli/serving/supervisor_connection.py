@@ -50,7 +50,7 @@ class ConnectionToProcess:
         """The process has its end: ours notices when it is gone."""
         self._theirs.close()
 
-    def has_heartbeat(self) -> bool:
+    def has_new_heartbeat(self) -> bool:
         """Whether a sign of life has come since the last question."""
         alive = False
         with suppress(OSError):

@@ -20,7 +20,7 @@ from app.formats.base import CampaignContents, JudgmentRow, OutputRow, RaterRow,
 from app.formats.esa import writer as _esa_write
 from app.formats.esa.names import EsaExportNames
 from app.formats.esa.writer import PREFIX, TYPES
-from app.formats.kit.references_judged import list_credited_names
+from app.formats.kit.references_judged import list_systems_or_reference
 from app.formats.kit.strict_json import canonical_json
 
 BREAK = "<br>"
@@ -90,7 +90,7 @@ def _task(number: int, size: int, names: EsaExportNames) -> dict[str, object]:
 
 
 def _item(number: int, row: ShownOutputRow, names: EsaExportNames, lost: Counter[str]) -> dict[str, object]:
-    systems = sorted(names.system_name(key) for key in list_credited_names(row))
+    systems = sorted(names.system_name(key) for key in list_systems_or_reference(row))
     document = f"{names.document_name(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):
         document = f"{document}#{'bad' if row.role == 'degraded' else 'ref'}{row.item_position}"

@@ -20,7 +20,7 @@ from app.formats.base import JudgmentRow, Record
 from app.formats.esa.names import EsaExportNames
 from app.formats.kit.appraise_spans import format_appraise_spans
 from app.formats.kit.records import decode_record, encode_record, record_identity
-from app.formats.kit.references_judged import NO_SYSTEM, list_credited_names
+from app.formats.kit.references_judged import NO_SYSTEM, list_systems_or_reference
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
@@ -90,7 +90,7 @@ def _writable(judgment: JudgmentRow, names: EsaExportNames, lost: Counter[str]) 
 
 def _answer_key(judgment: JudgmentRow, names: EsaExportNames) -> tuple[str, ...]:
     """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
-    systems = sorted(names.system_name(key) for key in list_credited_names(judgment))
+    systems = sorted(names.system_name(key) for key in list_systems_or_reference(judgment))
     name = f"{names.document_name(judgment.document)}#{systems[0]}"
     copy = _copy(judgment, f"{'+'.join(systems)}:{names.document_name(judgment.document)}")
     if copy:

@@ -25,7 +25,7 @@ class RowCampaign:
     judged_by: str
     options: Mapping[str, object] = field(default_factory=dict)
 
-    def split_value(self, split: str) -> str:
+    def value_for_split(self, split: str) -> str:
         """The value that a split goes by."""
         if split == "language_pair":
             return "-".join(self.languages) if self.languages else "unknown"
@@ -41,7 +41,7 @@ class CampaignsInFile:
 
     def add_row_campaign(self, about: RowCampaign, at: LineLocation) -> str:
         """Take one in; the part it belongs to. Raises Invalid beyond MOST_PARTS."""
-        part = about.split_value(self.split)
+        part = about.value_for_split(self.split)
         said = self.found.setdefault(part, {})
         said.setdefault((about.languages, about.protocol), (about, at))
         if len(self.found) + len(said) > MOST_PARTS:
@@ -54,7 +54,7 @@ class CampaignsInFile:
         if not said:
             raise Invalid(f"there are no judgments in {', '.join(f.name for f in files)}")
         for split, noun in zip(SPLITS, ("language pairs", "protocols"), strict=True):
-            values = {about.split_value(split): at for about, at in said}
+            values = {about.value_for_split(split): at for about, at in said}
             if len(values) > 1:
                 places = tuple(Place((at.file, at.line), value) for value, at in sorted(values.items()))
                 what = f"several {noun} in one import: {', '.join(sorted(values))}; a campaign has one"
@@ -71,7 +71,7 @@ class CampaignsInFile:
         )
 
 
-def parse_split_option(context: ReadContext) -> str:
+def parse_campaign_split_option(context: ReadContext) -> str:
     """The split that is asked for, empty for none. Raises Invalid for one that is unknown."""
     split = context.options.get("split", "")
     if split and split not in SPLITS:

@@ -9,7 +9,7 @@ from app import protocols
 from app.domain.errors import Invalid
 from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.appraise_spans import parse_appraise_spans
-from app.formats.kit.campaigns_in_file import CampaignsInFile, parse_split_option, split_by_campaign
+from app.formats.kit.campaigns_in_file import CampaignsInFile, parse_campaign_split_option, split_by_campaign
 from app.formats.kit.cells import (
     RowCells,
     make_judgment_row,
@@ -53,14 +53,14 @@ class JudgmentTableReader:
 
     def read_records(self, files: Sequence[InputFile]) -> Iterator[Record]:
         """Records of all files as one campaign. Raises Invalid where they are several."""
-        if parse_split_option(self.context):
+        if parse_campaign_split_option(self.context):
             raise Invalid("with the option split the files make several campaigns; this is about one")
         for _, records in self.read_records_by_campaign(files):
             yield from records
 
     def read_records_by_campaign(self, files: Sequence[InputFile]) -> Parts:
         """One stream of records for each campaign that the files hold, each to be read before the next."""
-        abouts = CampaignsInFile(parse_split_option(self.context))
+        abouts = CampaignsInFile(parse_campaign_split_option(self.context))
         with ExternalSorter() as rows:
             texts = [file for file in files if self._load(file, rows, abouts)]
             for file in texts:

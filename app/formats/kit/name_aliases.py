@@ -19,7 +19,7 @@ class NameAliases:
     _known: dict[str, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
-    def find_alias(self, key: str) -> str:
+    def assign_alias(self, key: str) -> str:
         """The name that stands for a key."""
         if key in self._known:
             return self._known[key]

@@ -64,7 +64,7 @@ def count_unread_columns(log: ReadLog, what: str, names: Iterable[str]) -> None:
         log.dropped[told] += 1
 
 
-def feed_lines_to_reader(
+def feed_lines_to_collector(
     part: DocumentLineCollector, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
 ) -> None:
     """Let one reader take in all lines of all files. Raises Invalid as `read_lines` does, and for a wrong header."""

@@ -7,7 +7,7 @@ from app.formats.base import JudgmentRow, ShownOutputRow
 NO_SYSTEM = "that a reference in an output's place is of no system: its name instead"
 
 
-def list_credited_names(row: JudgmentRow | ShownOutputRow) -> tuple[str, ...]:
+def list_systems_or_reference(row: JudgmentRow | ShownOutputRow) -> tuple[str, ...]:
     """The systems that are credited; of a reference, with which nobody is, its name."""
     told = row.reference if isinstance(row, ShownOutputRow) else (row.item_meta or {}).get("reference")
     return row.systems or (str(told or row.role),)

@@ -30,7 +30,7 @@ from app.formats.base import (
 )
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.parallel_lines import parse_list_option
-from app.formats.kit.reading import feed_lines_to_reader, read_lines, refuse_file
+from app.formats.kit.reading import feed_lines_to_collector, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.language_pairs import split_by_language_pair
 from app.formats.mqm_tsv.metadata import (
@@ -98,7 +98,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     names = [file.name for file in files]
     n = 0
     with closing(MQMDocumentLineCollector(names, context, log)) as part:
-        feed_lines_to_reader(part, files, context.limits, log)
+        feed_lines_to_collector(part, files, context.limits, log)
         log.raise_bad_lines()
         yield _campaign(names, [part.campaign_facts()])
         for record in split_output_judgments(part.records()):

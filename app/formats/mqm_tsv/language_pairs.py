@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import InputFile, LineLocation, ReadContext, ReadLog
-from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_split_option
+from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_campaign_split_option
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.mapped_errors import Parts, split_error_rows_by_campaign
@@ -38,7 +38,7 @@ def split_by_language_pair(
             for text_row in of(row):
                 entries.add(text_row.pack())
         log.raise_bad_lines()
-        abouts = CampaignsInFile(parse_split_option(context))
+        abouts = CampaignsInFile(parse_campaign_split_option(context))
         pairs = {pair for stated in said.values() for pair in stated}
         known: dict[str, str] = {}
         for entry in entries:

@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from app.domain.errors import Invalid
 from app.formats.base import CampaignRow, InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record
-from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_split_option
+from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_campaign_split_option
 from app.formats.kit.cells import RowCells, parse_position, parse_row_campaign, split_cells
 from app.formats.kit.column_map import UNITS, ColumnMap
 from app.formats.kit.judgment_rows import parse_unix_time
@@ -28,21 +28,21 @@ BLANKS = str.maketrans("\t", " ")
 TRUE = ("1", "true", "yes")
 
 
-def read_mapped_errors(
+def read_error_table(
     files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog
 ) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
-    if parse_split_option(context):
+    if parse_campaign_split_option(context):
         raise Invalid("with the option split the files make several campaigns; this is about one")
-    for _, records in read_mapped_errors_by_campaign(files, columns, context, log):
+    for _, records in read_error_table_by_campaign(files, columns, context, log):
         yield from records
 
 
-def read_mapped_errors_by_campaign(
+def read_error_table_by_campaign(
     files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog
 ) -> Parts:
-    """One stream of records for each campaign that the files hold. Raises Invalid as `read_mapped_errors`."""
-    abouts = CampaignsInFile(parse_split_option(context))
+    """One stream of records for each campaign that the files hold. Raises Invalid as `read_error_table`."""
+    abouts = CampaignsInFile(parse_campaign_split_option(context))
     with ExternalSorter() as rows:
         for file in files:
             for about, row in _rows(file, columns, context, log):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from app.formats.mtme.test_set import MtmeCampaignFacts
+from app.formats.mtme.test_set import MtmeFactsToWrite
 
 Sums = dict[tuple[str, str, str, int], tuple[float, int]]
 
@@ -14,7 +14,7 @@ Sums = dict[tuple[str, str, str, int], tuple[float, int]]
 class ScoreMeans:
     """Sums as outputs come by in the order of their places."""
 
-    known: MtmeCampaignFacts
+    known: MtmeFactsToWrite
     _output: dict[str, tuple[float, int]] = field(default_factory=dict)
     _place: tuple[int, int, str] = (0, 0, "")
     _sums: Sums = field(default_factory=dict)

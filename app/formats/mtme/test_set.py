@@ -27,7 +27,7 @@ LAST = 10**9
 
 
 @dataclass(slots=True)
-class MtmeCampaignFacts:
+class MtmeFactsToWrite:
     """Names, and documents in their order. order: of each document by key; positions: of the segments of each."""
 
     protocol: str
@@ -60,7 +60,7 @@ class MtmeCampaignFacts:
             yield from ((order, position) for position in (positions if level == "seg" else (1,)))
 
 
-def collect_mtme_campaign_facts(records: Iterable[Record], lost: Counter[str]) -> MtmeCampaignFacts:
+def collect_mtme_facts_to_write(records: Iterable[Record], lost: Counter[str]) -> MtmeFactsToWrite:
     """Read all records once."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -99,7 +99,7 @@ def collect_mtme_campaign_facts(records: Iterable[Record], lost: Counter[str]) -
     lost["references, without which mt-metrics-eval cannot load the files"] += not references and not stand_in
     protocol, pair = _find_protocol_and_languages(campaign, lost)
     known_protocol = protocols.ALL.get(protocol)
-    known = MtmeCampaignFacts(
+    known = MtmeFactsToWrite(
         protocol=protocol,
         sign=1 if known_protocol is None or known_protocol.higher_is_better else -1,
         by_document=known_protocol is not None and known_protocol.level == "document",
@@ -133,7 +133,7 @@ def _find_protocol_and_languages(campaign: CampaignRow | None, lost: Counter[str
 
 
 def _set_order(
-    known: MtmeCampaignFacts,
+    known: MtmeFactsToWrite,
     documents: dict[str, DocumentRecord | None],
     positions: dict[str, set[int]],
     lost: Counter[str],
@@ -147,7 +147,7 @@ def _set_order(
         is_name_valid_at_line_end, lost, {key: row.name for key, row in documents.items() if row is not None}
     )
     known.order = {key: n for n, key in enumerate(ranked)}
-    known.names = [(_domain(documents[key], lost), names.find_alias(key)) for key in ranked]
+    known.names = [(_domain(documents[key], lost), names.assign_alias(key)) for key in ranked]
     known.positions = [sorted(positions.get(key, {1})) for key in ranked]
     lost["at which places the segments of documents stand, where some are not there"] += sum(
         len(found) for found in known.positions if found[-1] != len(found)

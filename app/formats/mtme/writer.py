@@ -27,7 +27,7 @@ from app.formats.kit.written_judgments import NOWHERE
 from app.formats.mtme.blocks import NONE
 from app.formats.mtme.means import ScoreMeans
 from app.formats.mtme.scores import NO_PLACE
-from app.formats.mtme.test_set import MtmeCampaignFacts, collect_mtme_campaign_facts
+from app.formats.mtme.test_set import MtmeFactsToWrite, collect_mtme_facts_to_write
 
 CARRIED = frozenset({"protocol", "score", "errors"})  # of a payload, by files of ratings and of scores
 SILENT: tuple[object, ...] = (None, "", [], ())
@@ -40,7 +40,7 @@ Answer = tuple[JudgmentRow, float | None]
 
 def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Files by their paths; what the tree has no place for is counted in `lost`."""
-    known = collect_mtme_campaign_facts(contents.records(), lost)
+    known = collect_mtme_facts_to_write(contents.records(), lost)
     with ExternalSorter() as answers, ExternalSorter() as lines:
         out = _Lines(known, lines, lost)
         for record in contents.records():
@@ -59,7 +59,7 @@ def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[
         del lost[what]
 
 
-def _entries(judgment: JudgmentRow, known: MtmeCampaignFacts, lost: Counter[str]) -> Iterator[bytes]:
+def _entries(judgment: JudgmentRow, known: MtmeFactsToWrite, lost: Counter[str]) -> Iterator[bytes]:
     """The judgment once for each system that it is credited to, sorted by place."""
     if judgment.document not in known.order:
         lost["judgments of documents that are not of the test"] += 1
@@ -81,14 +81,14 @@ def _entries(judgment: JudgmentRow, known: MtmeCampaignFacts, lost: Counter[str]
         address = f"{judgment.rater}\0{judgment.task}\0{judgment.item}\0{judgment.revision or 0:010d}"
         score = "" if judgment.score is None else repr(judgment.score)
         for key in judgment.systems:
-            system = known.systems.find_alias(key)
+            system = known.systems.assign_alias(key)
             yield f"{place}\0{system}\0{address}\0\0{score}\0\0{encode_record(judgment)}".encode()
 
 
 class _Lines:
     """Lines of all files but that of documents, sorted by path, system and place."""
 
-    def __init__(self, known: MtmeCampaignFacts, lines: ExternalSorter, lost: Counter[str]) -> None:
+    def __init__(self, known: MtmeFactsToWrite, lines: ExternalSorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
         self._raters = NameAliases(is_name_valid_at_line_end, lost, known.raters)
         self._metrics = NameAliases(is_name_valid_in_path, lost, {})
@@ -105,7 +105,7 @@ class _Lines:
         pair = self._known.pair
         if isinstance(record, OutputRow):
             self._lost["errors shown with outputs"] += record.prefill is not None
-            name = self._known.systems.find_alias(record.system)
+            name = self._known.systems.assign_alias(record.system)
             self._text(f"system-outputs/{pair}/{name}.txt", place, record.text)
             if record.system in self._known.human:
                 self._text(f"references/{pair}.{name}.txt", place, record.text)
@@ -114,7 +114,7 @@ class _Lines:
         if record.source is not None:
             self._text(f"sources/{pair}.txt", place, record.source)
         for name, text in (record.references or {}).items():
-            self._text(f"references/{pair}.{self._known.references.find_alias(name)}.txt", place, text)
+            self._text(f"references/{pair}.{self._known.references.assign_alias(name)}.txt", place, text)
 
     def _text(self, path: str, place: tuple[int, int], text: str) -> None:
         plain = text.translate(BREAKS)
@@ -130,9 +130,9 @@ class _Lines:
         self._lost["that lower is better by an automatic metric: its scores are negated"] += not record.higher_is_better
         level = "sys" if record.document is None else "seg"
         place = (0, 1) if record.document is None else (self._known.order[record.document], record.position or 1)
-        system = self._known.systems.find_alias(record.system)
+        system = self._known.systems.assign_alias(record.system)
         value = record.value if record.higher_is_better else -record.value + 0.0
-        path = f"{METRICS}{self._known.pair}/{self._metrics.find_alias(record.metric)}.{level}.score"
+        path = f"{METRICS}{self._known.pair}/{self._metrics.assign_alias(record.metric)}.{level}.score"
         self._add(path, system, *place, f"{system}\t{value!r}")
 
     def add_missing(self) -> None:
@@ -166,7 +166,7 @@ class _Lines:
         if {name for name, value in judgment.payload.items() if value not in SILENT} - CARRIED:
             self._lost["judgments with more than a score and errors: means only"] += 1
             return
-        name, rater = f"{self._known.protocol}-{n}", self._raters.find_alias(judgment.rater)
+        name, rater = f"{self._known.protocol}-{n}", self._raters.assign_alias(judgment.rater)
         given = judgment.payload.get("score")
         if isinstance(given, int | float) and not isinstance(given, bool):
             self._score(name, self._known.judgment_level, system, place, self._known.sign * float(given) + 0.0)

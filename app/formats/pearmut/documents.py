@@ -32,7 +32,7 @@ NOT_WRITTEN = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans"
 
 
 @dataclass(slots=True)
-class PearmutCampaignFacts:
+class PearmutFactsToWrite:
     """What documents, systems and raters are called, what was set aside, and how the campaign judges."""
 
     protocol: str
@@ -48,7 +48,7 @@ class PearmutCampaignFacts:
 
 
 @dataclass(slots=True)
-class PearmutDocument:
+class PearmutDocumentToWrite:
     """One document. outputs: by position and system. answers: what counts, rater by rater."""
 
     key: str
@@ -69,7 +69,7 @@ class PearmutDocument:
         return max([*self.segments, *self.outputs, *judged], default=0)
 
 
-def collect_pearmut_campaign_facts(records: Iterable[Record], lost: Counter[str]) -> PearmutCampaignFacts:
+def collect_pearmut_facts_to_write(records: Iterable[Record], lost: Counter[str]) -> PearmutFactsToWrite:
     """Read all records once, for names and what was set aside."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -105,7 +105,7 @@ def collect_pearmut_campaign_facts(records: Iterable[Record], lost: Counter[str]
     lost["documents that are not of the test"] += len(left)
     options = (campaign.options if campaign else None) or {}
     criteria = options.get("criteria")
-    return PearmutCampaignFacts(
+    return PearmutFactsToWrite(
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
         systems=NameAliases(_is_no_number, lost, systems),
@@ -128,9 +128,9 @@ def _is_named_by_first_item(name: str) -> bool:
     return bool(name) and "_#_" not in name and len(name) < 900
 
 
-def group_documents(
-    records: Iterable[Record], names: PearmutCampaignFacts, lost: Counter[str], *, judgments: bool
-) -> Iterator[PearmutDocument]:
+def group_documents_to_write(
+    records: Iterable[Record], names: PearmutFactsToWrite, lost: Counter[str], *, judgments: bool
+) -> Iterator[PearmutDocumentToWrite]:
     """Test documents by key; one is held at a time."""
     with ExternalSorter() as entries:
         for record in records:
@@ -147,8 +147,8 @@ def group_documents(
             yield _document(key, group, lost)
 
 
-def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[str]) -> PearmutDocument:
-    document = PearmutDocument(key)
+def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[str]) -> PearmutDocumentToWrite:
+    document = PearmutDocumentToWrite(key)
     for _, same in groupby(entries, key=lambda one: one[0][1:6] if one[0][1] == ANSWER else one):
         records = [decode_record(json.loads(text), NOWHERE) for _, text in same]
         last = records[-1]
@@ -163,7 +163,7 @@ def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[
     return document
 
 
-def _has_place(judgment: JudgmentRow, names: PearmutCampaignFacts, lost: Counter[str]) -> bool:
+def _has_place(judgment: JudgmentRow, names: PearmutFactsToWrite, lost: Counter[str]) -> bool:
     """Whether a line of the log can hold the judgment; what it cannot say of it is counted."""
     why = _left_out(judgment, names)
     if why is not None:
@@ -174,7 +174,7 @@ def _has_place(judgment: JudgmentRow, names: PearmutCampaignFacts, lost: Counter
     return True
 
 
-def _left_out(judgment: JudgmentRow, names: PearmutCampaignFacts) -> str | None:
+def _left_out(judgment: JudgmentRow, names: PearmutFactsToWrite) -> str | None:
     payload = judgment.payload.get("protocol")
     if payload not in ("da", "esa", "cesa", "mqm", "rating"):
         return f"judgments by {str(payload)[:40]}"

@@ -50,7 +50,7 @@ class PearmutProgressBuilder:
         if first is not None and last is not None:
             user.seconds += max(0.0, last - first)
 
-    def to_json_lines(self) -> Iterator[bytes]:
+    def to_json_chunks(self) -> Iterator[bytes]:
         """One object of campaigns, each an object of users; a user a line."""
         before = f"{{{canonical_json(self._campaign_id)}:{{\n"
         for user_id, user in sorted(self._users.items()):

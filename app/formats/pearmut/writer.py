@@ -21,10 +21,10 @@ from app.formats.kit.strict_json import canonical_json
 from app.formats.pearmut.answers import COMMENT, format_answer, format_pearmut_errors
 from app.formats.pearmut.documents import (
     NOT_WRITTEN,
-    PearmutCampaignFacts,
-    PearmutDocument,
-    collect_pearmut_campaign_facts,
-    group_documents,
+    PearmutDocumentToWrite,
+    PearmutFactsToWrite,
+    collect_pearmut_facts_to_write,
+    group_documents_to_write,
 )
 from app.formats.pearmut.items import BY_CRITERIA, UNANSWERED
 from app.formats.pearmut.progress import PearmutProgressBuilder
@@ -43,14 +43,14 @@ def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[
 
     What has no place is counted in `lost`. The files are to be read one after another.
     """
-    names = collect_pearmut_campaign_facts(contents.records(), lost)
+    names = collect_pearmut_facts_to_write(contents.records(), lost)
     progress = PearmutProgressBuilder(contents.key, names.alike)
     yield "campaign.json", _campaign(contents, names, progress, lost)
     lines = _log(contents, names, progress, lost)
     first = next(lines, None)
     if first is not None:
         yield "annotations.json", _wrap_lines_in_member(contents.key, chain((first,), lines))
-        yield "progress.json", progress.to_json_lines()
+        yield "progress.json", progress.to_json_chunks()
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
 
@@ -65,10 +65,10 @@ def _wrap_lines_in_member(key: str, lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _shown_documents(
-    contents: CampaignContents, names: PearmutCampaignFacts, lost: Counter[str]
-) -> Iterator[tuple[PearmutDocument, list[str]]]:
+    contents: CampaignContents, names: PearmutFactsToWrite, lost: Counter[str]
+) -> Iterator[tuple[PearmutDocumentToWrite, list[str]]]:
     """The documents of the campaign file in its order, each with the systems that it shows."""
-    for document in group_documents(contents.records(), names, lost, judgments=True):
+    for document in group_documents_to_write(contents.records(), names, lost, judgments=True):
         if systems := document.systems:
             yield document, systems
         else:
@@ -76,7 +76,7 @@ def _shown_documents(
 
 
 def _campaign(
-    contents: CampaignContents, names: PearmutCampaignFacts, progress: PearmutProgressBuilder, lost: Counter[str]
+    contents: CampaignContents, names: PearmutFactsToWrite, progress: PearmutProgressBuilder, lost: Counter[str]
 ) -> Iterator[bytes]:
     """Campaign, then a document a line, so that nothing but one document is held."""
     protocol = PROTOCOLS.get(names.protocol, "DA")
@@ -88,7 +88,7 @@ def _campaign(
     yield f'{{"campaign_id":{canonical_json(contents.key)},"info":{canonical_json(info)},\n'.encode()
     before = '"data":[\n'
     for document, systems in _shown_documents(contents, names, Counter()):
-        progress.add_document([names.systems.find_alias(key) for key in systems])
+        progress.add_document([names.systems.assign_alias(key) for key in systems])
         yield f"{before}{canonical_json(_items(document, systems, names, lost, prefill=True))}".encode()
         before = ",\n"
     yield b"]}\n" if before == ",\n" else b'"data":[]}\n'
@@ -102,15 +102,15 @@ def _slider(criterion: Mapping[str, object], lost: Counter[str]) -> dict[str, ob
 
 
 def _items(
-    document: PearmutDocument,
+    document: PearmutDocumentToWrite,
     shown: Sequence[str],
-    names: PearmutCampaignFacts,
+    names: PearmutFactsToWrite,
     lost: Counter[str],
     *,
     prefill: bool = False,
 ) -> list[dict[str, object]]:
     """The items of a document, each with the outputs of the same systems."""
-    name = names.documents.find_alias(document.key)
+    name = names.documents.assign_alias(document.key)
     items = []
     for position in range(1, document.last_position + 1):
         segment, texts = document.segments.get(position), document.outputs.get(position, {})
@@ -122,10 +122,10 @@ def _items(
         references = list((segment.references if segment else None) or {})
         if references and segment is not None and segment.references:
             item["ref"] = segment.references[references[0]]
-        item["tgt"] = {names.systems.find_alias(key): texts[key].text if key in texts else "" for key in shown}
+        item["tgt"] = {names.systems.assign_alias(key): texts[key].text if key in texts else "" for key in shown}
         if prefill:
             spans = {
-                names.systems.find_alias(key): format_pearmut_errors(one.prefill, one.text, lost)
+                names.systems.assign_alias(key): format_pearmut_errors(one.prefill, one.text, lost)
                 for key, one in texts.items()
                 if one.prefill is not None
             }
@@ -137,19 +137,21 @@ def _items(
 
 
 def _log(
-    contents: CampaignContents, names: PearmutCampaignFacts, progress: PearmutProgressBuilder, lost: Counter[str]
+    contents: CampaignContents, names: PearmutFactsToWrite, progress: PearmutProgressBuilder, lost: Counter[str]
 ) -> Iterator[bytes]:
     for item_i, (document, systems) in enumerate(_shown_documents(contents, names, lost)):
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
             answers = list(_first_answers(group, document, lost))
             if answers:
-                user, judged = names.raters.find_alias(rater), sorted({key for _, key, _ in answers})
+                user, judged = names.raters.assign_alias(rater), sorted({key for _, key, _ in answers})
                 line = _line(user, item_i, answers, document, judged if names.alike else systems, names, lost)
-                progress.add_answer(user, item_i, [names.systems.find_alias(key) for key in judged], _times(answers))
+                progress.add_answer(user, item_i, [names.systems.assign_alias(key) for key in judged], _times(answers))
                 yield canonical_json(line).encode()
 
 
-def _first_answers(answers: Iterable[JudgmentRow], document: PearmutDocument, lost: Counter[str]) -> Iterator[Answer]:
+def _first_answers(
+    answers: Iterable[JudgmentRow], document: PearmutDocumentToWrite, lost: Counter[str]
+) -> Iterator[Answer]:
     """One answer of a rater to each output; another one, in another task, would read as a re-submission."""
     seen: set[tuple[int, str]] = set()
     for answer in answers:
@@ -168,16 +170,16 @@ def _line(
     rater: str,
     item_i: int,
     answers: Sequence[Answer],
-    document: PearmutDocument,
+    document: PearmutDocumentToWrite,
     shown: Sequence[str],
-    names: PearmutCampaignFacts,
+    names: PearmutFactsToWrite,
     lost: Counter[str],
 ) -> dict[str, object]:
-    unanswered = {names.systems.find_alias(key): OPEN for key in shown}
+    unanswered = {names.systems.assign_alias(key): OPEN for key in shown}
     annotation: list[dict[str, object]] = [dict(unanswered) for _ in range(document.last_position)]
     for position, key, answer in answers:
         output = document.outputs.get(position, {}).get(key)
-        annotation[position - 1][names.systems.find_alias(key)] = format_answer(
+        annotation[position - 1][names.systems.assign_alias(key)] = format_answer(
             answer.payload, output.text if output else None, lost, answer.meta
         )
     line: dict[str, object] = {"user_id": rater, "item_i": item_i, "annotation": annotation}

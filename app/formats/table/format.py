@@ -18,7 +18,7 @@ from app.formats.kit.judgment_table import JudgmentTableReader, Parts
 from app.formats.kit.known_column_maps import MAPS
 from app.formats.kit.reading import read_lines
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
-from app.formats.mqm_tsv.mapped_errors import read_mapped_errors, read_mapped_errors_by_campaign
+from app.formats.mqm_tsv.mapped_errors import read_error_table, read_error_table_by_campaign
 from app.formats.table.texts import read_texts
 from app.formats.xlsx.table import convert_workbooks_to_delimited_text
 
@@ -35,7 +35,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     if columns.rows == "texts":
         yield from read_texts(rest, columns, context, log)
     elif columns.rows == "errors":
-        yield from read_mapped_errors(rest, columns, context, log)
+        yield from read_error_table(rest, columns, context, log)
     else:
         yield from JudgmentTableReader(columns, context, log).read_records(rest)
 
@@ -46,7 +46,7 @@ def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: Read
     if columns.rows == "texts":
         raise Invalid("a table of texts is of one campaign; it cannot be split")
     if columns.rows == "errors":
-        yield from read_mapped_errors_by_campaign(rest, columns, context, log)
+        yield from read_error_table_by_campaign(rest, columns, context, log)
     else:
         yield from JudgmentTableReader(columns, context, log).read_records_by_campaign(rest)
 

@@ -35,7 +35,7 @@ from app.formats.base import (
 )
 from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
 from app.formats.kit.names import KeyAssigner
-from app.formats.kit.reading import feed_lines_to_reader, read_lines, refuse_file
+from app.formats.kit.reading import feed_lines_to_collector, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.wmt_da.rows import (
     MOST_REMEMBERED,
@@ -115,7 +115,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     names = [file.name for file in files]
     with closing(DADocumentLineCollector(names, context, log)) as part:
-        feed_lines_to_reader(part, files, context.limits, log)
+        feed_lines_to_collector(part, files, context.limits, log)
         log.raise_bad_lines()
         yield _head_of(names, [part.campaign_facts()])
         yield from part.records()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.keys import is_key, make_key
-from app.domain.media_elements import find_page_number_in_name, make_media_name, split_page_from_path
+from app.domain.media_elements import find_pdf_page_in_name, make_media_name, split_pdf_page_from_path
 from app.domain.media_types import KINDS, TIMED
 from app.services.campaigns import audit
 from app.services.media.examine import examine_media
@@ -105,7 +105,7 @@ def store_media(
     os.close(handle)
     picture = Path(scratch)
     try:
-        facts = examine_media(source, picture, name, policy.limits, page=find_page_number_in_name(name))
+        facts = examine_media(source, picture, name, policy.limits, page=find_pdf_page_in_name(name))
         stored = picture if picture.stat().st_size else source
         sha256, size = (hash_file(stored) if stored is picture else given), stored.stat().st_size
         store.put(stored, sha256)
@@ -150,13 +150,13 @@ def store_media_from_folder(
         raise MediaNotInFolder("the folder is the default organization's; upload the file")
     try:
         shelf = policy.shelf.resolve(strict=True)
-        below, page = split_page_from_path(path)
+        below, page = split_pdf_page_from_path(path)
         file = (shelf / below).resolve(strict=True)
     except (OSError, ValueError):
         raise MediaNotInFolder from None
     if not file.is_relative_to(shelf) or not file.is_file():
         raise MediaNotInFolder
-    if name is not None and page is not None and find_page_number_in_name(name) != page:
+    if name is not None and page is not None and find_pdf_page_in_name(name) != page:
         # The page is known by the name alone, and two pages of one file under one name would be taken for the same.
         raise Invalid(
             places=(Place(("body", "name"), f"must end in ~page{page}, the page of the path; or leave it out"),)

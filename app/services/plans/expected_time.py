@@ -49,5 +49,5 @@ def _stretches(design: Design, material: PlanInput) -> float:
     there = material.test_set.documents
     chosen = len(design.documents.keys) if design.documents.keys is not None else design.documents.sample
     documents = min(len(there), len(there) if chosen is None else chosen)
-    segments = sum(document.n_segments for document in there) if design.by_segment else len(there)
+    segments = sum(document.n_segments for document in there) if design.has_segment_items else len(there)
     return documents * segments / max(1, len(there))

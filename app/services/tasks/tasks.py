@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from app.domain.attention import KIND
 from app.domain.errors import Conflict, Place
-from app.domain.glossary import GlossaryTerm, TermInText, find_terms, select_terms
+from app.domain.glossary import GlossaryTerm, TermInText, find_terms, preselect_terms
 from app.domain.markup import parse_markup
 from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
 from app.services.campaigns.media_rules import MediaPlaybackRules
@@ -442,4 +442,4 @@ def _terms(source: str | None, terms: Sequence[GlossaryTerm], markup: bool) -> t
 def _terms_of_task(sheet: TaskContent) -> tuple[GlossaryTerm, ...]:
     """Terms of the glossary that may stand in any source of a task."""
     sources = tuple({segment.source or "" for item in sheet.items.values() for segment in item.segments})
-    return select_terms(_context(sheet, sources), sheet.display.glossary)
+    return preselect_terms(_context(sheet, sources), sheet.display.glossary)
