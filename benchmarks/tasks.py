@@ -152,7 +152,7 @@ def study_file(folder: str) -> Figures:
     from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 
     source = SummableRatingsFile(_open_made_up_file(folder), NAMED["srp-paper"])
-    ranked, _ = source.count_ranked_by_rater_and_system()
+    ranked, _ = source.count_ranked_ratings_by_rater_and_system()
     sums = sum_item_ratings_of_blocks(
         source.iterate_ranked_blocks_with_errors(),
         np.unique(ranked.system),
@@ -182,14 +182,14 @@ def change_file(folder: str) -> Figures:
 
     from app.domain.recipe import NAMED
     from app.reports.inputs.file_sums import ChangeableRatingsFile
-    from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
+    from app.stats.robustness.reranking_sums import ScoreChangeExperimentsFromSums
     from app.stats.side_tables import DocumentTable
 
     file = _open_made_up_file(folder)
     file.close()
     n = len(file.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32))
-    experiments = ChangeExperimentsFromSums.from_sums(
+    experiments = ScoreChangeExperimentsFromSums.from_sums(
         ChangeableRatingsFile(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
     )
     settled = time.process_time()

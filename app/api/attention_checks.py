@@ -75,5 +75,7 @@ def list_attention_check_results(
     results = attention.list_attention_check_results(
         session, campaign, after=after, limit=limit + 1, state=state, sort=sort, q=q
     )
-    page = make_page(results, limit, lambda one: format_sort_cursor(*attention.make_attention_result_cursor(one, sort)))
+    page = make_page(
+        results, limit, lambda one: format_sort_cursor(*attention.make_attention_check_result_cursor(one, sort))
+    )
     return Page(items=[AttentionCheckResultOut.model_validate(one) for one in page.items], next=page.next)

@@ -250,7 +250,7 @@ def get_rater_verdict(
 ) -> OverallRaterVerdictOut:
     """By all rules for completion codes; the worst decides."""
     raters.get_rater(session, campaign, rater, by=caller)
-    return OverallRaterVerdictOut.model_validate(quality_policy.load_overall_verdict(session, campaign, rater))
+    return OverallRaterVerdictOut.model_validate(quality_policy.load_overall_rater_verdict(session, campaign, rater))
 
 
 @router.delete("/{rater}", status_code=204, summary="Remove a rater", response_description="Removed.", responses=IN_USE)

@@ -17,7 +17,7 @@ from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.moving import MovedCampaign, move_campaign, read_running_campaigns
 
@@ -78,7 +78,7 @@ def _campaigns(path: Path) -> list[object]:
 
 def _read(name: str, value: object) -> Any:
     try:
-        return read_campaign_file(value)
+        return parse_campaign_file(value)
     except Invalid as error:
         places = tuple(Place((name, *place.loc), place.msg) for place in error.places)
         raise Invalid(error.detail, places=places) from None

@@ -30,7 +30,7 @@ from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
 from app.services.series.database_backend import DatabaseSeriesBackend
-from app.services.series.manifest import LARGEST, Manifest, ManifestFiles, read_manifest
+from app.services.series.manifest import LARGEST, Manifest, ManifestFiles, parse_manifest
 from app.services.series.steps import NewRaterLink, SeriesBackend, StepOutcome
 
 LINKS, PROGRESS, RANKING = "links", "progress", "ranking"
@@ -85,7 +85,7 @@ def _read(path: Path) -> Manifest:
     if path.stat().st_size > LARGEST:
         raise Invalid(places=(Place((str(path),), f"has more than {LARGEST:,} bytes"),))
     try:
-        return read_manifest(path.read_text(encoding="utf-8"), path.name)
+        return parse_manifest(path.read_text(encoding="utf-8"), path.name)
     except UnicodeDecodeError as fault:
         raise Invalid(places=(Place((str(path),), f"is not UTF-8: {fault.reason}"),)) from None
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from app.client.remote import RemoteServer
 from app.domain.errors import Conflict
-from app.simulation import CampaignFacts, PlantedText
+from app.simulation import CampaignForSimulation, OutputForSimulation
 
 LINK_DAYS = 2
 
@@ -36,16 +36,16 @@ class CampaignClient:
         settings: dict[str, Any] = json.loads(self.remote.fetch_body(self.path, accept="application/json"))
         return settings
 
-    def load_protocol_and_basis(self) -> CampaignFacts:
+    def load_protocol_and_basis(self) -> CampaignForSimulation:
         """What a model of raters says of it."""
         settings = self.load_campaign()
-        return CampaignFacts(self.campaign, settings["protocol"], settings["options"], settings["basis"])
+        return CampaignForSimulation(self.campaign, settings["protocol"], settings["options"], settings["basis"])
 
     def list_active_raters(self) -> list[str]:
         """Keys of those who are enrolled and active."""
         return [str(one["key"]) for one in self.remote.list_items(f"{self.path}/raters") if one["state"] == "active"]
 
-    def load_outputs(self) -> Iterator[PlantedText]:
+    def load_outputs(self) -> Iterator[OutputForSimulation]:
         """Every output, read from the export as it comes."""
         sources: dict[tuple[str, int], str | None] = {}
         for line in self._lines():
@@ -53,7 +53,7 @@ class CampaignClient:
             if line.get("type") == "segment":
                 sources[at] = line.get("source")
             elif line.get("type") == "output":
-                yield PlantedText(line["system"], *at, line["text"], sources.get(at))
+                yield OutputForSimulation(line["system"], *at, line["text"], sources.get(at))
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         rest = b""

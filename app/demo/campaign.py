@@ -21,7 +21,7 @@ from app.formats.base import (
 )
 from app.protocols.base import Span
 from app.reports.stability.options import StabilityIn, StudyDesignIn
-from app.simulation import CampaignFacts, PlantedText, RaterModel, make_rater_model_template
+from app.simulation import CampaignForSimulation, OutputForSimulation, RaterModel, make_rater_model_template
 from app.simulation.simulated_rater import POINTS_A_WEIGHT
 
 TITLE = "Demo: German from English, three domains"
@@ -116,7 +116,7 @@ def make_demo_rater_model(campaign: str, seed: int) -> RaterModel:
         (one.key, n): segment.source for one in translated.documents for n, segment in enumerate(one.segments, 1)
     }
     texts = (
-        PlantedText(
+        OutputForSimulation(
             system,
             document,
             position,
@@ -128,7 +128,7 @@ def make_demo_rater_model(campaign: str, seed: int) -> RaterModel:
         for position, translation in enumerate(translations, start=1)
     )
     drawn = make_rater_model_template(
-        CampaignFacts(campaign, PROTOCOL, {}, BASIS), texts, TEMPERS, seed=seed, qualities=QUALITIES
+        CampaignForSimulation(campaign, PROTOCOL, {}, BASIS), texts, TEMPERS, seed=seed, qualities=QUALITIES
     )
     return drawn.model_copy(update={"raters": dict(TEMPERS)})
 

@@ -13,7 +13,7 @@ from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer, ServerRefusal
 from app.demo.people import TEMPERS
 from app.protocols.base import Span
-from app.simulation import PlantedText, RaterModel, make_rater_model_template
+from app.simulation import OutputForSimulation, RaterModel, make_rater_model_template
 
 PICTURES: Final = "demo-pictures"
 GUEST_OF_PICTURES: Final = "guest"
@@ -176,11 +176,11 @@ def make_picture_rater_model(managed: CampaignClient) -> RaterModel:
     return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})
 
 
-def _planted_texts() -> Iterator[PlantedText]:
+def _planted_texts() -> Iterator[OutputForSimulation]:
     for n, drawing in enumerate(DRAWINGS, 1):
         for system, description in zip(SYSTEMS, drawing.descriptions, strict=True):
             errors = tuple(_span(description.text, *error) for error in description.errors)
-            yield PlantedText(system, f"drawing-{n}", 1, description.text, _source(n), errors)
+            yield OutputForSimulation(system, f"drawing-{n}", 1, description.text, _source(n), errors)
 
 
 def _span(text: str, words: str, severity: str, category: str) -> Span:

@@ -59,7 +59,7 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
         stability.EARLIER: _earlier_stability,
         rankings.KIND: rankings.make_ranking_work,
         segment_scores.KIND: segment_scores.make_segment_scores_work,
-        ingest_reports.KIND: ingest_reports.make_ingest_work,
+        ingest_reports.KIND: ingest_reports.make_ingest_report_work,
         exclusion_preview.KIND: exclusion_preview.make_exclusion_preview_work,
         replan_jobs.KIND: replan_jobs.make_replan_work,
         **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_work),

@@ -71,7 +71,7 @@ def _next_without_lease(
     user = _user(request, state, body, session)
     progress = pages.load_user_progress(session, user)
     place = pages.find_place_without_lease(user, progress)
-    if place is None and pages.needs_lease(user, progress):
+    if place is None and pages.has_document_to_judge(user, progress):
         return user
     return _respond(state, user, progress, session, place)
 

@@ -17,7 +17,7 @@ from app.services.access import tokens
 from app.services.access.organization_marks import find_credential_organization
 from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
-from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.documents import LoadedCampaign
 from app.services.pearmut.loading import add_pearmut_campaign
 from app.services.pearmut.users import PearmutTokenWrong, authenticate_dashboard
@@ -113,7 +113,7 @@ async def add_campaign(request: Request) -> Response:
 
     def work(session: Session) -> list[dict[str, Any]]:
         by = _unbound_manager(session, body.token_main)
-        made = [add_pearmut_campaign(session, read_campaign_file(one), by=by, actor=by.actor) for one in given]
+        made = [add_pearmut_campaign(session, parse_campaign_file(one), by=by, actor=by.actor) for one in given]
         return [
             {"campaign_id": one.name, "token": one.token, "users": {link.user: link.credential for link in one.links}}
             for one in made

@@ -19,7 +19,7 @@ from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_system_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
-from app.stats.difficulty import DocumentDifficulty, compute_document_difficulty
+from app.stats.difficulty import DocumentDifficultyTable, compute_document_difficulty
 from app.stats.plain_values import number_or_none
 from app.storage.db import Session
 
@@ -110,7 +110,9 @@ def _result(inputs: RecipeInput, options: DocumentDifficultyOptions, scores: Sco
     )
 
 
-def _systems(means: DocumentDifficulty, inputs: RecipeInput, scores: ScoredSegments) -> list[SystemOnJudgedDocuments]:
+def _systems(
+    means: DocumentDifficultyTable, inputs: RecipeInput, scores: ScoredSegments
+) -> list[SystemOnJudgedDocuments]:
     names = scores.rows.labels.systems
     return [
         SystemOnJudgedDocuments(
@@ -125,7 +127,7 @@ def _systems(means: DocumentDifficulty, inputs: RecipeInput, scores: ScoredSegme
     ]
 
 
-def _documents(means: DocumentDifficulty, scores: ScoredSegments) -> Iterator[JudgedDocument]:
+def _documents(means: DocumentDifficultyTable, scores: ScoredSegments) -> Iterator[JudgedDocument]:
     for i, code in enumerate(means.documents.tolist()):
         yield JudgedDocument(
             document=scores.rows.labels.documents[code],
@@ -139,7 +141,7 @@ def _documents(means: DocumentDifficulty, scores: ScoredSegments) -> Iterator[Ju
 
 
 def _warnings(
-    means: DocumentDifficulty, scores: ScoredSegments, systems: list[SystemOnJudgedDocuments], done: str
+    means: DocumentDifficultyTable, scores: ScoredSegments, systems: list[SystemOnJudgedDocuments], done: str
 ) -> Iterator[str]:
     yield from scores.warnings
     if not means.documents.size:

@@ -18,7 +18,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
 from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
-from app.stats.disagreements import find_rater_disagreements, find_system_disagreements
+from app.stats.disagreements import find_rater_disagreements, find_segment_score_differences
 from app.stats.ratings import Ratings
 from app.storage.db import Session
 
@@ -140,7 +140,7 @@ def _between_systems(rows: Ratings, options: DisagreementOptions) -> tuple[list[
     systems = rows.labels.systems
     first, second = options.system or "", options.other or ""
     codes = (_code("system", first, systems), _code("other", second, systems))
-    worst, compared = find_system_disagreements(rows, *codes, options.most)
+    worst, compared = find_segment_score_differences(rows, *codes, options.most)
     return [
         DisagreementRow(
             **_place(rows, each.segment),

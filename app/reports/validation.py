@@ -16,7 +16,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.rates import plot_promised_rates
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
-from app.stats.selection import select_rows
+from app.stats.selection import select_rows_by_recipe
 from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidator, World, check_nominal_rates
 from app.stats.validation.studies import StudyPopulation
 from app.storage.db import Session
@@ -91,7 +91,7 @@ def _prepare(
 ) -> ReportWork[ValidationView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
-    rows = select_rows(inputs.rows, inputs.recipe).ratings
+    rows = select_rows_by_recipe(inputs.rows, inputs.recipe).ratings
     population = StudyPopulation.from_ratings(rows, inputs.documents)
     validation = RecipeValidator.from_ratings(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
     if len(validation.truth.systems) < 2:
@@ -146,7 +146,9 @@ def _result(
     recipe, population = validation.recipe, validation.population
     shares = check_nominal_rates(validation, studies_by_world)
     return ValidationView(
-        **inputs.report_header_fields(select_rows(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
+        **inputs.report_header_fields(
+            select_rows_by_recipe(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)
+        ),
         recipe=inputs.recipe.name,
         recipe_hash=inputs.hash_requested_recipe(inputs.recipe),
         normalize=recipe.normalize,

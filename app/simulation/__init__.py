@@ -17,10 +17,10 @@ from app.simulation.model import (
 )
 from app.simulation.questionnaires import draw_questionnaire_answers
 from app.simulation.session import (
+    AbandonTask,
     Act,
     CampaignForms,
     HandIn,
-    Leave,
     Pause,
     SendHeartbeat,
     SendJudgment,
@@ -29,16 +29,16 @@ from app.simulation.session import (
 )
 from app.simulation.simulated_rater import SimulatedRater
 from app.simulation.task_view import SeenTask, parse_task
-from app.simulation.template import CampaignFacts, PlantedText, make_rater_model_template
+from app.simulation.template import CampaignForSimulation, OutputForSimulation, make_rater_model_template
 
 __all__ = [
+    "AbandonTask",
     "Act",
-    "CampaignFacts",
+    "CampaignForSimulation",
     "CampaignForms",
     "HandIn",
-    "Leave",
+    "OutputForSimulation",
     "Pause",
-    "PlantedText",
     "RaterModel",
     "RaterModelVariances",
     "RaterTraits",

@@ -15,7 +15,7 @@ from app.protocols.base import Level, Preference, Protocol, resolve_scoring_opti
 from app.simulation.answers import AnswerContext, fill_in_form, make_preference_payload
 from app.simulation.model import RaterModel, hash_text_with_source
 from app.simulation.simulated_rater import SimulatedRater, TextOpinion
-from app.simulation.task_view import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
+from app.simulation.task_view import LatestOwnAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
 
 BEATS_EVERY = 60_000  # milliseconds of the rater's clock
 WORDS_A_SEGMENT = 20.0
@@ -55,8 +55,8 @@ class HandIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
-    """Leave in the middle, without a word."""
+class AbandonTask:
+    """Leave a task in the middle, without a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Pause:
     seconds: float
 
 
-Act = SendJudgment | SendPreference | SendHeartbeat | HandIn | Leave | Pause
+Act = SendJudgment | SendPreference | SendHeartbeat | HandIn | AbandonTask | Pause
 SessionActs = Generator[Act, int | None, None]
 
 
@@ -120,14 +120,14 @@ def generate_session_actions(mind: SimulatedRater, task: SeenTask, forms: Campai
     """What a rater sends while they go through a task; send it the revision that each answer got.
 
     What has an answer already is not judged again, so that a session can be taken up where it was left; what was set
-    aside and is asked once more is. page: a name that no other session has. Ends with HandIn, or with Leave where the
-    rater stops in the middle.
+    aside and is asked once more is. page: a name that no other session has. Ends with HandIn, or with AbandonTask where
+    the rater stops in the middle.
     """
     session = _Session(mind, task, forms, page, LONG_AGO + mind.judged * 60_000)
     session.note("open")
     for item in task.items:
         if (yield from _item(session, item)):
-            yield Leave()
+            yield AbandonTask()
             return
     for screen in task.screens:
         yield from _screen(session, screen)
@@ -158,7 +158,7 @@ def _item(session: _Session, item: SeenItem) -> Generator[Act, int | None, bool]
     return False
 
 
-def _revision_seen(latest: SeenAnswer | None) -> int:
+def _revision_seen(latest: LatestOwnAnswer | None) -> int:
     """The revision that an answer builds on; of one that was set aside, its own."""
     return latest.revision if latest is not None else 0
 

@@ -13,7 +13,7 @@ from app.protocols.base import Span
 
 
 @dataclass(frozen=True, slots=True)
-class SeenAnswer:
+class LatestOwnAnswer:
     """The rater's own latest answer."""
 
     revision: int
@@ -36,7 +36,7 @@ class SeenSegment:
     segment: int
     texts: tuple[SeenText, ...]
     prefill: tuple[Span, ...] | None
-    judgment: SeenAnswer | None
+    judgment: LatestOwnAnswer | None
 
     def text_of_side(self, side: Literal["source", "target"]) -> str:
         """The text of a side; empty where it is not shown, or not told apart."""
@@ -61,7 +61,7 @@ class SeenItem:
 
     item: int
     segments: tuple[SeenSegment, ...]
-    judgment: SeenAnswer | None
+    judgment: LatestOwnAnswer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SeenScreen:
 
     screen: int
     items: tuple[int, ...]
-    judgment: SeenAnswer | None
+    judgment: LatestOwnAnswer | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class NothingPlanted(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class PlantedText:
+class OutputForSimulation:
     """One output. errors: those that it really has, where somebody knows. source: of what it is a translation."""
 
     system: str
@@ -31,7 +31,7 @@ class PlantedText:
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignFacts:
+class CampaignForSimulation:
     """What a model says of its campaign."""
 
     campaign: str
@@ -41,8 +41,8 @@ class CampaignFacts:
 
 
 def make_rater_model_template(
-    about: CampaignFacts,
-    outputs: Iterable[PlantedText],
+    about: CampaignForSimulation,
+    outputs: Iterable[OutputForSimulation],
     raters: Iterable[str],
     *,
     seed: int,
@@ -74,10 +74,10 @@ def make_rater_model_template(
     )
 
 
-def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextGroundTruth]:
+def _texts(outputs: Iterable[OutputForSimulation]) -> dict[str, TextGroundTruth]:
     """Truths by hash. Where a text stands in several places, each of them by the hash of source and text together, and
     the first also by that of the text alone."""
-    there: dict[str, dict[tuple[str, int], list[PlantedText]]] = {}
+    there: dict[str, dict[tuple[str, int], list[OutputForSimulation]]] = {}
     for output in sorted(outputs, key=lambda one: (one.document, one.segment, one.system)):
         places = there.setdefault(output.text, {})
         places.setdefault((output.document, output.segment), []).append(output)
@@ -90,7 +90,7 @@ def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextGroundTruth]:
     return truths
 
 
-def _truth(same: list[PlantedText]) -> TextGroundTruth:
+def _truth(same: list[OutputForSimulation]) -> TextGroundTruth:
     first = same[0]
     systems = tuple(dict.fromkeys(one.system for one in same))
     return TextGroundTruth(document=first.document, segment=first.segment, systems=systems, errors=first.errors)

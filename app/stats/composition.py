@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy
 
 from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Bools, Codes, Floats, RatingLevel, RatingRole, Ratings
 
 Table = npt.NDArray[np.int64]
@@ -64,7 +64,7 @@ def compute_work_composition(ratings: Ratings, owner: Codes, humans: Bools) -> W
     """
     owners, place = np.unique(owner, return_inverse=True)
     n = owners.size
-    once = first_rows_of_judgments(ratings)
+    once = mask_first_rows_of_judgments(ratings)
     scored = once & (ratings.kind == RatingLevel.SEGMENT)
     scored = scored if scored.any() else once
     masks = {part: _part(ratings, role, humans) for part, role in PARTS.items()}

@@ -67,7 +67,7 @@ def count_ratings_per_output(rows: Ratings) -> Codes:
     return np.unique(places, axis=1, return_counts=True)[1].astype(np.int32)
 
 
-def count_ratings_by_code(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
+def count_ratings_by_group(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
     """Of each code from 0 to n − 1 that occurs: `codes` has one entry a row."""
     counts = []
     for code in range(n):

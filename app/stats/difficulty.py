@@ -18,7 +18,7 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentDifficulty:
+class DocumentDifficultyTable:
     """Documents (rows, easiest first) against systems (columns, best first).
 
     documents, systems: codes, shapes (D,) and (S,). cell: mean of all segment scores, NaN where there are none; n:
@@ -59,7 +59,7 @@ class DocumentDifficulty:
         return bool((self.n > 0).all())
 
 
-def compute_document_difficulty(ratings: Ratings) -> DocumentDifficulty:
+def compute_document_difficulty(ratings: Ratings) -> DocumentDifficultyTable:
     """Mean segment score of each system on each document.
 
     Rows and columns that nobody judged are left out. Sorted by mean, best first; ties by key.
@@ -85,7 +85,7 @@ def compute_document_difficulty(ratings: Ratings) -> DocumentDifficulty:
     down = np.argsort(-rows.better_sign * round_scores(row), kind="stable")
     across = np.argsort(-rows.better_sign * round_scores(column), kind="stable")
     n, total, row = n[np.ix_(down, across)], total[np.ix_(down, across)], row[down]
-    return DocumentDifficulty(
+    return DocumentDifficultyTable(
         documents=documents[down].astype(np.int32),
         systems=systems[across].astype(np.int32),
         cell=_mean(total, n),

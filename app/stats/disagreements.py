@@ -35,7 +35,7 @@ class RaterDisagreement:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemDisagreement:
+class SegmentScoreDifference:
     """A segment that has scores of both systems. first, second: mean scores. n: ratings of both."""
 
     segment: int
@@ -81,9 +81,9 @@ def find_rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagr
     return disagreements, int(several.size)
 
 
-def find_system_disagreements(
+def find_segment_score_differences(
     rows: Ratings, first: int, second: int, most: int
-) -> tuple[list[SystemDisagreement], int]:
+) -> tuple[list[SegmentScoreDifference], int]:
     """The segments whose mean scores differ most between two systems, at most so many, and how many have both."""
     pair = rows.where((rows.system == first) | (rows.system == second))
     keys, means, counts = _means_by_key(pair, np.stack([pair.segment, pair.system]))
@@ -92,7 +92,7 @@ def find_system_disagreements(
     left, right = np.flatnonzero(system == first)[at_first], np.flatnonzero(system == second)[at_second]
     worst = np.argsort(-np.abs(means[left] - means[right]), kind="stable")[:most]
     return [
-        SystemDisagreement(
+        SegmentScoreDifference(
             segment=int(segment[left[i]]),
             first=float(means[left[i]]),
             second=float(means[right[i]]),

@@ -36,7 +36,7 @@ class RowSelection:
     dropped: tuple[DroppedRows, ...]
 
 
-def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
+def select_rows_by_recipe(ratings: Ratings, recipe: Recipe) -> RowSelection:
     """Apply the filters of `recipe`: exclusions leave everything, roles and acceptance leave the ranking only.
 
     Rows that are not ranked stay, because the moments of a rater may rest on them (WMT DA: worker mean and

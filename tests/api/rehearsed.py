@@ -15,7 +15,7 @@ from app.services.access import tokens
 from app.simulation import (
     CampaignForms,
     HandIn,
-    PlantedText,
+    OutputForSimulation,
     SendJudgment,
     SimulatedRater,
     generate_session_actions,
@@ -24,7 +24,7 @@ from app.simulation import (
 )
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.simulation.task_view import SeenTask
-from app.simulation.template import CampaignFacts
+from app.simulation.template import CampaignForSimulation
 from app.storage.db import Database
 
 SYSTEMS = ("sysA", "sysB")
@@ -116,9 +116,9 @@ class Rehearsed:
     def judge(self, rater: str, *, most: int | None = None) -> int:
         """Let a rater judge all that there is, or that many segments, handing nothing in after that; how many."""
         session = self._session(rater)
-        planted = [PlantedText(s, d, p, text_of(s, d, p)) for s in SYSTEMS for d in DOCUMENTS for p in (1, 2)]
+        planted = [OutputForSimulation(s, d, p, text_of(s, d, p)) for s in SYSTEMS for d in DOCUMENTS for p in (1, 2)]
         view = ok(self.client.get(self.path))
-        about = CampaignFacts(self.key, self.protocol, view["options"], view["basis"])
+        about = CampaignForSimulation(self.key, self.protocol, view["options"], view["basis"])
         model = make_rater_model_template(about, planted, RATERS, seed=1)
         mind, forms = SimulatedRater.from_model(model, rater), CampaignForms.from_model(model)
         while most is None or mind.judged < most:

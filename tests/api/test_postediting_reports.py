@@ -19,7 +19,7 @@ from app.main import create_app
 from app.reports.kit import request, store
 from app.services.access import tokens
 from app.services.jobs import report_requests
-from app.simulation import CampaignFacts, PlantedText, encode_rater_model, make_rater_model_template
+from app.simulation import CampaignForSimulation, OutputForSimulation, encode_rater_model, make_rater_model_template
 from app.storage import embedded
 from tests.api.conftest import OPTIONS
 from tests.api.direct import asking
@@ -381,14 +381,14 @@ def test_a_campaign_rehearsed_with_simulated_raters_gives_its_full_report(
         db.execute("UPDATE systems SET lab = 'one' WHERE campaign_id = %s AND key <> 'sysC'", (live.id,))
         db.execute("UPDATE systems SET lab = 'two' WHERE campaign_id = %s AND key = 'sysC'", (live.id,))
     texts = [
-        PlantedText(system, f"doc{d}", s, TARGET.format(d, s, f"Voice {n}"))
+        OutputForSimulation(system, f"doc{d}", s, TARGET.format(d, s, f"Voice {n}"))
         for n, system in enumerate(SYSTEMS, 1)
         for d in range(1, 5)
         for s in (1, 2)
     ]
     qualities = dict(zip(SYSTEMS, (95.0, 70.0, 30.0), strict=True))
     path = tmp_path / "model.json"
-    about = CampaignFacts(live.key, "postedit", {}, "source")
+    about = CampaignForSimulation(live.key, "postedit", {}, "source")
     path.write_bytes(
         encode_rater_model(make_rater_model_template(about, texts, ["r1", "r2"], seed=5, qualities=qualities))
     )

@@ -43,7 +43,7 @@ def blocked(database: Database) -> Callable[[], str | None]:
     def ask() -> str | None:
         with database.transaction() as session:
             campaign_id = raters.campaigns.load_campaign(session, "c").id
-            return raters.find_block_reason(
+            return raters.find_rater_block_reason(
                 session, campaign_id, raters.raters.load_rater(session, campaign_id, "r1").id
             )
 

@@ -185,8 +185,8 @@ def test_who_is_paused_or_gone_or_unknown_is_blocked(manager: httpx.Client, data
         with database.transaction() as session:
             campaign_id = raters.campaigns.load_campaign(session, "c").id
             rater_id = raters.raters.load_rater(session, campaign_id, "r1").id
-            assert raters.find_block_reason(session, campaign_id, rater_id) == why
-            assert raters.find_block_reason(session, campaign_id, rater_id + 1) == "not_enrolled"
+            assert raters.find_rater_block_reason(session, campaign_id, rater_id) == why
+            assert raters.find_rater_block_reason(session, campaign_id, rater_id + 1) == "not_enrolled"
 
 
 def test_a_front_end_sends_judgments_of_enrolled_raters_only(

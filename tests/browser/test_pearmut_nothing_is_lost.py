@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import add_pearmut_campaign
 from app.storage.db import Database
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, PATIENCE, STARTS_WITHIN
@@ -83,7 +83,7 @@ def test_two_browsers_and_the_service_are_killed_and_nothing_is_lost_or_kept_twi
     chromium: Browser, database_url: str, postgres: object, tmp_path: Path
 ) -> None:
     with closing(Database(database_url, size=2, role="plumbline_app")) as database, database.transaction() as session:
-        given = read_campaign_file(json.loads(json.dumps(CAMPAIGN)))
+        given = parse_campaign_file(json.loads(json.dumps(CAMPAIGN)))
         key = add_pearmut_campaign(session, given, by=THE_OPERATOR, actor="test", old_ids=True).key
     port, package = free_port(), PearmutProgram(tmp_path / "theirs").package
     settings = {"PLUMBLINE_PEARMUT_PORT": str(port), "PLUMBLINE_PEARMUT_FILES": str(package)}

@@ -22,7 +22,7 @@ from app.services.access.tokens import THE_OPERATOR
 from app.services.data.exports import export_campaign_files
 from app.services.media.library import store_media
 from app.services.media.policy import MediaPolicy
-from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
 from app.storage.media.files import FolderMediaStore
@@ -81,7 +81,7 @@ def ours(database_url: str) -> Iterator[Database]:
 
 def add(database: Database, given: dict[str, Any], *, old_ids: bool = True) -> AddedCampaign:
     with database.transaction() as session:
-        file = read_campaign_file(json.loads(json.dumps(given)))
+        file = parse_campaign_file(json.loads(json.dumps(given)))
         return add_pearmut_campaign(session, file, by=THE_OPERATOR, actor="test", old_ids=old_ids)
 
 

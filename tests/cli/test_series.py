@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.access import tokens
-from app.services.series.manifest import read_manifest
+from app.services.series.manifest import parse_manifest
 from tests.cli.conftest import Answer, Command
 from tests.load.server import serving
 from tests.spine import opened
@@ -217,6 +217,6 @@ SETTING = '{"series": "s", "campaigns": [{"key": "k", "protocol": "da", "setting
 )
 def test_what_is_no_manifest_is_one_clear_error(text: str) -> None:
     with pytest.raises(Invalid) as raised:
-        read_manifest(text, "s.json")
+        parse_manifest(text, "s.json")
 
     assert raised.value.places[0].loc[0] == "s.json"

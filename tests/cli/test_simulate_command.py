@@ -8,13 +8,13 @@ import psycopg
 import pytest
 
 from app.domain.questionnaires import make_language_biography_questions
-from app.simulation import CampaignFacts, PlantedText, encode_rater_model, make_rater_model_template
+from app.simulation import CampaignForSimulation, OutputForSimulation, encode_rater_model, make_rater_model_template
 from app.storage.db import Database
 from tests.collecting import collect
 from tests.load.server import serving
 
 RATERS = ("r1", "r2", "r3")
-TEXTS = [PlantedText("sysA", "doc1", 1, "Voice 1 says of 1 1: der Hund bellte.")]
+TEXTS = [OutputForSimulation("sysA", "doc1", 1, "Voice 1 says of 1 1: der Hund bellte.")]
 
 BEFORE = [one.model_dump(mode="json", exclude_defaults=True) for one in make_language_biography_questions()]
 OPTIONS = [{"value": value, "label": {"en": value}} for value in ("a", "b")]
@@ -84,7 +84,7 @@ def test_without_a_server_named_there_is_one_of_its_own_for_as_long_as_it_takes(
     path = tmp_path / "model.json"
     path.write_bytes(
         encode_rater_model(
-            make_rater_model_template(CampaignFacts(live.key, "esa", {}, "source"), TEXTS, RATERS, seed=1)
+            make_rater_model_template(CampaignForSimulation(live.key, "esa", {}, "source"), TEXTS, RATERS, seed=1)
         )
     )
 
@@ -115,7 +115,7 @@ def test_a_model_of_another_campaign_is_refused(command, database_url, live, tmp
     path = tmp_path / "model.json"
     path.write_bytes(
         encode_rater_model(
-            make_rater_model_template(CampaignFacts("other", "esa", {}, "source"), TEXTS, RATERS, seed=1)
+            make_rater_model_template(CampaignForSimulation("other", "esa", {}, "source"), TEXTS, RATERS, seed=1)
         )
     )
 

@@ -16,7 +16,7 @@ import pytest
 from app.reports.ranking import report as ranking_report
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
-from app.stats.ranking.result import SegmentTable
+from app.stats.ranking.result import SegmentScoreTable
 from tests.spine import TED, Spine, chosen, expected, plumbline, shared
 
 pytestmark = pytest.mark.golden
@@ -37,7 +37,7 @@ def published_segments() -> Scores:
     return {(s.replace("ref-A", "ref"), *place[int(i)]): -float(x) for s, x, i in cells if x != "None"}
 
 
-def by_name(table: SegmentTable) -> Scores:
+def by_name(table: SegmentScoreTable) -> Scores:
     codes = zip(table.system, table.document, table.position, table.score, strict=True)
     return {(table.systems[s], table.documents[d], int(p)): float(score) for s, d, p, score in codes}
 

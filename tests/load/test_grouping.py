@@ -16,7 +16,13 @@ from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.recipe import NAMED
-from app.simulation import CampaignFacts, PlantedText, RaterModelVariances, RaterTraits, make_rater_model_template
+from app.simulation import (
+    CampaignForSimulation,
+    OutputForSimulation,
+    RaterModelVariances,
+    RaterTraits,
+    make_rater_model_template,
+)
 from app.stats.ranking.ranking import rank_systems
 from tests.load.on_paper import rate
 
@@ -60,8 +66,8 @@ def tau(design: Mapping[str, object], seed: int, alike: bool) -> float:
     documents = tuple(DesignDocument(d, (10,) * n) for d, n in lengths.items())
     qualities = {s: 60.0 + APART * (n - (len(SYSTEMS) - 1) / 2) for n, s in enumerate(SYSTEMS)}
     planted = make_rater_model_template(
-        CampaignFacts("c", "da", {}, "source"),
-        (PlantedText(s, d, p, texts[s, d, p][1]) for s, d, p in places),
+        CampaignForSimulation("c", "da", {}, "source"),
+        (OutputForSimulation(s, d, p, texts[s, d, p][1]) for s, d, p in places),
         RATERS,
         seed=seed,
         qualities=qualities,

@@ -12,7 +12,7 @@ import pytest
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFiles
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
@@ -43,6 +43,6 @@ def add(database: Database) -> Callable[..., AddedCampaign]:
 
     def load(given: dict[str, Any], **how: Any) -> AddedCampaign:
         with database.transaction() as session:
-            return add_pearmut_campaign(session, read_campaign_file(given), by=THE_OPERATOR, actor="test", **how)
+            return add_pearmut_campaign(session, parse_campaign_file(given), by=THE_OPERATOR, actor="test", **how)
 
     return load

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.pearmut import rules
-from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.campaign_file import parse_campaign_file
 from tests.pearmut.campaigns import CHECK, TUTORIAL, campaign
 
 
@@ -27,7 +27,7 @@ from tests.pearmut.campaigns import CHECK, TUTORIAL, campaign
 )
 def test_a_setting_of_another_kind_is_refused_by_its_place(name: str, value: object, place: tuple[object, ...]) -> None:
     with pytest.raises(Invalid) as refused:
-        read_campaign_file(campaign(info={name: value}))
+        parse_campaign_file(campaign(info={name: value}))
     assert [one.loc for one in refused.value.places] == [place]
 
 
@@ -48,7 +48,7 @@ def test_a_rule_of_another_kind_is_refused_and_holds_nothing_against_anybody(
     item = {**CHECK[0], "validation": {"Best": rule}}
     for checks in ({"data": [[item]]}, {"data_random": [[item]], "info": {"data_random_prob": 0.5}}):
         with pytest.raises(Invalid) as refused:
-            read_campaign_file(campaign(**checks))
+            parse_campaign_file(campaign(**checks))
         assert refused.value.places[0].loc[-len(at) - 2 :] == ("validation", "Best", *at)
     # A campaign that was loaded before it was refused: the answer is taken.
     said = {"Best": {"score": 5, "error_spans": [{"start_i": 0, "end_i": 1}]}}
@@ -57,4 +57,4 @@ def test_a_rule_of_another_kind_is_refused_and_holds_nothing_against_anybody(
 
 def test_what_pearmut_itself_writes_is_read() -> None:
     checks = {"data": [TUTORIAL], "data_random": [CHECK], "info": {"data_random_prob": 0.5, "seed": 1.5}}
-    assert len(read_campaign_file(campaign(**checks)).tasks) == 1
+    assert len(parse_campaign_file(campaign(**checks)).tasks) == 1

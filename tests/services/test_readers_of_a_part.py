@@ -15,9 +15,9 @@ from app.design.values import DesignDocument, Rater, System, TestSet
 from app.protocols import get_protocol
 from app.protocols.base import JudgedTexts, resolve_scoring_options
 from app.simulation import (
-    CampaignFacts,
     CampaignForms,
-    PlantedText,
+    CampaignForSimulation,
+    OutputForSimulation,
     RaterTraits,
     SendJudgment,
     SimulatedRater,
@@ -35,9 +35,11 @@ READERS = ("x0", "x1")
 STRUCTURES = [name for name in get_args(Structure) if name != "latin_square"]  # post-editors give no scores
 
 
-def texts(documents: int) -> dict[tuple[str, str, int], PlantedText]:
+def texts(documents: int) -> dict[tuple[str, str, int], OutputForSimulation]:
     return {
-        (system, f"d{d:02}", s): PlantedText(system, f"d{d:02}", s, f"Output {d} {s} of {system}, in words of its own.")
+        (system, f"d{d:02}", s): OutputForSimulation(
+            system, f"d{d:02}", s, f"Output {d} {s} of {system}, in words of its own."
+        )
         for system in SYSTEMS
         for d in range(documents)
         for s in range(1, SEGMENTS + 1)
@@ -59,7 +61,7 @@ def plan_of(structure: str, seed: int, n_documents: int) -> Plan:
 def judged(structure: str, seed: int, documents: int) -> RaterQualityReport:
     plan, known, rng, given = plan_of(structure, seed, documents), texts(documents), Random(seed), list[Given]()
     made = make_rater_model_template(
-        CampaignFacts("c", "da", {}, "source"),
+        CampaignForSimulation("c", "da", {}, "source"),
         list(known.values()),
         [*HONEST, *READERS],
         seed=seed,

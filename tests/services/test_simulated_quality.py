@@ -11,9 +11,9 @@ import pytest
 from app.protocols import get_protocol
 from app.protocols.base import JudgedTexts, resolve_scoring_options
 from app.simulation import (
-    CampaignFacts,
     CampaignForms,
-    PlantedText,
+    CampaignForSimulation,
+    OutputForSimulation,
     RaterModel,
     RaterTraits,
     SendJudgment,
@@ -43,7 +43,7 @@ BAD = {rater: kind for raters, kind in KINDS.items() for rater in raters.split()
 class Given:
     """One answer: the text that was judged, why it was shown, and the times of it in microseconds."""
 
-    text: PlantedText
+    text: OutputForSimulation
     rater: str
     task: str
     role: RatingRole
@@ -52,9 +52,11 @@ class Given:
     submitted: int
 
 
-def texts_of(group: int) -> list[PlantedText]:
+def texts_of(group: int) -> list[OutputForSimulation]:
     return [
-        PlantedText(system, f"g{group}d{d:02}", s, f"Output {group} {d} {s} of {system}, in a few words of its own.")
+        OutputForSimulation(
+            system, f"g{group}d{d:02}", s, f"Output {group} {d} {s} of {system}, in a few words of its own."
+        )
         for d in range(DOCUMENTS)
         for s in range(1, SEGMENTS + 1)
         for system in SYSTEMS
@@ -69,13 +71,13 @@ def raters(*, bad: bool, seed: int) -> RaterModel:
     texts = [text for group in range(GROUPS) for text in texts_of(group)]
     names = [name for group in range(GROUPS) for name in raters_of(group)]
     made = make_rater_model_template(
-        CampaignFacts("c", "da", {}, "source"), texts, names, seed=seed, qualities={"A": 83, "B": 75, "C": 67}
+        CampaignForSimulation("c", "da", {}, "source"), texts, names, seed=seed, qualities={"A": 83, "B": 75, "C": 67}
     )
     changed = {n: RaterTraits(**(made.raters[n].model_dump() | BAD.get(n, {}))) for n in names} if bad else made.raters
     return made.model_copy(update={"raters": changed})
 
 
-def shown(texts: list[tuple[PlantedText, RatingRole]], rng: Random) -> SeenTask:
+def shown(texts: list[tuple[OutputForSimulation, RatingRole]], rng: Random) -> SeenTask:
     segments = []
     for nth, (text, role) in enumerate(texts, 1):
         words = text.text if role != RatingRole.DEGRADED else f"{text.text} {rng.random()}"
@@ -86,7 +88,7 @@ def shown(texts: list[tuple[PlantedText, RatingRole]], rng: Random) -> SeenTask:
     return SeenTask("t", "segment", "leased", ("segment",), (SeenScreen(1, (1,), None),), (item,), missing)
 
 
-def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[PlantedText, RatingRole]]]:
+def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[OutputForSimulation, RatingRole]]]:
     """Documents in an order of the rater's own; a degraded or repeated copy of every eighth at any place of a task."""
     group = int(rater[1:]) // IN_GROUP
     rng.shuffle(documents)

@@ -22,11 +22,11 @@ from app.protocols import (
 )
 from app.protocols.base import JudgedTexts, Span, resolve_scoring_options
 from app.simulation import (
-    CampaignFacts,
+    AbandonTask,
     CampaignForms,
+    CampaignForSimulation,
     HandIn,
-    Leave,
-    PlantedText,
+    OutputForSimulation,
     RaterTraits,
     SendJudgment,
     SimulatedRater,
@@ -39,7 +39,7 @@ from app.simulation.answers import AnswerContext, fill_in_form, make_preference_
 from app.simulation.draws import SeededRandom
 from app.simulation.simulated_rater import TextOpinion
 from app.simulation.task_view import (
-    SeenAnswer,
+    LatestOwnAnswer,
     SeenItem,
     SeenScreen,
     SeenSegment,
@@ -49,12 +49,12 @@ from app.simulation.task_view import (
 )
 
 TEXTS = [
-    PlantedText(system, f"d{d}", s, f"Text {d} {s} of {system}, in a few words.")
+    OutputForSimulation(system, f"d{d}", s, f"Text {d} {s} of {system}, in a few words.")
     for system in ("A", "B", "C")
     for d in range(12)
     for s in (1, 2, 3)
 ]
-ABOUT = CampaignFacts("c", "da", {}, "source")
+ABOUT = CampaignForSimulation("c", "da", {}, "source")
 QUALITIES = {"A": 90.0, "B": 70.0, "C": 50.0}
 
 
@@ -68,7 +68,7 @@ def sha(text):
 
 
 def test_a_text_that_stands_in_two_places_is_told_apart_by_its_source():
-    same = [PlantedText("A", f"d{n}", 1, "Ja.", source) for n, source in enumerate(("Yes.", "No."))]
+    same = [OutputForSimulation("A", f"d{n}", 1, "Ja.", source) for n, source in enumerate(("Yes.", "No."))]
 
     truths = make_rater_model_template(ABOUT, same, ["r1"], seed=1).texts
 
@@ -221,7 +221,7 @@ def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
 
 @pytest.mark.parametrize("revision", [1, 4])
 def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
-    before = SeenAnswer(revision, {"protocol": "da", "score": 1})
+    before = LatestOwnAnswer(revision, {"protocol": "da", "score": 1})
     told = task([t.text for t in TEXTS[:2]], (UnansweredAddress(1, 2), UnansweredAddress(1)))
     (item,) = told.items
     shown = replace(item, judgment=before, segments=tuple(replace(one, judgment=before) for one in item.segments))
@@ -255,7 +255,7 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
     )
 
     assert len([one for one in acts if isinstance(one, SendJudgment)]) == 2
-    assert isinstance(acts[-1], Leave)
+    assert isinstance(acts[-1], AbandonTask)
 
 
 def judged(raters, rater, texts):
@@ -325,7 +325,7 @@ def test_a_model_survives_its_file_and_a_broken_one_is_named():
 
 
 def test_a_text_of_several_systems_is_worth_what_they_are_on_average():
-    same = [PlantedText(system, "d1", 1, "The same.") for system in ("A", "B")]
+    same = [OutputForSimulation(system, "d1", 1, "The same.") for system in ("A", "B")]
 
     truth = make_rater_model_template(ABOUT, same, ["r1"], seed=1).texts[sha("The same.")]
 

@@ -14,7 +14,7 @@ from app.domain.recipe import NAMED
 from app.stats.ranking.ranking import rank_systems
 from app.stats.rater_plausibility import compute_rater_plausibility
 from app.stats.ratings import Ratings
-from app.stats.selection import select_rows
+from app.stats.selection import select_rows_by_recipe
 
 SYSTEMS = "ABCD"
 
@@ -81,7 +81,7 @@ def test_a_rater_who_turns_the_scale_round_is_dropped_by_wmt26_alone() -> None:
     recipe = NAMED["wmt26"]
 
     plausibility = compute_rater_plausibility(ratings)
-    selection = select_rows(ratings, recipe)
+    selection = select_rows_by_recipe(ratings, recipe)
     ranking = rank_systems(ratings, recipe)
 
     assert [key for key, p in zip(ratings.labels.raters, plausibility, strict=True) if p < 0.75] == ["r2"]
@@ -93,7 +93,7 @@ def test_a_rater_who_turns_the_scale_round_is_dropped_by_wmt26_alone() -> None:
 
 
 def test_nobody_is_dropped_where_all_agree() -> None:
-    assert select_rows(campaign(2), NAMED["wmt26"]).ranked.all()
+    assert select_rows_by_recipe(campaign(2), NAMED["wmt26"]).ranked.all()
 
 
 def test_one_system_alone_says_nothing_of_raters() -> None:

@@ -12,7 +12,13 @@ from app.api.models.times import Time
 from app.domain.faults import list_first_validation_errors
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.enrolment import MOST
-from app.services.people.rater_tables import ATTRIBUTE, COLUMNS, RaterTableLine, make_table_error, read_rater_table
+from app.services.people.rater_tables import (
+    ATTRIBUTE,
+    COLUMNS,
+    RaterTableLine,
+    make_rater_table_error,
+    parse_rater_table,
+)
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
 from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel
@@ -108,9 +114,9 @@ class RaterTableIn(BodyModel):
 
     def parse_lines(self) -> list[tuple[RaterTableLine, Enrolment]]:
         """Each line with what it says. Raises Invalid naming the lines that say what cannot be."""
-        rows = read_rater_table(self.table, keyless=self.new_keys)
+        rows = parse_rater_table(self.table, keyless=self.new_keys)
         if len(rows) > MOST:
-            raise make_table_error([(rows[MOST].line, f"a table has at most {MOST} raters")])
+            raise make_rater_table_error([(rows[MOST].line, f"a table has at most {MOST} raters")])
         faults: list[tuple[int, str]] = []
         wanted = []
         for row in rows:
@@ -119,7 +125,7 @@ class RaterTableIn(BodyModel):
             except ValidationError as error:
                 faults += [(row.line, _format_fault(fault)) for fault in list_first_validation_errors(error)]
         if faults:
-            raise make_table_error(faults[:100])
+            raise make_rater_table_error(faults[:100])
         return wanted
 
 

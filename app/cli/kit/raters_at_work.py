@@ -22,10 +22,10 @@ import httpx
 from app.domain.errors import AppError, Unavailable
 from app.domain.questionnaires import Question
 from app.simulation import (
+    AbandonTask,
     Act,
     CampaignForms,
     HandIn,
-    Leave,
     Pause,
     RaterModel,
     SeenTask,
@@ -204,7 +204,7 @@ class _Rater:
                 act = acts.send(came)
             except StopIteration:
                 return False
-            if isinstance(act, Leave):
+            if isinstance(act, AbandonTask):
                 return True
             came, lost = await self._send_act(task, act)
             if lost:

@@ -145,12 +145,16 @@ def _kappas(
 ) -> Iterator[AgreementCoefficient]:
     observed = kappa.share_within_tolerance(units, t)
     closed = compute_closed_form_chance(choices, t)
-    share = None if model is None else model.expected_share_within(t, choices.step)
+    share = None if model is None else model.expected_agreement_within_tolerance(t, choices.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed)
         yield AgreementCoefficient("kappa", of, t, _agreement_beyond_chance(share, closed), observed, chance=closed)
     of = kappa.tolerance_kappa(units, t)
-    expected = None if model is None else _agreement_beyond_chance(share, model.chance_share_within(t, choices.step))
+    expected = (
+        None
+        if model is None
+        else _agreement_beyond_chance(share, model.chance_agreement_within_tolerance(t, choices.step))
+    )
     pool = pool_values(units)
     histogram = pool.weighted_counts(units.equal_document_weights())
     by_pool = float(pool.count_pairs_within_tolerance(histogram, t)[0]) / units.value.size**2
@@ -187,7 +191,8 @@ def _nominal(
         of,
         t,
         _agreement_beyond_chance(
-            model.expected_share_within(t, choices.step), model.chance_share_within(t, choices.step)
+            model.expected_agreement_within_tolerance(t, choices.step),
+            model.chance_agreement_within_tolerance(t, choices.step),
         ),
     )
 

@@ -15,7 +15,7 @@ from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_wit
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ratings import Bools, Codes, RatingLevel, Ratings
 from app.stats.side_tables import DocumentTable, RatingEventTable
@@ -74,7 +74,7 @@ class JudgmentsByCondition:
     def judgment_paces(self) -> JudgmentPaces:
         """Timed judgments of segments with words, of all conditions."""
         work, rows = self.work, self.work.rows
-        keep = first_rows_of_judgments(rows) & (rows.kind == RatingLevel.SEGMENT) & (np.nan_to_num(work.words) > 0)
+        keep = mask_first_rows_of_judgments(rows) & (rows.kind == RatingLevel.SEGMENT) & (np.nan_to_num(work.words) > 0)
         keep &= np.nan_to_num(work.seconds) > 0
         pace = np.log(work.seconds[keep] / work.words[keep])
         return JudgmentPaces(rows.rater[keep], rows.task[keep], self.condition[keep], self.events.submitted[keep], pace)
@@ -91,7 +91,7 @@ def load_judgments_by_condition(
     keep = accepted.copy()
     if options.raters == "complete":
         keep &= _complete(read.rows, done, load_raters_with_unfinished_tasks(session, snapshot.campaign_id))
-    once = first_rows_of_judgments(read.rows)
+    once = mask_first_rows_of_judgments(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
     rows, events = read.rows.where(keep), select_rating_events(read.events, keep)
     names, of_task = _name_conditions(arms, np.unique(rows.task))

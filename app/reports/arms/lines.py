@@ -21,7 +21,7 @@ from app.stats.arms.times import (
     group_judgments_by_document,
     measure_durations_by_unit,
 )
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ratings import RatingLevel
 from app.stats.side_tables import RatingEventTable
@@ -192,7 +192,7 @@ def count_arm_revisions(
     """How often segment scores were changed, by condition."""
     base: tuple[float | None, float | None] = (None, None)
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
-        keep = first_rows_of_judgments(work.rows) & (work.rows.kind == RatingLevel.SEGMENT)
+        keep = mask_first_rows_of_judgments(work.rows) & (work.rows.kind == RatingLevel.SEGMENT)
         segments = work.where(keep)
         changes = count_answer_revisions(
             select_rating_events(events, keep), segments.rows.score, group_judgments_by_document(segments).code

@@ -13,7 +13,7 @@ from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
 from app.stats.arms.model import JudgmentTimeModel, JudgmentTimes, TimeEffect, fit_time_model
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import RatingLevel
 
 COVARIATES = {
@@ -69,7 +69,7 @@ def fit_arm_time_model(conditions: JudgmentsByCondition, order: Sequence[int]) -
 
 def _make_judgment_times(conditions: JudgmentsByCondition, order: Sequence[int]) -> JudgmentTimes:
     work, rows = conditions.work, conditions.work.rows
-    keep = first_rows_of_judgments(rows) & (rows.kind == RatingLevel.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
+    keep = mask_first_rows_of_judgments(rows) & (rows.kind == RatingLevel.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
     place = np.empty(max(len(order), 1), dtype=np.int32)
     place[list(order)] = np.arange(len(order))
     errors = rows.n_errors[keep].astype(np.float64)

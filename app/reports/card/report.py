@@ -95,7 +95,7 @@ def make_data_card_view(
                 rated=min(1.0, one.segments / segments) if segments else None,
                 mean=one.mean,
             )
-            for one in stats.count_ratings_by_code(rows, rows.system, len(names.systems))
+            for one in stats.count_ratings_by_group(rows, rows.system, len(names.systems))
         ],
         by_rater=[
             RaterRatingCounts(
@@ -105,7 +105,7 @@ def make_data_card_view(
                 documents=one.documents,
                 mean=one.mean,
             )
-            for one in stats.count_ratings_by_code(rows, rows.rater, len(names.raters))
+            for one in stats.count_ratings_by_group(rows, rows.rater, len(names.raters))
         ],
         by_domain=_domains(rows, ratings, lengths) if known else [],
         by_role=_roles(ratings.rows),

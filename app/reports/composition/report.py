@@ -34,7 +34,7 @@ from app.stats.composition import (
     count_system_co_occurrence,
 )
 from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Bools, Codes, Ratings
 from app.storage.db import Session
 from app.storage.texts import load_system_descriptions
@@ -69,7 +69,7 @@ def _view(
     snapshot: CampaignSnapshot, every: Ratings, humans: Bools, digest: str, options: CompositionOptions
 ) -> CompositionView:
     keep = every.accepted | options.rejected
-    out = int((first_rows_of_judgments(every) & ~keep).sum())
+    out = int((mask_first_rows_of_judgments(every) & ~keep).sum())
     rows = every.where(keep)
     task = _tasks(rows)
     by_rater, by_task = compute_work_composition(rows, rows.rater, humans), compute_work_composition(rows, task, humans)

@@ -13,7 +13,7 @@ from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.ratings import Ratings
-from app.stats.selection import select_rows
+from app.stats.selection import select_rows_by_recipe
 from app.storage.db import Database
 
 STUDIES = 250
@@ -63,7 +63,7 @@ def forecast_stability(
 
 
 def _forecast(rows: Ratings, recipe: Recipe) -> StabilityForecast:
-    chosen = select_rows(rows, recipe)
+    chosen = select_rows_by_recipe(rows, recipe)
     ratings = chosen.ratings.where(chosen.ranked)
     if not ratings.documents_known:
         return StabilityForecast(why=NO_DOCUMENTS)

@@ -37,7 +37,7 @@ from app.stats.components.generalizability import (
     mean_raters_per_item,
 )
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
-from app.stats.gate.gate import difference_by_document
+from app.stats.gate.gate import system_difference_by_document
 from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
@@ -185,7 +185,7 @@ class StabilityForecaster:
 
     def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> PairForecastLine:
         matrix = self.score_matrix
-        differences = difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
+        differences = system_difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
         sums, counts = differences.sums, differences.weights
         analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
         swapped = analytic.difference is not None and analytic.difference < 0

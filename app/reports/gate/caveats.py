@@ -8,7 +8,7 @@ from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed
 from app.stats.gate.gate import GateDecision, GateRule
 from app.stats.gate.skewness import documents_needed_at_skewness
 from app.stats.ranking.design_checks import group_connected_systems
-from app.stats.selection import select_rows
+from app.stats.selection import select_rows_by_recipe
 
 
 def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
@@ -35,7 +35,7 @@ def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
 
 def explain_unlinked_raters(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Why the two cannot be distinguished from their raters, whatever the recipe; None where raters link them."""
-    selection = select_rows(inputs.rows, recipe)
+    selection = select_rows_by_recipe(inputs.rows, recipe)
     groups = group_connected_systems(selection.ratings.where(selection.ranked))
     of = [next((i for i, group in enumerate(groups) if key in group), None) for key in (candidate, baseline)]
     if None in of or of[0] == of[1]:

@@ -14,7 +14,7 @@ from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.failures import count_system_failures
 from app.stats.gate.gate import GateDecision
 from app.stats.ratings import Bools
-from app.stats.selection import select_rows
+from app.stats.selection import select_rows_by_recipe
 from app.storage import side_tables
 from app.storage.db import Session
 
@@ -60,7 +60,7 @@ def make_failures_view(
     inputs: RecipeInput, recipe: Recipe, known: FailedRows, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Failures of candidate and baseline among what the recipe ranks."""
-    selection = select_rows(inputs.rows.with_scores(known.failed.astype(np.float64)), recipe)
+    selection = select_rows_by_recipe(inputs.rows.with_scores(known.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
     candidate, baseline = (

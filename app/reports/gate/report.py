@@ -38,12 +38,12 @@ from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.gate import replication as gate_replication
 from app.stats.gate.gate import (
     Claim,
-    DocumentDifferences,
     GateDecision,
     GateRule,
+    SystemDifferenceByDocument,
     decide_claim,
-    decide_without_data,
-    difference_by_document,
+    make_undecided_gate_decision,
+    system_difference_by_document,
 )
 from app.stats.ranking.pair_rows import uses_common_segments
 from app.stats.ranking.ranking import rank_systems
@@ -51,7 +51,7 @@ from app.stats.ranking.result import Ranking
 from app.stats.ratings import Codes, Ratings
 from app.stats.replication import ReplicationChances
 from app.stats.robustness.reranking import ranked_score_matrix
-from app.stats.selection import select_rows
+from app.stats.selection import select_rows_by_recipe
 from app.stats.stability.curves import StabilityPoint
 from app.stats.testing.significance import reduce_to_common_segments
 from app.storage.db import Session
@@ -213,17 +213,17 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
 
 def _decide(
     inputs: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule
-) -> tuple[DocumentDifferences | None, GateDecision]:
+) -> tuple[SystemDifferenceByDocument | None, GateDecision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
     differences = _document_differences(inputs, recipe, options)
     if differences is None:
         return None, _make_undecided(inputs)
     if why := explain_unlinked_raters(inputs, recipe, options.candidate, options.baseline):
-        return None, decide_without_data(int(differences.sums.size), why=why)
+        return None, make_undecided_gate_decision(int(differences.sums.size), why=why)
     there = int(differences.sums.size)
     if options.documents is not None and there < options.documents:
         why = f"the look was fixed at {options.documents} documents, but only {there} are judged: judge the rest first"
-        return None, decide_without_data(there, why=why)
+        return None, make_undecided_gate_decision(there, why=why)
     return differences, decide_claim(differences.sums, differences.weights, rule, differences.precision)
 
 
@@ -232,7 +232,9 @@ def _is_interim_look(options: GateOptions, decision: GateDecision) -> bool:
     return options.documents is not None and decision.difference is None
 
 
-def _document_differences(inputs: RecipeInput, recipe: Recipe, options: GateOptions) -> DocumentDifferences | None:
+def _document_differences(
+    inputs: RecipeInput, recipe: Recipe, options: GateOptions
+) -> SystemDifferenceByDocument | None:
     """The difference by document; None where there is nothing to compare, or documents are unknown."""
     rows = inputs.rows
     if not rows.documents_known:
@@ -244,12 +246,12 @@ def _document_differences(inputs: RecipeInput, recipe: Recipe, options: GateOpti
     pair = names.index(options.candidate), names.index(options.baseline)
     shared = reduce_to_common_segments(matrix, rows.better_sign, unit="document")
     paired = uses_common_segments(recipe, shared)
-    return difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
+    return system_difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
 
 
 def _make_undecided(inputs: RecipeInput) -> GateDecision:
     """Nothing to compare, or nothing to compare by."""
-    decision = decide_without_data()
+    decision = make_undecided_gate_decision()
     unknown = len(inputs.rows) and not inputs.rows.documents_known
     return (
         replace(decision, why="documents are unknown, so systems cannot be compared by document")
@@ -267,13 +269,13 @@ def _forecast_replication(
     recipe: Recipe,
     options: GateOptions,
     rule: GateRule,
-    differences: DocumentDifferences | None,
+    differences: SystemDifferenceByDocument | None,
     decision: GateDecision,
 ) -> tuple[ReplicationChances | None, StabilityPoint | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if differences is None or decision.difference is None:
         return None, None
-    selection = select_rows(inputs.rows, recipe)
+    selection = select_rows_by_recipe(inputs.rows, recipe)
     used: Ratings = selection.ratings.where(selection.ranked)
     # Simulated studies weigh segments alike, so they would not ask what a mean over domains asks.
     alike = recipe.aggregate != "macro_domain"

@@ -131,7 +131,10 @@ class SummableRatingsFile:
         return replace(self._ranked(), references=True)
 
     def count_dropped_rows(self) -> tuple[DroppedRows, ...]:
-        """Rows left out by reason, as `select_rows` counts them. Raises Invalid where an exclusion names nothing."""
+        """Rows left out by reason, as `select_rows_by_recipe` counts them.
+
+        Raises Invalid where an exclusion names nothing.
+        """
         excluded_codes, (_, _, n, _) = self._excluded(), self._counts
         if n.sum() == self.file.n_rows:
             return ()
@@ -139,7 +142,7 @@ class SummableRatingsFile:
         rejected = rejected if self.recipe.accepted_only else 0
         return list_dropped_rows(self.recipe.exclude, of_documents, excluded, by_role, rejected)
 
-    def count_ranked_by_rater_and_system(self) -> tuple[Ratings, Codes]:
+    def count_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
         """A row for each rater and system of the ranked ratings with the lowest score, and how many it stands for."""
         system, rater, n, lowest = self._counts
         nothing = np.zeros(n.size, dtype=np.int32)

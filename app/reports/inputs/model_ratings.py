@@ -17,7 +17,7 @@ from app.stats.components.generalizability import find_confounded_system_terms
 from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, select_rows
+from app.stats.selection import DroppedRows, select_rows_by_recipe
 from app.storage.db import Session
 
 DRAWS_OF_A_CHUNK = 10
@@ -98,7 +98,7 @@ def load_ratings_model(
 ) -> RatingsModel:
     """Read what a recipe counts. Raises as `load_recipe_input`."""
     inputs = load_recipe_input(session, snapshot, options)
-    selection = select_rows(inputs.rows, inputs.recipe)
+    selection = select_rows_by_recipe(inputs.rows, inputs.recipe)
     ratings = selection.ratings.where(selection.ranked)
     return RatingsModel(
         inputs, ratings, selection.dropped, default_number_of_draws(len(ratings)) if draws is None else draws

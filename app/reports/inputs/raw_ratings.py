@@ -18,7 +18,7 @@ from app.reports.inputs.scores import ScoreDefinition, load_scored_ratings, reso
 from app.reports.inputs.snapshot import CampaignSnapshot, make_report_header_fields
 from app.stats.agreement.distributions import select_raters_of_every_unit
 from app.stats.agreement.units import Repeated, make_segment_units
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import DocumentTable, ErrorTable
 from app.storage import side_tables, texts
@@ -141,7 +141,7 @@ def _select_rows(rows: Ratings, options: RawRatingsOptions) -> tuple[Bools, tupl
     if unknown := [name for name in named if name not in ROLES]:
         what = f"no role {unknown[0]}; there are {', '.join(ROLES)}"
         raise Invalid("the query is not valid", places=(Place(("query", "roles"), what),))
-    once = first_rows_of_judgments(rows)
+    once = mask_first_rows_of_judgments(rows)
     roles = np.isin(rows.role, [RatingRole[name.upper()] for name in named])
     counts = (
         ("another system's credit for the same judgment", int((~once).sum())),

@@ -10,7 +10,7 @@ from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.normalize import Method, moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, drop_excluded_ratings, find_excluded_rows, select_rows
+from app.stats.selection import DroppedRows, drop_excluded_ratings, find_excluded_rows, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
 from app.storage import metrics as stored
 from app.storage import side_tables, texts
@@ -34,7 +34,7 @@ class ScoredSegments:
 
 def load_rater_segment_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
-    chosen = select_rows(inputs.rows, inputs.recipe)
+    chosen = select_rows_by_recipe(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segment_ratings()
     scored = normalize_ratings(rows, scale, moments=moments_per_rater(rows))
     return ScoredSegments(scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash)

@@ -33,7 +33,7 @@ from app.stats.metrics.metric_comparison import SWAPS
 from app.stats.metrics.pairs import PERMUTATIONS
 from app.stats.ratings import Codes
 from app.stats.robustness.changes import Group
-from app.stats.robustness.reranking import ChangeExperimentsFromRatings
+from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings
 from app.storage.db import Session
 
 NO_METRICS = "no scores of automatic metrics are stored: PUT /v1/campaigns/CAMPAIGN/metrics/NAME stores them"
@@ -70,7 +70,9 @@ def _prepare(
         load_recipe_input(session, snapshots[0], options),
         load_scores_of_all_metrics(session, snapshots[0]),
     )
-    experiments = ChangeExperimentsFromRatings.from_ratings(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
+    experiments = ScoreChangeExperimentsFromRatings.from_ratings(
+        inputs.rows, inputs.recipe, inputs.humans, inputs.documents
+    )
     if not metrics or not experiments.facts.order:
         return make_undivided_work(lambda: _view(inputs, experiments, metrics, options, ()))
     compared = MetricEvaluation(
@@ -111,7 +113,7 @@ def _domains(inputs: RecipeInput) -> Codes:
 
 def _view(
     inputs: RecipeInput,
-    experiments: ChangeExperimentsFromRatings,
+    experiments: ScoreChangeExperimentsFromRatings,
     metrics: Sequence[MetricScores],
     options: MetricsOptions,
     done: Sequence[bytes],

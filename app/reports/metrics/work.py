@@ -17,15 +17,15 @@ from app.reports.metrics.view import MEASURES, MetricLine, MetricSpreadLine
 from app.stats.aggregate import ScoreMatrix
 from app.stats.metrics.agreement import (
     HumanAndMetricScores,
-    SystemAgreement,
+    SystemLevelAgreement,
     compute_metric_separation_from_scores,
-    compute_segment_agreement,
-    compute_system_agreement,
+    compute_segment_level_agreement,
+    compute_system_level_agreement,
 )
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Group, ScoreChange, apply_score_change
-from app.stats.robustness.reranking import ChangeExperimentsFromRatings, ranked_score_matrix
+from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, ranked_score_matrix
 from app.storage import metrics as stored
 from app.storage.db import Session
 
@@ -88,7 +88,7 @@ class MetricEvaluation:
     """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
 
     inputs: RecipeInput
-    experiments: ChangeExperimentsFromRatings
+    experiments: ScoreChangeExperimentsFromRatings
     metrics: tuple[MetricScores, ...]
     domains: Codes | None
     permutations: int
@@ -131,14 +131,14 @@ class MetricEvaluation:
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
         return panel.reorder_systems(np.array(keep, dtype=np.intp))
 
-    def _system_agreement(self, scores: HumanAndMetricScores) -> SystemAgreement:
-        return compute_system_agreement(
+    def _system_agreement(self, scores: HumanAndMetricScores) -> SystemLevelAgreement:
+        return compute_system_level_agreement(
             scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document
         )
 
     def _line(self, metric: MetricScores, panel: ScoreMatrix) -> MetricLine:
         scores = pair_with_human_scores(panel, self.experiments.rows, metric, self.human_better_sign)
-        systems, outputs = self._system_agreement(scores), compute_segment_agreement(scores)
+        systems, outputs = self._system_agreement(scores), compute_segment_level_agreement(scores)
         ties = outputs.ties
         separation = compute_metric_separation_from_scores(
             scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document

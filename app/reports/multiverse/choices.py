@@ -19,7 +19,7 @@ from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
 from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES
-from app.stats.selection import select_rows
+from app.stats.selection import select_rows_by_recipe
 from app.storage.db import Session
 
 NAMES = r"^[A-Za-z0-9_:,]{1,400}$"
@@ -79,7 +79,7 @@ def merge_same_exclusions(space: MultiverseSpace, rows: Ratings) -> tuple[Multiv
     same = []
     for exclusion in space.excluding:
         recipe = replace(space.base, accepted_only=exclusion.accepted_only, exclude=exclusion.exclude)
-        selection = select_rows(rows, recipe)
+        selection = select_rows_by_recipe(rows, recipe)
         key = b"".join(a.tobytes() for a in (selection.ratings.judgment, selection.ratings.system, selection.ranked))
         first = by_rows.setdefault(key, exclusion)
         if first is not exclusion:

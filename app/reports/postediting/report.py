@@ -87,7 +87,7 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
 def _system(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> EditedSystem:
     key = post_edits.systems[code]
     edits = [one for one in post_edits.edits if one.system == key]
-    own = [one for _, one in rates.iterate_own_post_edits(segments, code)]
+    own = [one for _, one in rates.iterate_own_post_edit_distances(segments, code)]
     return EditedSystem(
         system=key,
         lab=post_edits.labs[code],
@@ -122,7 +122,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int) -> EditOperationsLine:
-    own = [one.operations for _, one in rates.iterate_own_post_edits(segments, code)]
+    own = [one.operations for _, one in rates.iterate_own_post_edit_distances(segments, code)]
     return EditOperationsLine(
         system=post_edits.systems[code],
         insertions=sum(one.insertions for one in own),

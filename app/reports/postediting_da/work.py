@@ -19,7 +19,7 @@ from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 from app.stats.postediting.operations import Tokenization, count_edit_operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import ChangeExperimentsFromRatings, select_normalized_rows
+from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_normalized_rows
 from app.storage import back_translations
 from app.storage.db import Session
 
@@ -54,7 +54,9 @@ def load_direct_scores(
     inputs = load_recipe_input(session, snapshot, options)
     recipe = inputs.recipe
     if recipe.normalize == "auto":
-        recipe = ChangeExperimentsFromRatings.from_ratings(inputs.rows, recipe, frozenset(), inputs.documents).recipe
+        recipe = ScoreChangeExperimentsFromRatings.from_ratings(
+            inputs.rows, recipe, frozenset(), inputs.documents
+        ).recipe
     rows, selection = select_normalized_rows(inputs.rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     raw = _mean_by_output(ranked, inputs)
@@ -143,7 +145,7 @@ def _rate(pair: tuple[int, float] | None) -> float:
 
 
 def _hter(at: SegmentEdits, code: int) -> float:
-    own = [one.operations for _, one in rates.iterate_own_post_edits([at], code)]
+    own = [one.operations for _, one in rates.iterate_own_post_edit_distances([at], code)]
     length = sum(one.length for one in own)
     return 100.0 * sum(one.total_edits for one in own) / length if length else float("nan")
 
@@ -179,7 +181,7 @@ def find_score_edit_disagreements(lines: Sequence[EditRatesAndScores], rule: Rul
     disagreements = list[ScoreEditDisagreement]()
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))
-        conflicts = relation.find_score_conflicts(line.rates["mter"][known], line.score[known], rule)
+        conflicts = relation.find_score_edit_conflicts(line.rates["mter"][known], line.score[known], rule)
         for place in np.flatnonzero(conflicts.low | conflicts.high).tolist():
             residual = float(conflicts.residual[place])
             disagreements.append(ScoreEditDisagreement(line, int(known[place]), bool(conflicts.low[place]), residual))

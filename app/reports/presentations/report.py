@@ -46,7 +46,7 @@ from app.reports.presentations.view import (
 from app.stats.agreement.distributions import make_histogram_bins
 from app.stats.arms.score_spread import mask_compared_rows
 from app.stats.arms.times import TimedJudgments
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable, RatingEventTable
@@ -245,7 +245,8 @@ def _list_dropped_rows(
     match: Match,
 ) -> Iterator[dict[str, Any]]:
     unmatched = sum(
-        int((first_rows_of_judgments(one.rows) & ~keep).sum()) for one, keep in zip(sides, shared.keep, strict=True)
+        int((mask_first_rows_of_judgments(one.rows) & ~keep).sum())
+        for one, keep in zip(sides, shared.keep, strict=True)
     )
     scored = sum(len(one.scored) for one in each)
     regular = sum(int(mask_compared_rows(one.work.rows, controls=True).sum()) for one in each)

@@ -44,7 +44,7 @@ from app.stats.calibration import bridge as bridges
 from app.stats.calibration.linking import percentile_interval_of_draws
 from app.stats.calibration.separation import estimate_system_gap, list_pairs_expected_to_differ
 from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingLevel as Level
 from app.stats.timing.timing import summarize_trimmed_durations
@@ -112,7 +112,7 @@ def _seconds(session: Session, snapshot: CampaignSnapshot, repeats: Repeated) ->
     """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
     read = load_ratings_with_times(session, snapshot)
     rows, started, submitted = read.rows, read.events.started, read.events.submitted
-    known = (started >= 0) & (submitted > started) & first_rows_of_judgments(rows)
+    known = (started >= 0) & (submitted > started) & mask_first_rows_of_judgments(rows)
     known &= np.isin(rows.role, (RatingRole.RATING, RatingRole.REPEAT))
     if repeats != "average":
         known &= _keep_last_or_first(rows, last=repeats == "latest")

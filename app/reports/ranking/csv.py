@@ -8,7 +8,7 @@ from app.reports.kit import captions
 from app.reports.kit.render.csv_text import render_csv
 from app.reports.kit.table import Cell
 from app.reports.ranking.view import PairLine, RankingView, SystemLine
-from app.stats.ranking.result import SegmentTable
+from app.stats.ranking.result import SegmentScoreTable
 
 _CSV_BATCH = 5_000
 
@@ -81,14 +81,14 @@ def make_pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
     return render_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), rows)
 
 
-def make_segments_csv(table: SegmentTable, *, recipe: str) -> Iterator[bytes]:
+def make_segments_csv(table: SegmentScoreTable, *, recipe: str) -> Iterator[bytes]:
     """Segment scores, one row a (system, document, position), in batches. A missing score is an empty cell."""
     yield render_csv(SEGMENT_COLUMNS, ())
     for start in range(0, len(table), _CSV_BATCH):
         yield render_csv(None, _segment_rows(table, range(start, min(start + _CSV_BATCH, len(table))), recipe))
 
 
-def _segment_rows(table: SegmentTable, rows: range, recipe: str) -> Iterator[tuple[Cell, ...]]:
+def _segment_rows(table: SegmentScoreTable, rows: range, recipe: str) -> Iterator[tuple[Cell, ...]]:
     for i in rows:
         score, raw = float(table.score[i]), float(table.raw[i])
         yield (

@@ -20,7 +20,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableHeadings, TableSection, make_undivided_work
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import RatingLevel
@@ -51,7 +51,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], _: NoOpt
 
 
 def _result(ratings: RatingsWithTimes) -> RevisionsView:
-    once = first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingLevel.SEGMENT)
+    once = mask_first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingLevel.SEGMENT)
     rows, events = ratings.rows.where(once), select_rating_events(ratings.events, once)
     units = find_shown_document_codes(rows)
     raters = []

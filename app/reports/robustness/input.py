@@ -25,8 +25,8 @@ from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.rank_totals import can_rank_from_sums
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import ChangeExperiments, ChangeExperimentsFromRatings
-from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
+from app.stats.robustness.reranking import ScoreChangeExperiments, ScoreChangeExperimentsFromRatings
+from app.stats.robustness.reranking_sums import ScoreChangeExperimentsFromSums
 from app.storage.db import Session
 from app.storage.ratings_folder import RatingsFolder
 
@@ -38,12 +38,12 @@ class RobustnessInput:
     facts: CampaignUnderRecipe
     ratings: Ratings | ChangeableRatingsFile
 
-    def prepare_experiments(self, humans: frozenset[str]) -> ChangeExperiments:
+    def prepare_experiments(self, humans: frozenset[str]) -> ScoreChangeExperiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         about = self.facts
         if isinstance(self.ratings, ChangeableRatingsFile):
-            return ChangeExperimentsFromSums.from_sums(self.ratings, about.recipe, humans, about.documents)
-        return ChangeExperimentsFromRatings.from_ratings(self.ratings, about.recipe, humans, about.documents)
+            return ScoreChangeExperimentsFromSums.from_sums(self.ratings, about.recipe, humans, about.documents)
+        return ScoreChangeExperimentsFromRatings.from_ratings(self.ratings, about.recipe, humans, about.documents)
 
 
 def load_robustness_input(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> RobustnessInput:

@@ -37,8 +37,8 @@ from app.reports.robustness.view import (
     sum_group_changes,
 )
 from app.stats.robustness.changes import ScoreChange
-from app.stats.robustness.reranking import ChangeExperiments
-from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
+from app.stats.robustness.reranking import ScoreChangeExperiments
+from app.stats.robustness.reranking_sums import ScoreChangeExperimentsFromSums
 from app.storage.db import Session
 
 DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_rows", "inflated")
@@ -95,7 +95,7 @@ def _prepare(
     groups = parse_change_groups(options.changes)
     campaigns = [load_robustness_input(session, one, options) for one in snapshots]
     named = parse_human_systems(options.humans, *(one.facts for one in campaigns)) if options.humans else None
-    prepared: list[tuple[CampaignUnderRecipe, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]] = []
+    prepared: list[tuple[CampaignUnderRecipe, ScoreChangeExperiments | None, tuple[ScoreChange, ...], str | None]] = []
     for given in campaigns:
         campaign = given.facts
         humans = campaign.humans if named is None else named.intersection(campaign.names)
@@ -108,19 +108,19 @@ def _prepare(
         why = None if experiments.facts.order else "; ".join(experiments.warnings)
         prepared.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])
-    summed = any(isinstance(experiments, ChangeExperimentsFromSums) for _, experiments, _, _ in prepared)
+    summed = any(isinstance(experiments, ScoreChangeExperimentsFromSums) for _, experiments, _, _ in prepared)
     return ReportWork(
         len(prepared), LocalChunk(chunk) if summed else chunk, lambda parts: _view(prepared, parts, options.recipe)
     )
 
 
-def _chunk(work: Sequence[tuple[ChangeExperiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
+def _chunk(work: Sequence[tuple[ScoreChangeExperiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
     experiments, changes = work[number]
     return b"[]" if experiments is None else compute_change_chunk(experiments, changes)
 
 
 def _view(
-    prepared: Sequence[tuple[CampaignUnderRecipe, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]],
+    prepared: Sequence[tuple[CampaignUnderRecipe, ScoreChangeExperiments | None, tuple[ScoreChange, ...], str | None]],
     parts: Sequence[bytes],
     recipe: str,
 ) -> RobustnessOverCampaignsView:
@@ -144,7 +144,9 @@ def _view(
     )
 
 
-def _warnings(shown: Sequence[CampaignRobustness], by_campaign: Sequence[ChangeExperiments | None]) -> Iterator[str]:
+def _warnings(
+    shown: Sequence[CampaignRobustness], by_campaign: Sequence[ScoreChangeExperiments | None]
+) -> Iterator[str]:
     for campaign, experiments in zip(shown, by_campaign, strict=True):
         alone = experiments is not None and len(experiments.facts.order) == 1
         if why := ALONE if alone else campaign.why:

@@ -25,7 +25,7 @@ from app.reports.robustness.view import (
     sum_group_changes,
 )
 from app.stats.robustness.changes import GROUPS, Group, ScoreChange
-from app.stats.robustness.reranking import ChangeExperiments, ChangeExperimentsFromRatings
+from app.stats.robustness.reranking import ScoreChangeExperiments, ScoreChangeExperimentsFromRatings
 from app.storage.db import Session
 
 AT_ONCE = 16
@@ -77,7 +77,7 @@ def _prepare(
     changes, none = experiments.list_changes(groups)
     if not experiments.facts.order:
         return make_undivided_work(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
-    summed = not isinstance(experiments, ChangeExperimentsFromRatings)
+    summed = not isinstance(experiments, ScoreChangeExperimentsFromRatings)
     at_once = SUMMED_AT_ONCE if summed else AT_ONCE
     parts = [changes[at : at + at_once] for at in range(0, len(changes), at_once)]
     chunk = partial(_chunk, experiments, parts)
@@ -98,11 +98,11 @@ def parse_human_systems(text: str, *campaigns: CampaignUnderRecipe) -> frozenset
     return keys
 
 
-def _chunk(experiments: ChangeExperiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
+def _chunk(experiments: ScoreChangeExperiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
     return compute_change_chunk(experiments, parts[number])
 
 
-def compute_change_chunk(experiments: ChangeExperiments, changes: Sequence[ScoreChange]) -> bytes:
+def compute_change_chunk(experiments: ScoreChangeExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """What some changes do, as bytes."""
     return _LINES.dump_json([ChangeEffectView.from_effect(effect) for effect in experiments.apply_changes(changes)])
 
@@ -114,7 +114,7 @@ def decode_change_effects(part: bytes) -> list[ChangeEffectView]:
 
 def make_robustness_view(
     inputs: CampaignUnderRecipe,
-    experiments: ChangeExperiments,
+    experiments: ScoreChangeExperiments,
     groups: Sequence[Group],
     none: dict[Group, str],
     changes: Sequence[ChangeEffectView],
@@ -139,12 +139,12 @@ def make_robustness_view(
     )
 
 
-def _warnings(inputs: CampaignUnderRecipe, experiments: ChangeExperiments) -> Sequence[str]:
+def _warnings(inputs: CampaignUnderRecipe, experiments: ScoreChangeExperiments) -> Sequence[str]:
     order = experiments.facts.order
     if not order:
         return experiments.warnings
     warnings = [ALONE] if len(order) == 1 else []
-    if not isinstance(experiments, ChangeExperimentsFromRatings):
+    if not isinstance(experiments, ScoreChangeExperimentsFromRatings):
         warnings.append(SUMMED)
     if experiments.recipe.normalize == "none":
         warnings.append(

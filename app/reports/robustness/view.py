@@ -11,7 +11,7 @@ from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.robustness.changes import Group
 from app.stats.robustness.ranking_places import RankingPlaces
-from app.stats.robustness.reranking import ChangeEffect
+from app.stats.robustness.reranking import ScoreChangeEffect
 
 IN_WORDS: dict[Group, str] = {
     "references": "without human systems and references",
@@ -57,7 +57,7 @@ class ChangeEffectView(BaseModel):
     why: str | None = Field(None, description="Why there is no ranking to compare.")
 
     @classmethod
-    def from_effect(cls, effect: ChangeEffect) -> ChangeEffectView:
+    def from_effect(cls, effect: ScoreChangeEffect) -> ChangeEffectView:
         """From the statistics."""
         change, difference = effect.change, effect.difference
         placed = change.group not in UNPLACED

@@ -24,7 +24,7 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
-from app.stats.selection import can_select_rows_independently, drop_excluded_ratings, select_rows
+from app.stats.selection import can_select_rows_independently, drop_excluded_ratings, select_rows_by_recipe
 from app.stats.stability.block_sums import sum_item_ratings_of_blocks
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
 from app.stats.stability.studies import ItemRatingSums
@@ -62,7 +62,7 @@ def load_study_input(session: Session, snapshot: CampaignSnapshot, recipe: Recip
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
     digest = hash_report_data(drop_excluded_ratings(rows, counting.exclude), documents, words)
-    selection = select_rows(rows, counting)
+    selection = select_rows_by_recipe(rows, counting)
     used = selection.ratings.where(selection.ranked)
     return StudyInput(extract_multiply_rated(used), used, moments_per_rater(used), digest)
 
@@ -75,7 +75,7 @@ def _sum_file(
         documents = side_tables.load_document_table(session, snapshot.campaign_id, file.labels)
         words = texts.load_system_descriptions(session, snapshot.campaign_id)
         source = SummableRatingsFile(file, counting)
-        ratings, _ = source.count_ranked_by_rater_and_system()
+        ratings, _ = source.count_ranked_ratings_by_rater_and_system()
         moments = source.compute_ranked_rater_moments()
         sums = sum_item_ratings_of_blocks(
             source.iterate_ranked_blocks_with_errors(),

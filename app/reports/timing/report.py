@@ -22,7 +22,7 @@ from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableHeadings, TableSection, make_undivided_work
 from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, RatingLevel, Ratings
@@ -76,7 +76,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], _: NoOpt
 
 
 def _result(read: RatingsWithTimes) -> TimingView:
-    once = first_rows_of_judgments(read.rows)
+    once = mask_first_rows_of_judgments(read.rows)
     rows, events, words = read.rows.where(once), select_rating_events(read.events, once), read.words[once]
     known = (events.started >= 0) & (events.submitted > events.started)
     seconds = np.where(known, (events.submitted - events.started) / 1e6, np.nan)

@@ -170,7 +170,7 @@ def put_system(session: Session, campaign: str, key: str, given: SystemInput, *,
     return put
 
 
-def put_outputs(
+def put_outputs_on_document(
     session: Session,
     campaign: str,
     system: str,
@@ -234,7 +234,7 @@ def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> N
     _new_data_version(session, row.id, actor=actor, what={"system": key, "deleted": True})
 
 
-def delete_outputs(session: Session, campaign: str, system: str, document: str, *, actor: str) -> None:
+def delete_outputs_on_document(session: Session, campaign: str, system: str, document: str, *, actor: str) -> None:
     """Delete a system's outputs on a document of a draft.
 
     Raises NotFound, DeleteNeedsDraft, TextAlreadyShown, TestSetPartInUse.

@@ -41,7 +41,7 @@ def parse_stored_ingest_report(database: Database, campaign: str, body: bytes) -
     return {**json.loads(body), "data_version": version}
 
 
-def make_ingest_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
+def make_ingest_report_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
     """Look through the texts as they are. Raises JobInputsChanged where they were changed since it was asked for."""
     (campaign,) = request.campaigns
     return make_undivided_work(lambda: _compute_and_store(database, campaign, request.key))

@@ -32,7 +32,7 @@ SERIES = "campaigns/series"
 KINDS = (KIND, SERIES)
 
 
-class StoredRankingColumn(BaseModel):
+class StoredComparedRanking(BaseModel):
     """One ranking of a report, as it is kept."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
@@ -43,11 +43,11 @@ class StoredRankingColumn(BaseModel):
     etag: str
 
     @classmethod
-    def from_column(cls, column: ComparedRanking) -> Self:
+    def from_ranking(cls, column: ComparedRanking) -> Self:
         """From a column."""
         return cls(name=column.name, view=column.view, why=column.why, etag=column.etag)
 
-    def to_column(self) -> ComparedRanking:
+    def to_ranking(self) -> ComparedRanking:
         """As a column again."""
         return ComparedRanking(self.name, self.view, self.why, self.etag)
 
@@ -58,14 +58,14 @@ class StoredRankingsSideBySide(BaseModel):
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     subject: str
-    parts: list[StoredRankingColumn]
+    parts: list[StoredComparedRanking]
     notes: list[str] = []
 
 
 def parse_stored_rankings(body: bytes) -> RankingsSideBySide:
     """The rankings of a stored report."""
     kept = StoredRankingsSideBySide.model_validate_json(body)
-    return arrange_rankings(kept.subject, [part.to_column() for part in kept.parts], kept.notes)
+    return arrange_rankings(kept.subject, [part.to_ranking() for part in kept.parts], kept.notes)
 
 
 def find_or_queue_recipe_rankings(
@@ -160,16 +160,18 @@ def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWor
     def chunk(n: int) -> bytes:
         name, campaign, recipe, told = columns[n]
         if recipe is None:
-            return StoredRankingColumn.from_column(series.make_column_without_recipe(name)).model_dump_json().encode()
+            return (
+                StoredComparedRanking.from_ranking(series.make_column_without_recipe(name)).model_dump_json().encode()
+            )
         meant, version = parse_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(
             name, lambda: rankings.find_or_compute_ranking_in_job(database, campaign, meant, version=version, told=told)
         )
-        return StoredRankingColumn.from_column(made).model_dump_json().encode()
+        return StoredComparedRanking.from_ranking(made).model_dump_json().encode()
 
     def finish(parts: Sequence[bytes]) -> StoredRankingsSideBySide:
-        made = [StoredRankingColumn.model_validate_json(part) for part in parts]
-        notes = series.list_series_notes([one.to_column() for one in made]) if request.kind == SERIES else []
+        made = [StoredComparedRanking.model_validate_json(part) for part in parts]
+        notes = series.list_series_notes([one.to_ranking() for one in made]) if request.kind == SERIES else []
         return StoredRankingsSideBySide(subject=request.arguments["subject"], parts=made, notes=notes)
 
     return ReportWork(len(columns), chunk, finish)

@@ -20,7 +20,7 @@ from app.services.data.intake import RunningImport, import_records
 from app.services.data.recording import join_keys_unambiguously
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
-from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, make_shown_model_names
+from app.services.pearmut.documents import LoadedCampaign, PlannedPearmutDocument, make_shown_model_names
 from app.services.pearmut.questionnaires import store_form_answers
 from app.services.pearmut.users import PearmutUser
 from app.storage import campaigns, clock, comments, pearmut, tasks
@@ -175,7 +175,7 @@ def _shorten_comment(comment: str | None) -> str:
     return (comment or "").replace("\0", "").strip()[:LONGEST_COMMENT]
 
 
-def _own_task(session: Session, user: PearmutUser, planned: LoadedDocument) -> pearmut.Row | None:
+def _own_task(session: Session, user: PearmutUser, planned: PlannedPearmutDocument) -> pearmut.Row | None:
     """The task of a document where it is the user's, or nobody's and from now on theirs; locked."""
     task = pearmut.lock_planned_task(session, user.loaded.campaign_id, planned.number)
     if task is None or task.rater_id not in (None, user.rater.rater_id):
@@ -188,7 +188,7 @@ def _own_task(session: Session, user: PearmutUser, planned: LoadedDocument) -> p
 def _rows(
     session: Session,
     user: PearmutUser,
-    planned: LoadedDocument,
+    planned: PlannedPearmutDocument,
     document: Document,
     annotation: Answers,
     sent: SentAnnotation,
@@ -278,7 +278,7 @@ def _is_answer(answer: object) -> bool:
     )
 
 
-def _check_complete(document: Document, planned: LoadedDocument | None, rows: Iterable[JudgmentRow]) -> None:
+def _check_complete(document: Document, planned: PlannedPearmutDocument | None, rows: Iterable[JudgmentRow]) -> None:
     """Raise Invalid where something that must be judged is not."""
     if planned is None:
         return

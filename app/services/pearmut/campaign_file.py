@@ -68,7 +68,7 @@ class CampaignFile:
         return bool(self.info["assignment"] == "single-stream")
 
 
-def read_campaign_file(given: object) -> CampaignFile:
+def parse_campaign_file(given: object) -> CampaignFile:
     """The campaign of a JSON value. Raises Invalid, naming every place."""
     if not isinstance(given, dict):
         raise Invalid("not a campaign of Pearmut", places=(Place(("body",), "must be an object"),))

@@ -32,7 +32,7 @@ class PearmutPlaceUnknown(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedDocument:
+class PlannedPearmutDocument:
     """A document whose outputs are judged. number: of its task. user: whose task it is; None: of all.
 
     key: of the document. systems: keys by model, in the order of the columns. length: items.
@@ -56,7 +56,7 @@ class LoadedCampaign:
     info: Mapping[str, Any]
     data: Mapping[str | None, list[Document]]
     aside: Mapping[str, list[Document]]
-    planned: Mapping[tuple[str | None, int], LoadedDocument]
+    planned: Mapping[tuple[str | None, int], PlannedPearmutDocument]
     spans: SpanReader
 
     @property
@@ -92,7 +92,7 @@ class LoadedCampaign:
             return documents[int(number)]
         raise PearmutPlaceUnknown("Item index out of range")
 
-    def find_judged_document(self, user: str, place: Place) -> LoadedDocument | None:
+    def find_judged_document(self, user: str, place: Place) -> PlannedPearmutDocument | None:
         """The task of a place; None where what is answered there is no judgment of systems."""
         return self.planned.get((self.document_owner(user), place)) if isinstance(place, int) else None
 
@@ -103,7 +103,7 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
     by_user: dict[str | None, list[Document]] = {**data} if isinstance(data, dict) else {None: data}
     log = ReadLog(skip_bad_lines=True)
     items = PearmutItemReader(ReadContext({}, ReaderLimits()), log)
-    planned: dict[tuple[str | None, int], LoadedDocument] = {}
+    planned: dict[tuple[str | None, int], PlannedPearmutDocument] = {}
     for user, documents in by_user.items():
         for index, document in enumerate(documents):
             if is_form_or_check(document):
@@ -121,12 +121,12 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
 
 def _make_loaded_document(
     number: int, user: str | None, index: int, document: Document, items: PearmutItemReader
-) -> LoadedDocument:
+) -> PlannedPearmutDocument:
     records = list(items.make_document_records(HERE, document))
     keys = [record.document for record in records if isinstance(record, SegmentRow)]
     outputs = [record.system for record in records if isinstance(record, OutputRow)]
     models = [model for item in document for model in item["tgt"]]
-    return LoadedDocument(number, user, index, keys[0], dict(zip(models, outputs, strict=True)), len(keys))
+    return PlannedPearmutDocument(number, user, index, keys[0], dict(zip(models, outputs, strict=True)), len(keys))
 
 
 class LoadedCampaignCache:

@@ -19,7 +19,7 @@ from app.services.pearmut.answers import (
     check_and_keep_annotation,
     store_annotation_judgments,
 )
-from app.services.pearmut.campaign_file import CampaignFileUser, read_campaign_file
+from app.services.pearmut.campaign_file import CampaignFileUser, parse_campaign_file
 from app.services.pearmut.dashboard import RESET
 from app.services.pearmut.documents import LoadedCampaign, LoadedCampaignCache
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
@@ -91,7 +91,7 @@ def move_campaign(
     """
     data = running.campaign.get("data")
     names = [name for name in data if name in running.progress] if isinstance(data, dict) else list(running.progress)
-    read = read_campaign_file({**running.campaign, "info": _info(running.campaign, names)})
+    read = parse_campaign_file({**running.campaign, "info": _info(running.campaign, names)})
     users = tuple(
         CampaignFileUser(
             name, running.progress[name].get("token_correct"), running.progress[name].get("token_incorrect")

@@ -113,7 +113,7 @@ def find_place_without_lease(user: PearmutUser, progress: UserProgress) -> int |
     return first if first is not None and user.loaded.find_judged_document(user.name, first) is None else None
 
 
-def needs_lease(user: PearmutUser, progress: UserProgress) -> bool:
+def has_document_to_judge(user: PearmutUser, progress: UserProgress) -> bool:
     """Whether there is a document to be judged."""
     return any(user.loaded.find_judged_document(user.name, n) is not None for n in _open_documents(user, progress))
 

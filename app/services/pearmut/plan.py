@@ -12,9 +12,9 @@ from app.design.values import WorkSize
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.pearmut.documents import LoadedCampaign, LoadedDocument
+from app.services.pearmut.documents import LoadedCampaign, PlannedPearmutDocument
 from app.services.plans import plan_input, plan_report, plan_rows, plans
-from app.services.plans.components import load_forecast_components
+from app.services.plans.components import load_forecast_variance_components
 from app.services.plans.plan_input import SEAT, PlanInput
 from app.storage import campaigns
 from app.storage import plans as stored
@@ -34,7 +34,7 @@ def freeze_pearmut_plan(session: Session, loaded: LoadedCampaign, raters: Mappin
     view = get_campaign(session, loaded.key)
     material = plan_input.load_plan_input(session, view, row.id)
     dealt = _make_plan(loaded, raters, material, pooled=False)
-    report = plan_report.make_plan_report(view, material, dealt, load_forecast_components(session, view))
+    report = plan_report.make_plan_report(view, material, dealt, load_forecast_variance_components(session, view))
     plan = _make_plan(loaded, raters, material, pooled=loaded.is_single_stream)
     version = _store(session, row, plan, report, actor)
     there = replace(material, seats=frozenset({ANYBODY}))
@@ -97,11 +97,11 @@ def _make_plan(loaded: LoadedCampaign, raters: Mapping[str, str], material: Plan
     )
 
 
-def _group(document: LoadedDocument, unit: int, nth: int, rater: str) -> PlannedGroup:
+def _group(document: PlannedPearmutDocument, unit: int, nth: int, rater: str) -> PlannedGroup:
     return PlannedGroup(document.number, BUCKET, unit, nth, document.key, 1, document.length, rater, 1.0)
 
 
-def _task(document: LoadedDocument, queue: int, rater: str, words: int) -> Task:
+def _task(document: PlannedPearmutDocument, queue: int, rater: str, words: int) -> Task:
     systems: Sequence[str] = list(document.systems.values())
     items = tuple(
         PlanItem(n, 1, n, document.key, 1, document.length, "rating", key, (key,), document.number, propensity=1.0)

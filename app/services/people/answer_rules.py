@@ -133,7 +133,9 @@ def _are_marked(rule: AnswerRule, text: str, marks: Sequence[Any]) -> bool:
     )
 
 
-def parse_column_payloads(columns: int, payload: Payload | None, payloads: Sequence[Payload] | None) -> list[Payload]:
+def require_payload_per_column(
+    columns: int, payload: Payload | None, payloads: Sequence[Payload] | None
+) -> list[Payload]:
     """The answers to all columns. Raises Invalid where there are not as many."""
     given = [payload] if payload is not None and payloads is None else list(payloads or ())
     if len(given) != columns:

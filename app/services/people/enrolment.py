@@ -12,7 +12,7 @@ from app.domain.keys import check_addressable, is_key
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.people import raters as service
-from app.services.people.rater_tables import RaterTableLine, make_table_error
+from app.services.people.rater_tables import RaterTableLine, make_rater_table_error
 from app.services.people.raters import Enrolment, RaterView
 from app.services.people.teams import put_team
 from app.storage import campaigns, raters, teams
@@ -65,7 +65,7 @@ def enrol_rater_table(
     if not new_teams:
         faults += [(row.line, f"there is no team {new.team!r}") for row, new in wanted if new.team in missing]
     if faults:
-        raise make_table_error(sorted(faults)[:MOST_NAMED])
+        raise make_rater_table_error(sorted(faults)[:MOST_NAMED])
     if dry_run:
         return missing
     for team in missing:

@@ -27,7 +27,7 @@ class RaterVerdict(BaseModel):
     beyond: list[Check]
 
 
-class VerdictsView(BaseModel):
+class TeamRaterVerdicts(BaseModel):
     """The verdicts of a team."""
 
     model_config = ConfigDict(frozen=True)
@@ -38,7 +38,7 @@ class VerdictsView(BaseModel):
     raters: list[RaterVerdict]
 
 
-def make_team_verdicts(database: Database, campaign: str, report: StoredReport, by: Caller) -> bytes:
+def encode_team_rater_verdicts(database: Database, campaign: str, report: StoredReport, by: Caller) -> bytes:
     """The verdicts of the caller's team, from a report on all."""
     team = by.team or ""
     with database.transaction() as session:
@@ -58,5 +58,5 @@ def make_team_verdicts(database: Database, campaign: str, report: StoredReport, 
         for one in view.raters
         if one.rater in there
     ]
-    verdicts = VerdictsView(campaign=campaign, data_version=view.data_version, team=team, raters=raters)
+    verdicts = TeamRaterVerdicts(campaign=campaign, data_version=view.data_version, team=team, raters=raters)
     return verdicts.model_dump_json().encode()

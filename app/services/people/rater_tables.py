@@ -29,7 +29,7 @@ class RaterTableLine:
     values: Mapping[str, object]
 
 
-def read_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLine]:
+def parse_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLine]:
     """The raters of a table whose columns are separated by commas, semicolons or tabs.
 
     Columns: `COLUMNS` and `attribute.NAME`; `rater` must be there unless the table may be keyless.
@@ -92,11 +92,11 @@ def _whole(line: int, cell: str) -> int:
     return int(cell)
 
 
-def make_table_error(faults: Iterable[tuple[int, str]]) -> Invalid:
+def make_rater_table_error(faults: Iterable[tuple[int, str]]) -> Invalid:
     """What is wrong with a table. faults: line and what is wrong there."""
     places = tuple(Place(("body", "table", line), f"line {line}: {fault}") for line, fault in faults)
     return Invalid("nobody was enrolled because the table contains errors", places=places)
 
 
 def _fault(line: int, what: str) -> Invalid:
-    return make_table_error([(line, what)])
+    return make_rater_table_error([(line, what)])

@@ -143,7 +143,7 @@ def find_rater_of_caller(caller: Caller) -> ActingRater | None:
     )
 
 
-def find_block_reason(session: Session, campaign_id: int, rater_id: int) -> Blocked | None:
+def find_rater_block_reason(session: Session, campaign_id: int, rater_id: int) -> Blocked | None:
     """Why a rater gets no task; None where nothing stands in the way.
 
     consent: the campaign's latest text of consent is not agreed to. qualification: there is a test, and no version of

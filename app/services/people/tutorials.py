@@ -20,7 +20,7 @@ from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.people.answer_rule import AnswerRule
-from app.services.people.answer_rules import list_broken_rules, parse_column_payloads
+from app.services.people.answer_rules import list_broken_rules, require_payload_per_column
 from app.services.people.known_answers import KnownAnswer, KnownAnswerSegment, Text, list_known_answer_faults
 from app.services.people.qualification_marks import (
     QualificationAnswer,
@@ -164,7 +164,7 @@ def mark_tutorial_answer(
         raise TutorialItemNotFound
     lesson = lessons[n - 1]
     try:
-        given = parse_column_payloads(len(lesson.columns), payload, payloads)
+        given = require_payload_per_column(len(lesson.columns), payload, payloads)
         said, broken = _mark_answer(view, lesson, given)
     except Invalid as error:
         places = tuple(Place(("body", *place.loc), place.msg) for place in error.places)

@@ -11,17 +11,21 @@ from app.domain.recipe import NAMED
 from app.reports.inputs.campaign import CampaignInfo
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
-from app.stats.components.fit_for_forecast import FEWEST_RATINGS, fit_forecast_components, parse_forecast_components
+from app.stats.components.fit_for_forecast import (
+    FEWEST_RATINGS,
+    fit_forecast_variance_components,
+    parse_forecast_variance_components,
+)
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.planning import BETWEEN, NoVarianceComponents, VarianceComponents, default_variance_components
-from app.stats.selection import select_rows
+from app.stats.selection import select_rows_by_recipe
 from app.storage import profiles
 from app.storage.db import Session
 
 SETTING = "components"
 
 
-def load_forecast_components(
+def load_forecast_variance_components(
     session: Session, view: CampaignInfo, pilot: str | None = None, *, version: int | None = None
 ) -> ForecastVarianceComponents:
     """The components for a plan of this campaign.
@@ -36,7 +40,7 @@ def load_forecast_components(
     """
     if pilot is not None:
         return _load_pilot_components(session, view, load_snapshot(session, pilot, version))
-    given = parse_forecast_components(view.settings.get(SETTING))
+    given = parse_forecast_variance_components(view.settings.get(SETTING))
     if given is not None:
         return given
     own = _fit_own_components(session, load_snapshot(session, view.key, version))
@@ -48,7 +52,7 @@ def load_forecast_components(
         return ForecastVarianceComponents(None, why=error.detail or error.title())
 
 
-def parse_pilot_components(report: Mapping[str, Any]) -> ForecastVarianceComponents | None:
+def parse_pilot_variance_components(report: Mapping[str, Any]) -> ForecastVarianceComponents | None:
     """What a plan's report says of its pilot, for the next plan of the campaign: the pilot itself is not read again.
 
     None where it had none.
@@ -96,7 +100,7 @@ def _fit_own_components(session: Session, snapshot: CampaignSnapshot) -> Forecas
     if not profiles.has_any_score(session, snapshot.campaign_id):
         return None
     try:
-        selection = select_rows(load_recipe_ratings(session, snapshot, recipe), recipe)
+        selection = select_rows_by_recipe(load_recipe_ratings(session, snapshot, recipe), recipe)
     except Invalid:
         return None
-    return fit_forecast_components(selection.ratings.where(selection.ranked), snapshot.campaign.key)
+    return fit_forecast_variance_components(selection.ratings.where(selection.ranked), snapshot.campaign.key)

@@ -135,7 +135,7 @@ def hash_plain_values(parts: object) -> str:
 
 
 @contextmanager
-def raise_as_inputs_changed() -> Iterator[None]:
+def reraise_as_job_inputs_changed() -> Iterator[None]:
     """For reading once more, in a job, what its question was about.
 
     Raises JobInputsChanged for what is refused now: it was not when the job was asked for, and may not be again.
@@ -152,12 +152,12 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
     campaign, pilot = next(iter(request.campaigns)), given["pilot"]
     version = None if pilot is None else request.campaigns[pilot]
     with database.transaction(snapshot=True) as session:
-        with raise_as_inputs_changed():
+        with reraise_as_job_inputs_changed():
             wanted = plans.load_plan_request(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
             about = None if pilot is None else load_snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
                 raise JobInputsChanged
-        components = plan_components.load_forecast_components(session, wanted.view, pilot, version=version)
+        components = plan_components.load_forecast_variance_components(session, wanted.view, pilot, version=version)
 
     def make() -> bytes:
         try:

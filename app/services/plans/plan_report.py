@@ -16,7 +16,7 @@ from app.services.people import idle_raters
 from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanChartData, RaterLoad, plot_plan_chart
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.forecast_components import ForecastVarianceComponents
-from app.stats.planning.plan_forecast import forecast_plan, warn_of_few_documents
+from app.stats.planning.plan_forecast import forecast_plan, list_few_documents_warnings
 from app.stats.planning.planning import RatingPrices
 
 SECONDS_A_WORD = "seconds_per_word"
@@ -60,7 +60,7 @@ def make_plan_report(
             *_judged_notes(material),
             *_attention_notes(material, plan),
             *_warnings(checks),
-            *warn_of_few_documents(plan),
+            *list_few_documents_warnings(plan),
             *components.notes,
         ],
     }

@@ -122,7 +122,9 @@ def choose_plan_seed(design: Design) -> int:
 def compile_plan_request(session: Session, wanted: PlanRequest) -> CompiledPlan:
     """The plan, compiled now. Raises Invalid with places in the body."""
     plan = compile_plan_with_seed(wanted, choose_plan_seed(wanted.design))
-    return add_plan_report(wanted, plan, plan_components.load_forecast_components(session, wanted.view, wanted.pilot))
+    return add_plan_report(
+        wanted, plan, plan_components.load_forecast_variance_components(session, wanted.view, wanted.pilot)
+    )
 
 
 def compile_plan_with_seed(wanted: PlanRequest, seed: int) -> Plan:

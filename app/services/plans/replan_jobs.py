@@ -27,7 +27,7 @@ from app.services.plans.plan_jobs import (
     encode_stored_plan,
     hash_plain_values,
     list_plan_dependencies,
-    raise_as_inputs_changed,
+    reraise_as_job_inputs_changed,
 )
 from app.services.plans.plans import PlanView
 from app.services.plans.replanning import ATTEMPTS, CompiledReplan, NoPlanYet, RemainingWork, ReplanInput, ReplanRequest
@@ -133,11 +133,11 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
     ((campaign, version),) = request.campaigns.items()
     given = request.arguments
     with database.transaction(snapshot=True) as session:
-        with raise_as_inputs_changed():
+        with reraise_as_job_inputs_changed():
             left = _load_remaining_work(session, campaign, given)
             if _question(session, left) != given["question"]:
                 raise JobInputsChanged
-        known = left.load_components(session, version)
+        known = left.load_variance_components(session, version)
 
     def make() -> bytes:
         replanned = left.plan_remaining_work()
@@ -149,7 +149,7 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
             left.make_plan_report(merged.plan, known),
             plans.hash_plan(merged.plan, left.material),
             version,
-            change=replanning.describe_replan_change(replanned, given["reason"]),
+            change=replanning.make_replan_change_record(replanned, given["reason"]),
         )
         return encode_stored_plan(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
 

@@ -148,10 +148,10 @@ class RemainingWork:
             rebalance=self.rebalance,
         )
 
-    def load_components(self, session: Session, version: int | None = None) -> ForecastVarianceComponents:
+    def load_variance_components(self, session: Session, version: int | None = None) -> ForecastVarianceComponents:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
-        kept = plan_components.parse_pilot_components(self.before.report)
-        return kept or plan_components.load_forecast_components(session, self.view, version=version)
+        kept = plan_components.parse_pilot_variance_components(self.before.report)
+        return kept or plan_components.load_forecast_variance_components(session, self.view, version=version)
 
     def make_plan_report(self, plan: Plan, known: ForecastVarianceComponents) -> Mapping[str, object]:
         """Of the plan that comes of it."""
@@ -186,7 +186,7 @@ def compile_remaining_work(session: Session, basis: ReplanInput, left: Remaining
     replanned = left.plan_remaining_work()
     merged = merge_plans(left.old, replanned)
     return CompiledReplan(
-        left, basis, replanned, merged, left.make_plan_report(merged.plan, left.load_components(session))
+        left, basis, replanned, merged, left.make_plan_report(merged.plan, left.load_variance_components(session))
     )
 
 
@@ -209,7 +209,7 @@ class CompiledReplan:
         """As it would be."""
         view = self.remaining_work.view
         given = (view, self.remaining_work.before.design, self.merged.plan, self.report, self.digest, view.data_version)
-        return plans.make_plan_preview(*given, change=describe_replan_change(self.replan, reason))
+        return plans.make_plan_preview(*given, change=make_replan_change_record(self.replan, reason))
 
     def freeze(self, session: Session, *, reason: str, actor: str) -> PlanView:
         """Store it; what it rests on must be held."""
@@ -218,7 +218,7 @@ class CompiledReplan:
         old_groups = replans.load_group_ids(session, row.id, before)
         given = (row, self.remaining_work.before.design, merged.plan, self.report, digest)
         version = plans.store_frozen_plan(
-            session, *given, actor=actor, change=describe_replan_change(self.replan, reason)
+            session, *given, actor=actor, change=make_replan_change_record(self.replan, reason)
         )
         data_version = int(campaigns.load_campaign(session, campaign).data_version)
         tasks = self.basis.tasks
@@ -236,7 +236,7 @@ Make = Callable[[Session, str, ReplanRequest], CompiledReplan]
 """Compiles what is left of a campaign."""
 
 
-def describe_replan_change(replanned: Replan, reason: str) -> dict[str, object]:
+def make_replan_change_record(replanned: Replan, reason: str) -> dict[str, object]:
     """What a replan moved, and why."""
     changes = [asdict(one) for one in replanned.changes][:MOST_CHANGES]
     return {"reason": reason, "counts": dict(replanned.count_ratings_by_change()), "changes": changes}

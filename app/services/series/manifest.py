@@ -115,7 +115,7 @@ class Manifest(_ManifestModel):
         return self
 
 
-def read_manifest(text: str, name: str) -> Manifest:
+def parse_manifest(text: str, name: str) -> Manifest:
     """The manifest in a file of that name. Raises Invalid, naming each place that is wrong."""
     try:
         plain = parse_strict_json(text)

@@ -56,7 +56,7 @@ AttentionSort = Literal[
 ]
 
 
-class AttentionSegmentMeta(KnownAnswer):
+class AttentionCheckSegmentMeta(KnownAnswer):
     """What a segment says of itself under `attention` in its `meta`.
 
     prefill: errors that are marked in advance, a list for each text; shown where tasks show any.
@@ -66,7 +66,7 @@ class AttentionSegmentMeta(KnownAnswer):
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionWarning:
+class AttentionCheckWarning:
     """What a rater is told who did not pass a loud check: texts by language. again: the check comes once more."""
 
     texts: tuple[Mapping[str, str], ...]
@@ -74,7 +74,7 @@ class AttentionWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterAttentionResults:
+class RaterAttentionCheckResults:
     """How a rater did in checks, for the manager. checks, passed, failed: of first tries. tries: all hand-ins.
 
     verdict: by the share of checks that the campaign wants passed; None where it wants none, or nothing is known.
@@ -90,12 +90,12 @@ class RaterAttentionResults:
     verdict: Literal["pass", "fail"] | None
 
 
-def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerSegment]) -> Iterator[Place]:
+def list_attention_check_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerSegment]) -> Iterator[Place]:
     """What is wrong with the segments of a check, each by its index; () is the document."""
-    notes: list[AttentionSegmentMeta | None] = []
+    notes: list[AttentionCheckSegmentMeta | None] = []
     for n, segment in enumerate(segments):
         try:
-            note = AttentionSegmentMeta.model_validate(segment.meta[KIND]) if KIND in segment.meta else None
+            note = AttentionCheckSegmentMeta.model_validate(segment.meta[KIND]) if KIND in segment.meta else None
         except ValidationError as error:
             notes.append(None)
             for fault in list_first_validation_errors(error, 20):
@@ -112,12 +112,12 @@ def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswer
         yield Place((), "one segment at least needs rules or the right judgment, under meta.attention")
 
 
-def is_attention_meta_valid(meta: Mapping[str, object]) -> bool:
+def is_attention_check_meta_valid(meta: Mapping[str, object]) -> bool:
     """Whether what a segment says of a check, if anything, has the form that it must have."""
     return KIND not in meta or _read_note(meta) is not None
 
 
-def record_attention_check_result(session: Session, rater: ActingRater, public_id: str) -> AttentionWarning | None:
+def record_attention_check_result(session: Session, rater: ActingRater, public_id: str) -> AttentionCheckWarning | None:
     """Say what came of a task that was handed in, if it is a check; the warning for its rater, if there is one.
 
     Asking twice says the same. Raises TaskNotFound.
@@ -137,7 +137,7 @@ def record_attention_check_result(session: Session, rater: ActingRater, public_i
             _repeat(session, row, note)
     if not result["warns"]:
         return None
-    return AttentionWarning(tuple(result["warnings"]), result["again"])
+    return AttentionCheckWarning(tuple(result["warnings"]), result["again"])
 
 
 def list_attention_check_results(
@@ -149,7 +149,7 @@ def list_attention_check_results(
     state: AttentionState | None = None,
     sort: AttentionSort = "rater",
     q: str = "",
-) -> list[RaterAttentionResults]:
+) -> list[RaterAttentionCheckResults]:
     """How every enrolled rater did, after a place in an order. Raises NotFound.
 
     state: only those who met no check, failed none or failed some. q: words, each a part of the rater's or the team's
@@ -161,7 +161,8 @@ def list_attention_check_results(
         session, row.id, after=after, limit=limit, state=state, sort=sort, words=q.split()
     )
     return [
-        RaterAttentionResults(**row._asdict(), verdict=_decide_verdict(row.passed, row.failed, least)) for row in rows
+        RaterAttentionCheckResults(**row._asdict(), verdict=_decide_verdict(row.passed, row.failed, least))
+        for row in rows
     ]
 
 
@@ -171,7 +172,7 @@ def _decide_verdict(passed: int, failed: int, least: float | None) -> Literal["p
     return "pass" if passed / (passed + failed) >= least else "fail"
 
 
-def make_attention_result_cursor(result: RaterAttentionResults, sort: AttentionSort) -> SortCursor:
+def make_attention_check_result_cursor(result: RaterAttentionCheckResults, sort: AttentionSort) -> SortCursor:
     """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return format_sort_value(value, attention.RESULT_ORDERS[sort]), result.rater
@@ -204,7 +205,7 @@ def _make_result(
 
 
 def _find_payloads(
-    sheet: TaskContent, answers: OwnAnswers, segment_id: int, note: AttentionSegmentMeta | None
+    sheet: TaskContent, answers: OwnAnswers, segment_id: int, note: AttentionCheckSegmentMeta | None
 ) -> list[Mapping[str, object]] | None:
     """What was answered to each column of a segment, or to the documents where only these are judged."""
     if note is None:
@@ -219,7 +220,7 @@ def _find_payloads(
 
 
 def _mark(
-    view: CampaignInfo, note: AttentionSegmentMeta, source: str | None, given: Sequence[Mapping[str, object]]
+    view: CampaignInfo, note: AttentionCheckSegmentMeta, source: str | None, given: Sequence[Mapping[str, object]]
 ) -> tuple[bool, list[AnswerRule]] | None:
     """Whether the right judgment was missed, and which rules were; None where nothing is known that fits the campaign.
 
@@ -243,15 +244,17 @@ def _repeat(session: Session, row: Any, note: Mapping[str, Any]) -> None:
     attention.insert_repeated_attention_check(session, row.campaign_id, row.id, values)
 
 
-def _read_note(meta: Mapping[str, object]) -> AttentionSegmentMeta | None:
+def _read_note(meta: Mapping[str, object]) -> AttentionCheckSegmentMeta | None:
     """What a segment says of itself; None where an import brought something else."""
     try:
-        return AttentionSegmentMeta.model_validate(meta[KIND])
+        return AttentionCheckSegmentMeta.model_validate(meta[KIND])
     except (KeyError, ValidationError):
         return None
 
 
-def _list_prefill_faults(campaign: CampaignInfo, note: AttentionSegmentMeta, source: str | None) -> Iterator[Place]:
+def _list_prefill_faults(
+    campaign: CampaignInfo, note: AttentionCheckSegmentMeta, source: str | None
+) -> Iterator[Place]:
     protocol = find_campaign_protocol(campaign)
     if not note.prefill:
         return

@@ -82,12 +82,12 @@ def _ask(session: Session, rater: ActingRater) -> tuple[leases.LeaseRequest, Why
 
 
 def _find_first_step(session: Session, rater: ActingRater, settings: Mapping[str, object]) -> Why | None:
-    blocked = raters.find_block_reason(session, rater.campaign_id, rater.rater_id)
+    blocked = raters.find_rater_block_reason(session, rater.campaign_id, rater.rater_id)
     if blocked in ("consent", "qualification"):
         return blocked
     if blocked is None and questionnaires.is_questionnaire_outstanding(session, settings, rater, "before"):
         return "questionnaire"
-    return "finished" if quality_policy.is_stopped_by_checks(session, rater) else None
+    return "finished" if quality_policy.is_rater_stopped_by_checks(session, rater) else None
 
 
 def _is_signed_in(session: Session, rater: ActingRater) -> bool:

@@ -14,7 +14,7 @@ ATTENTION = "attention"
 
 
 @dataclass(frozen=True, slots=True)
-class RuleOutcome:
+class RaterRuleOutcome:
     """What a rule says of a rater. rule: a check of quality control, `tutorial` or `attention`.
 
     The outcome `untested`: there was nothing to judge by.
@@ -25,10 +25,10 @@ class RuleOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class OverallVerdict:
+class OverallRaterVerdict:
     """fail where any rule says so, else pass: whoever cannot be tested is given the benefit of the doubt."""
 
-    rules: tuple[RuleOutcome, ...]
+    rules: tuple[RaterRuleOutcome, ...]
 
     @property
     def verdict(self) -> Literal["pass", "fail"]:
@@ -36,18 +36,18 @@ class OverallVerdict:
         return "fail" if any(one.outcome == "fail" for one in self.rules) else "pass"
 
 
-def decide_overall_verdict(
+def decide_overall_rater_verdict(
     asked: QualitySettings, quality: RaterQuality | None, right: float | None, passed: float | None
-) -> OverallVerdict:
+) -> OverallRaterVerdict:
     """The verdict by the rules for completion codes. right: share of right first answers in the tutorial, if any.
 
     passed: share of the attention checks that the rater met which were passed at the first try, if any.
     quality: None where nothing is known of the rater's work, or nothing fails.
     """
-    rules = [RuleOutcome(check, _outcome(check, quality)) for check in asked.code_checks]
+    rules = [RaterRuleOutcome(check, _outcome(check, quality)) for check in asked.code_checks]
     shares = ((TUTORIAL, asked.code_tutorial, right), (ATTENTION, asked.code_attention, passed))
-    rules += [RuleOutcome(rule, _reaches(share, least)) for rule, least, share in shares if least is not None]
-    return OverallVerdict(tuple(rules))
+    rules += [RaterRuleOutcome(rule, _reaches(share, least)) for rule, least, share in shares if least is not None]
+    return OverallRaterVerdict(tuple(rules))
 
 
 def _reaches(share: float | None, least: float) -> Outcome:

@@ -17,7 +17,7 @@ from app.services.tasks.progress_counts import TaskWithCounts
 from app.services.tasks.progress_view import (
     CompletionForecast,
     DeadlineForecast,
-    GroupProgress,
+    ItemGroupProgress,
     Progress,
     ProgressScope,
     ProgressSnapshot,
@@ -78,7 +78,7 @@ def make_campaign_progress(
         raters=counted.summarize_raters(raters, began, tasks, seen.at) if sight.raters else None,
         systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if sight.systems else None,
         warnings=[
-            *counted.list_balance_warnings(balance, seen.state),
+            *counted.list_work_balance_warnings(balance, seen.state),
             *_idle(session, seen, sight, raters, find_idle),
         ],
     )
@@ -125,13 +125,13 @@ class _ProgressCounts:
         recent, sizes = self.counts.recent, self.counts.imported
         return [_task(row, sizes.get(row.id, row), self.counts.tasks.get(row.id), recent[row.id]) for row in mine]
 
-    def groups(self) -> GroupProgress | None:
+    def groups(self) -> ItemGroupProgress | None:
         groups = self.counts.groups.values()
         if not groups:
             return None
         finished = sum(one.done == one.items for one in groups)
         untouched = sum(not one.done and not one.rated for one in groups)
-        return GroupProgress(finished=finished, half_done=len(groups) - finished - untouched, untouched=untouched)
+        return ItemGroupProgress(finished=finished, half_done=len(groups) - finished - untouched, untouched=untouched)
 
     def systems(self, rows: Iterable[progress.Row]) -> list[SystemProgress]:
         of = self.counts.systems

@@ -235,7 +235,7 @@ def summarize_leases(
     return LeaseSummary(held=sum(one.row.state == "leased" for one in tasks), n_expired=len(gone), expired=shown)
 
 
-def list_balance_warnings(balance: WorkBalance | None, state: str) -> list[str]:
+def list_work_balance_warnings(balance: WorkBalance | None, state: str) -> list[str]:
     """What somebody should look at. state: of the campaign; in a closed one nobody can be reminded."""
     if balance is None or balance.planned is None or balance.normalized_entropy >= balance.planned - TOLERANCE:
         return []

@@ -146,7 +146,7 @@ class WorkBalance(FrozenBaseModel):
     most: int
 
 
-class GroupProgress(FrozenBaseModel):
+class ItemGroupProgress(FrozenBaseModel):
     """Groups that must come from one rater: finished, half done, untouched."""
 
     finished: int
@@ -184,7 +184,7 @@ class Progress(FrozenBaseModel):
     forecast: CompletionForecast | None
     deadline: DeadlineForecast | None = Field(None, description="Null where the settings have none.")
     balance: WorkBalance | None
-    groups: GroupProgress | None
+    groups: ItemGroupProgress | None
     leases: LeaseSummary
     open_flags: int
     buckets: list[BucketProgress] | None

@@ -17,12 +17,12 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
-from app.services.tasks.attention import AttentionWarning, record_attention_check_result
-from app.services.tasks.overall_verdict import OverallVerdict, decide_overall_verdict
+from app.services.tasks.attention import AttentionCheckWarning, record_attention_check_result
+from app.services.tasks.overall_verdict import OverallRaterVerdict, decide_overall_rater_verdict
 from app.services.webhooks.events import record_webhook_event
 from app.stats.quality.choices import Check
 from app.stats.quality.report import RaterQuality, make_rater_quality
-from app.stats.quality.verdicts import verdicts_by_controls
+from app.stats.quality.verdicts import decide_rater_verdicts_by_controls
 from app.storage import attention, campaigns, quality_policy, raters, tutorials
 from app.storage.db import Database, Session
 
@@ -34,7 +34,7 @@ class HandInReceipt:
     """What a rater gets for a task. warning: where it was an attention check that warns."""
 
     code: str
-    warning: AttentionWarning | None
+    warning: AttentionCheckWarning | None
 
 
 def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: ActingRater) -> HandInReceipt:
@@ -50,30 +50,32 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
     if code is not None and not asked.has_consequences:
         return HandInReceipt(code, warning)
     with database.transaction() as session:
-        quality = load_quality_evidence(session, rater.campaign, rater.rater, asked, asked.checks_with_consequences)
+        quality = load_rater_quality_evidence(
+            session, rater.campaign, rater.rater, asked, asked.checks_with_consequences
+        )
     with database.transaction() as session:
         campaigns.load_campaign(session, rater.campaign, lock=True)
         if code is None:
             right = tutorials.load_correct_answer_share(session, rater.campaign_id, rater.rater_id)
             passed = _load_passed_share(session, asked, rater.campaign_id, rater.rater_id)
-            fresh = _code(asked, decide_overall_verdict(asked, quality, right, passed))
+            fresh = _code(asked, decide_overall_rater_verdict(asked, quality, right, passed))
             code = quality_policy.assign_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
         if quality is not None:
             _act(session, rater, asked, quality)
     return HandInReceipt(code, warning)
 
 
-def is_stopped_by_checks(session: Session, rater: ActingRater) -> bool:
+def is_rater_stopped_by_checks(session: Session, rater: ActingRater) -> bool:
     """Whether a rater gets no new task now, because a check that ends tasks fails; a task in hand stays theirs."""
     asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
     ending = asked.checks_leading_to("end_task")
     if not ending or quality_policy.has_task_in_hand(session, rater.campaign_id, rater.rater_id):
         return False
-    quality = load_quality_evidence(session, rater.campaign, rater.rater, asked, ending)
+    quality = load_rater_quality_evidence(session, rater.campaign, rater.rater, asked, ending)
     return quality is not None and not ending.isdisjoint(quality.beyond)
 
 
-def load_quality_evidence(
+def load_rater_quality_evidence(
     session: Session,
     campaign: str,
     rater: str,
@@ -99,20 +101,20 @@ def load_quality_evidence(
 
 def _fails_controls(session: Session, about: CampaignSnapshot, rater: str, asked: QualitySettings) -> bool:
     rows, of_segments = load_control_ratings(session, about)
-    results = verdicts_by_controls(rows, asked.to_criteria(), of_segments=of_segments, only=rater)
+    results = decide_rater_verdicts_by_controls(rows, asked.to_criteria(), of_segments=of_segments, only=rater)
     return results.get(rater) == "fail"
 
 
-def load_overall_verdict(session: Session, campaign: str, rater: str) -> OverallVerdict:
+def load_overall_rater_verdict(session: Session, campaign: str, rater: str) -> OverallRaterVerdict:
     """The verdict that the rater's next completion code would tell. Raises NotFound."""
     about = get_campaign(session, campaign)
     asked = parse_quality_settings(about.settings)
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater_id = raters.load_rater(session, campaign_id, rater).id
     right = tutorials.load_correct_answer_share(session, campaign_id, rater_id)
-    quality = load_quality_evidence(session, campaign, rater, asked, frozenset(asked.code_checks), whole=True)
+    quality = load_rater_quality_evidence(session, campaign, rater, asked, frozenset(asked.code_checks), whole=True)
     passed = _load_passed_share(session, asked, campaign_id, rater_id)
-    return decide_overall_verdict(asked, quality, right, passed)
+    return decide_overall_rater_verdict(asked, quality, right, passed)
 
 
 def _load_passed_share(session: Session, asked: QualitySettings, campaign_id: int, rater_id: int) -> float | None:
@@ -120,7 +122,7 @@ def _load_passed_share(session: Session, asked: QualitySettings, campaign_id: in
     return None if asked.code_attention is None else attention.load_first_try_pass_share(session, campaign_id, rater_id)
 
 
-def _code(asked: QualitySettings, overall: OverallVerdict) -> str:
+def _code(asked: QualitySettings, overall: OverallRaterVerdict) -> str:
     """The code of the verdict."""
     template = (asked.code_fail if overall.verdict == "fail" else asked.code_pass) or CODE
     return template.replace(CODE, secrets.token_hex(5).upper())

@@ -143,7 +143,7 @@ def find_template(name: str) -> CampaignTemplate:
     return TEMPLATES[name]
 
 
-def parse_template_name(name: str) -> CampaignTemplate:
+def resolve_template_name(name: str) -> CampaignTemplate:
     """The template of this name. Raises Invalid, naming those that there are."""
     if name not in TEMPLATES:
         there = f"must be one of {', '.join(TEMPLATES)}"
@@ -160,7 +160,7 @@ def create_campaign_from_template(
 
     Raises Invalid, naming the field, and Conflict where the key is taken.
     """
-    template = parse_template_name(name)
+    template = resolve_template_name(name)
     if given.get("protocol") not in (None, template.protocol):
         why = f"the template is for {template.protocol}; leave out one of the two"
         raise Invalid(places=(Place(("protocol",), why),))

@@ -58,18 +58,18 @@ def record_hand_in_event(session: Session, campaign_id: int, task: str, rater_id
     record_webhook_event(session, campaign_id, "task.handed_in", {"task": task, **reached}, rater_id=rater_id)
     if not counts:
         return
-    for percent in list_reached_milestones(done, total):
+    for percent in list_newly_reached_milestones(done, total):
         record_webhook_event(session, campaign_id, "campaign.milestone", {"percent": percent, **reached})
     if done == total:
         record_webhook_event(session, campaign_id, "campaign.done", reached)
 
 
-def list_reached_milestones(done: int, total: int) -> list[int]:
+def list_newly_reached_milestones(done: int, total: int) -> list[int]:
     """Percentages that the last of `done` tasks of `total` reached.
 
-    >>> [list_reached_milestones(done, 8) for done in (1, 2, 4, 6, 8)]
+    >>> [list_newly_reached_milestones(done, 8) for done in (1, 2, 4, 6, 8)]
     [[], [25], [50], [75], []]
-    >>> list_reached_milestones(1, 2)
+    >>> list_newly_reached_milestones(1, 2)
     [25, 50]
     """
     return [percent for percent in MILESTONES if (done - 1) * 100 < percent * total <= done * 100]

@@ -42,11 +42,11 @@ class UnitRaterVariances:
         """ICC(C,1): the same with the raters' offsets taken out."""
         return self.unit / (self.unit + self.residual) if self.unit + self.residual else float("nan")
 
-    def expected_share_within(self, tolerance: float, step: float = 0.0) -> float:
+    def expected_agreement_within_tolerance(self, tolerance: float, step: float = 0.0) -> float:
         """Expected share of pairs of raters at most `tolerance` apart; step: of the scale, for continuity."""
         return _probability_within(self.rater + self.residual, tolerance + step / 2)
 
-    def chance_share_within(self, tolerance: float, step: float = 0.0) -> float:
+    def chance_agreement_within_tolerance(self, tolerance: float, step: float = 0.0) -> float:
         """The same of two ratings of different units by different raters."""
         return _probability_within(self.total_variance, tolerance + step / 2)
 

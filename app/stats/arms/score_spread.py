@@ -20,7 +20,7 @@ from app.stats.arms.times import (
     mask_lengths_within,
 )
 from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 
 CONTROLS = (RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REFERENCE)
@@ -56,7 +56,7 @@ def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
 
     Source: Grundkiewicz et al. 2021, §4 (documents with control items are left out).
     """
-    keep: Bools = first_rows_of_judgments(ratings) & (ratings.role == RatingRole.RATING)
+    keep: Bools = mask_first_rows_of_judgments(ratings) & (ratings.role == RatingRole.RATING)
     if controls or not len(ratings):
         return keep
     screen = encode_column_combinations(ratings.rater, ratings.task, ratings.document)

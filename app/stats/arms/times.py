@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from app.stats.intervals import t_quantile
 from app.stats.plain_values import Interval, interval_or_none
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Bools, Codes, Floats, RatingLevel, Ratings
 from app.stats.side_tables import Micros
 
@@ -53,7 +53,7 @@ class TimedJudgments:
 
     def one_row_per_judgment(self) -> TimedJudgments:
         """One row a judgment, where several systems share one."""
-        return self.where(first_rows_of_judgments(self.rows))
+        return self.where(mask_first_rows_of_judgments(self.rows))
 
 
 @dataclass(frozen=True, slots=True)

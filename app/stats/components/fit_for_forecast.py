@@ -24,7 +24,7 @@ FEWEST_RATINGS = 100
 RATED_ONCE = ("components from outputs rated once: rater variance is partly attributed to documents and outputs",)
 
 
-def parse_forecast_components(value: object) -> ForecastVarianceComponents | None:
+def parse_forecast_variance_components(value: object) -> ForecastVarianceComponents | None:
     """Variances by term, with `system` and `source` where they are known; None where the value holds none."""
     if not isinstance(value, Mapping):
         return None
@@ -45,7 +45,7 @@ def _is_variance(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
-def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastVarianceComponents | None:
+def fit_forecast_variance_components(rows: Ratings, campaign: str) -> ForecastVarianceComponents | None:
     """Components fitted to a campaign's ranked rows; None where these are too few, or cannot be taken apart."""
     if len(rows) < FEWEST_RATINGS:
         return None

@@ -69,7 +69,7 @@ class GateDecision:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DocumentDifferences:
+class SystemDifferenceByDocument:
     """The difference of two systems by document: Σsums/Σweights is the whole.
 
     precision: its error. segments: behind it; paired: common.
@@ -82,9 +82,9 @@ class DocumentDifferences:
     paired: bool
 
 
-def difference_by_document(
+def system_difference_by_document(
     panel: ScoreMatrix, candidate: int, baseline: int, sign: int, *, paired: bool
-) -> DocumentDifferences:
+) -> SystemDifferenceByDocument:
     """How far the candidate is ahead on each document.
 
     Parameters
@@ -99,7 +99,7 @@ def difference_by_document(
         ahead = np.where(both, sign * (panel.score[candidate] - panel.score[baseline]) * weights, 0.0)
         sums, held = (np.add.reduceat(x, panel.starts) for x in (ahead, weights))
         sums, held = sums[held > 0], held[held > 0]
-        return DocumentDifferences(sums, held, estimate_precision(sums, held), int(both.sum()), paired=True)
+        return SystemDifferenceByDocument(sums, held, estimate_precision(sums, held), int(both.sum()), paired=True)
     sums, counts = sign * panel.document_sums(), panel.document_weights()
     either = (counts[candidate] > 0) | (counts[baseline] > 0)
     n = int(either.sum())
@@ -110,7 +110,7 @@ def difference_by_document(
     means = sign * panel.system_means()
     known = precision_of_difference((sums[candidate], sums[baseline]), (counts[candidate], counts[baseline]))
     segments = int(panel.present[candidate].sum() + panel.present[baseline].sum())
-    return DocumentDifferences(
+    return SystemDifferenceByDocument(
         means[candidate] - means[baseline] + deviation, np.ones(n), known, segments, paired=False
     )
 
@@ -122,7 +122,7 @@ def decide_claim(
 
     Parameters
     ----------
-    sums, weights : from `difference_by_document`, shape (D,).
+    sums, weights : from `system_difference_by_document`, shape (D,).
     known : how well the difference is known, from there too; None takes it from sums and weights.
 
     Fewer than six documents decide nothing. Where every document has the same difference there is no error: then a
@@ -136,7 +136,7 @@ def decide_claim(
     """
     documents = int((np.asarray(weights) > 0).sum())
     if documents < FEWEST_DOCUMENTS:
-        return decide_without_data(documents)
+        return make_undecided_gate_decision(documents)
     counts = np.asarray(weights, dtype=np.float64)
     difference = float(round_scores(np.asarray(sums.sum() / counts.sum())))
     known = estimate_precision(sums, counts) if known is None else known
@@ -152,7 +152,7 @@ def decide_claim(
     return GateDecision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, None, bounds.skew)
 
 
-def decide_without_data(documents: int = 0, why: str | None = None) -> GateDecision:
+def make_undecided_gate_decision(documents: int = 0, why: str | None = None) -> GateDecision:
     """Too few documents to decide anything, or nothing can be told for another reason."""
     if why is not None:
         return GateDecision("no_data", holds=False, documents=documents, why=why)

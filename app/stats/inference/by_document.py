@@ -175,7 +175,7 @@ def precision_of_difference(
     return EstimatePrecision(np.asarray(error), np.asarray(degrees), documents, effective)
 
 
-def stack_precisions(precisions: Sequence[EstimatePrecision]) -> EstimatePrecision:
+def stack_estimate_precisions(precisions: Sequence[EstimatePrecision]) -> EstimatePrecision:
     """Answers of shape () as one of shape (len(found),)."""
     return EstimatePrecision(
         np.array([float(one.error) for one in precisions]),

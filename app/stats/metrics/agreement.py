@@ -42,7 +42,7 @@ class HumanAndMetricScores:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemAgreement:
+class SystemLevelAgreement:
     """NaN where not defined. n: systems with both scores; n_pairs: pairs behind `accuracy`; spa_pairs: behind `spa`."""
 
     spa: float
@@ -56,7 +56,7 @@ class SystemAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentAgreement:
+class SegmentLevelAgreement:
     """NaN where not defined. All outputs together, and means over segments (by item) of correlations within each.
 
     ties: acc*eq, None without a pair.
@@ -71,9 +71,9 @@ class SegmentAgreement:
     ties: TieCalibratedAccuracy | None
 
 
-def compute_system_agreement(
+def compute_system_level_agreement(
     scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True
-) -> SystemAgreement:
+) -> SystemLevelAgreement:
     """SPA, pairwise accuracy and correlations over systems.
 
     SPA tests both scores on the outputs that have both. Pairwise accuracy and correlations are of system scores; pairs
@@ -85,7 +85,7 @@ def compute_system_agreement(
     human, metric = scores.human_system[both], scores.metric_system[both]
     accuracy, n_pairs = pairwise_accuracy_and_count(human, metric)
     spa, spa_pairs = _spa(scores, permutations, seed, by_document=by_document)
-    return SystemAgreement(
+    return SystemLevelAgreement(
         spa=spa,
         accuracy=accuracy,
         pearson=pearson(human, metric),
@@ -157,7 +157,7 @@ def compute_human_and_metric_p_values(
     )
 
 
-def compute_segment_agreement(scores: HumanAndMetricScores) -> SegmentAgreement:
+def compute_segment_level_agreement(scores: HumanAndMetricScores) -> SegmentLevelAgreement:
     """Correlations over outputs, within segments, and accuracy with ties.
 
     Source: Deutsch, Foster & Freitag 2023, §2 (no grouping, group by item).
@@ -166,7 +166,7 @@ def compute_segment_agreement(scores: HumanAndMetricScores) -> SegmentAgreement:
     human, metric = scores.human[both], scores.metric[both]
     items = [(scores.human[at, g], scores.metric[at, g]) for g, at in enumerate(both.T) if at.sum() > 1]
     within = np.array([(pearson(h, m), kendall_tau(h, m)) for h, m in items]).reshape(-1, 2)
-    return SegmentAgreement(
+    return SegmentLevelAgreement(
         n=int(both.sum()),
         pearson=pearson(human, metric),
         kendall=kendall_tau(human, metric),

@@ -104,7 +104,7 @@ def compare_two_metrics(
     observed = {name: float(first[name][0] - second[name][0]) for name in MEASURES}
     beyond = dict.fromkeys(MEASURES, 0)
     for masks in sample_swap_masks(common.human.shape, swaps, seed, measured.at_once):
-        mine, theirs = (measured.values(scores) for scores in swap_scores(common, masks))
+        mine, theirs = (measured.values(scores) for scores in swap_metric_scores(common, masks))
         for name in MEASURES:
             distance = np.abs(np.nan_to_num(mine[name]) - np.nan_to_num(theirs[name]))
             beyond[name] += int((distance >= abs(observed[name]) - 1e-9).sum())
@@ -131,7 +131,7 @@ def sample_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: in
         yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
 
 
-def swap_scores(common: CommonMetricScores, masks: Bools) -> tuple[Floats, Floats]:
+def swap_metric_scores(common: CommonMetricScores, masks: Bools) -> tuple[Floats, Floats]:
     """The scores of the two metrics after each exchange, shape (b, S, G) each."""
     return (
         np.where(masks, common.second, common.first),

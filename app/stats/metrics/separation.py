@@ -49,7 +49,7 @@ def roc_auc(positive: Floats, negative: Floats) -> float:
     return float(twice / (2 * x.size * below.size))
 
 
-def find_significant_human_pairs(human: PairPValues, alpha: float = ALPHA) -> Bools:
+def find_pairs_separated_by_humans(human: PairPValues, alpha: float = ALPHA) -> Bools:
     """Pairs whose human difference is significant: min(1, 2·min(p, p reverse)) ≤ α, not adjusted for their number."""
     smaller = np.fmin(human.p, human.p_reverse)
     return np.asarray(np.nan_to_num(2 * smaller, nan=1.0) <= alpha, dtype=np.bool_)
@@ -69,7 +69,7 @@ def compute_metric_separation_from_pairs(
     so it does not depend on which system of a pair is named first.
     """
     known = np.isfinite(human.p) & np.isfinite(metric)
-    is_separated = find_significant_human_pairs(human, alpha) & known
+    is_separated = find_pairs_separated_by_humans(human, alpha) & known
     size = np.abs(metric)
     towards = np.where(human.difference[is_separated] >= 0, metric[is_separated], -metric[is_separated])
     return MetricSeparation(

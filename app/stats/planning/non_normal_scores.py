@@ -44,7 +44,7 @@ def most_segments_per_document(layout: StudyLayout) -> int:
     return max(layout.lengths, default=max(1, round(layout.segments)))
 
 
-def simulate_non_normal_means(
+def simulate_non_normal_document_means(
     scores: ScoreSampler,
     layout: StudyLayout,
     panel: RaterPools,
@@ -104,7 +104,9 @@ def simulate_non_normal_power(
     panel, hits, wanted = RaterPools.single_pool(layout), 0, 0
     for n in _batches(layout, 2, studies):
         counts = draw_document_lengths(layout, n, rng) if layout.lengths else None
-        means = simulate_non_normal_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
+        means = simulate_non_normal_document_means(
+            scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts
+        )
         sums, counts = _sums(means, counts)
         hits += int((claims_by_t_test(sums, alpha, counts)[:, 0] > 0).sum())
         wanted += n
@@ -184,7 +186,10 @@ def make_non_normal_sampler(scores: ScoreSampler, layout: StudyLayout) -> Draw:
             scores.shifts_for_means(means),
         )
         return _sums(
-            simulate_non_normal_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts), counts
+            simulate_non_normal_document_means(
+                scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts
+            ),
+            counts,
         )
 
     return draw

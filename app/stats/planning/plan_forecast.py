@@ -66,7 +66,7 @@ class _PValueFloor:
         return cls(min(1.0, pairs * 2.0 ** (1 - documents)), needed if documents < needed else None)
 
 
-def warn_of_few_documents(plan: Plan) -> list[str]:
+def list_few_documents_warnings(plan: Plan) -> list[str]:
     """The ranking's own warning before a rating is bought: with so few documents it can claim nothing."""
     documents, systems = sum(document.bucket is not None for document in plan.documents), len(plan.systems)
     if systems < 2 or not documents:

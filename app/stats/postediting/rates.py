@@ -61,7 +61,7 @@ def sum_hter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     """
     return sum_edits(
         (one.operations.total_edits, one.operations.length, at.document)
-        for at, one in iterate_own_post_edits(segments, system)
+        for at, one in iterate_own_post_edit_distances(segments, system)
     )
 
 
@@ -85,7 +85,7 @@ def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -
     return sum_edits((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
 
 
-def iterate_own_post_edits(
+def iterate_own_post_edit_distances(
     segments: Sequence[SegmentEdits], system: int
 ) -> Iterator[tuple[SegmentEdits, OwnPostEditDistance]]:
     """The outputs of a system against their own post-edits."""

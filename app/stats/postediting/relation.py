@@ -70,7 +70,7 @@ def compute_reference_bias(source: tuple[float, float], reference: tuple[float, 
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreConflicts:
+class ScoreEditConflicts:
     """Segments of one system where few edits meet a low score, or many a high one; arrays of shape (n,).
 
     low: few edits and a low score. high: many edits and a high score. residual: of the score on the rate, in standard
@@ -82,7 +82,7 @@ class ScoreConflicts:
     residual: Floats
 
 
-def find_score_conflicts(rates: Floats, scores: Floats, rule: Rule) -> ScoreConflicts:
+def find_score_edit_conflicts(rates: Floats, scores: Floats, rule: Rule) -> ScoreEditConflicts:
     """Where post-edits and scores of one system disagree.
 
     rule : `median`: both strictly on one side of their medians; `tercile`: both in their outer thirds; `residual`: more
@@ -91,13 +91,13 @@ def find_score_conflicts(rates: Floats, scores: Floats, rule: Rule) -> ScoreConf
     """
     residual = standardized_residuals(rates, scores)
     if rule == "residual":
-        return ScoreConflicts(residual < -FAR_RESIDUAL, residual > FAR_RESIDUAL, residual)
+        return ScoreEditConflicts(residual < -FAR_RESIDUAL, residual > FAR_RESIDUAL, residual)
     if not rates.size:
-        return ScoreConflicts(np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_), residual)
+        return ScoreEditConflicts(np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_), residual)
     ends = (50.0, 50.0) if rule == "median" else (100 / 3, 200 / 3)
     few, many = np.percentile(rates, ends)
     low, high = np.percentile(scores, ends)
-    return ScoreConflicts(
+    return ScoreEditConflicts(
         cast("Bools", (rates < few) & (scores < low)), cast("Bools", (rates > many) & (scores > high)), residual
     )
 

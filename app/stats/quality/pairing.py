@@ -61,7 +61,7 @@ def pair_with_originals(
 
     with_repeats: the original's score is the mean of it and its repeats (Appraise), not its own alone.
     """
-    once = first_rows_of_judgments(ratings)
+    once = mask_first_rows_of_judgments(ratings)
     rows = np.flatnonzero(once & (ratings.role == role))
     linked = links.original[rows]
     unmatched = np.bincount(ratings.rater[rows[linked < 0]], minlength=len(ratings.labels.raters)).astype(np.int32)
@@ -84,7 +84,7 @@ def _with_repeats(ratings: Ratings, links: OriginalRatingLinks, once: Bools) -> 
     return np.asarray(total / (1 + np.bincount(to, minlength=len(ratings))), dtype=np.float64)
 
 
-def first_rows_of_judgments(ratings: Ratings) -> Bools:
+def mask_first_rows_of_judgments(ratings: Ratings) -> Bools:
     """One row a judgment: what is counted by rater counts judgments, not the systems that share them."""
     keep: npt.NDArray[np.bool_] = np.zeros(len(ratings), dtype=np.bool_)
     keep[np.unique(ratings.judgment, return_index=True)[1]] = True

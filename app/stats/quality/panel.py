@@ -8,7 +8,7 @@ import numpy as np
 
 from app.stats.aggregate import round_scores
 from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Codes, Floats, RatingRole, Ratings
 
 MIN_ITEMS = 10
@@ -57,7 +57,7 @@ class RaterPanelComparison:
     correlation_q: float | None = None
 
 
-def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, RaterPanelComparison]:
+def compare_raters_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, RaterPanelComparison]:
     """Each rater (by code) against the others on common items, or against the consensus where one is given.
 
     Calibration items are used where there are any, else all ratings. `ratings` are of one kind.
@@ -70,9 +70,11 @@ def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dic
     """
     calibrated = ratings.role == RatingRole.CALIBRATION
     basis = "calibration" if calibrated.any() else "panel"
-    keep = first_rows_of_judgments(ratings) & (calibrated if calibrated.any() else ratings.role == RatingRole.RATING)
+    keep = mask_first_rows_of_judgments(ratings) & (
+        calibrated if calibrated.any() else ratings.role == RatingRole.RATING
+    )
     if consensus is not None:
-        known = first_rows_of_judgments(ratings) & ~np.isnan(consensus)
+        known = mask_first_rows_of_judgments(ratings) & ~np.isnan(consensus)
         return _compare_each_rater(ratings, "consensus", ratings.where(known), consensus[known])
     cells = compute_rater_item_means(ratings.where(keep))
     shared = cells.others_n > 0

@@ -16,14 +16,19 @@ from app.stats.quality.drift import PositionsInRaterWork, SeverityDrift, estimat
 from app.stats.quality.flags import Flag, FlagEvidence, flag_raters
 from app.stats.quality.habits import ScoringHabits, compute_rater_habits
 from app.stats.quality.levels import RaterScoreLevels, estimate_rater_score_levels
-from app.stats.quality.pairing import find_original_rows, first_rows_of_judgments, pair_with_originals
-from app.stats.quality.panel import RaterItemMeans, RaterPanelComparison, compare_with_panel, compute_rater_item_means
+from app.stats.quality.pairing import find_original_rows, mask_first_rows_of_judgments, pair_with_originals
+from app.stats.quality.panel import (
+    RaterItemMeans,
+    RaterPanelComparison,
+    compare_raters_with_panel,
+    compute_rater_item_means,
+)
 from app.stats.quality.panel_tests import Orders
 from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references
 from app.stats.quality.repeats import RepeatConsistency, compare_repeats_with_other_raters, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
-from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, compare_within_tasks
+from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, measure_change_within_tasks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.side_tables import OriginalRatingLinks, RatingEventTable
 
@@ -151,12 +156,12 @@ def make_rater_quality(
     return _rater(work.rows, code, work.controls.get(code), evidence, wanted)
 
 
-def completion_kind_for_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
+def completion_code_kind_for_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
     """What the verdict means for a completion code: only a failed test sends work to a person.
 
-    >>> completion_kind_for_verdict("fail"), completion_kind_for_verdict("not_testable")
+    >>> completion_code_kind_for_verdict("fail"), completion_code_kind_for_verdict("not_testable")
     ('review', 'complete')
-    >>> completion_kind_for_verdict("not_testable", untested="review")
+    >>> completion_code_kind_for_verdict("not_testable", untested="review")
     'review'
     """
     return "review" if verdict == "fail" else untested if verdict == "not_testable" else "complete"
@@ -174,7 +179,7 @@ def _choose_rating_kind(ratings: Ratings) -> tuple[Bools, str]:
 
 def _order(rows: Ratings, events: RatingEventTable | None) -> Orders:
     """By rater the rows of their judgments in the order of work: by time where it is known, else by task."""
-    once = np.flatnonzero(first_rows_of_judgments(rows))
+    once = np.flatnonzero(mask_first_rows_of_judgments(rows))
     position = events.position if events is not None else rows.segment
     time = events.submitted if events is not None else np.full(len(rows), -1)
     order = np.lexsort((rows.segment[once], position[once], rows.task[once], time[once], rows.rater[once]))
@@ -246,7 +251,7 @@ def _evidence(
     evidence = none
     if "panel" in checks:
         evidence = replace(
-            evidence, panel=panel_tests.add_panel_p_values(compare_with_panel(rows), cells, rater_levels)
+            evidence, panel=panel_tests.add_panel_p_values(compare_raters_with_panel(rows), cells, rater_levels)
         )
     if "repeats" in checks:
         agreement, pairs = (
@@ -294,10 +299,10 @@ def _test_within_tasks(
     Over all raters the q-value is no smaller than the p-value, and drawing orders for everybody takes seconds.
     """
     if only is not None:
-        own = compare_within_tasks({only: steps[only]}).get(only)
+        own = measure_change_within_tasks({only: steps[only]}).get(only)
         if own is None or own.p_value >= chance:
             return {}
-    return compare_within_tasks(steps)
+    return measure_change_within_tasks(steps)
 
 
 def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, PositionsInRaterWork]:
@@ -346,7 +351,7 @@ def _rater(
         n_judgments=evidence.habits[rater].n,
         verdict=verdict,
         why=control.why if control else "no degraded items",
-        completion=completion_kind_for_verdict(verdict),
+        completion=completion_code_kind_for_verdict(verdict),
         control=control,
         repeats=evidence.again.get(rater),
         panel=evidence.panel.get(rater),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Floats, Ratings
 from app.stats.side_tables import RatingEventTable
 
@@ -32,7 +32,7 @@ def compute_rater_paces(rows: Ratings, events: RatingEventTable | None, words: F
     """
     if events is None:
         return {}
-    timed = first_rows_of_judgments(rows) & (events.started >= 0) & (events.submitted > events.started)
+    timed = mask_first_rows_of_judgments(rows) & (events.started >= 0) & (events.submitted > events.started)
     seconds = np.where(timed, (events.submitted - events.started) / 1e6, np.nan)
     counted = timed & ~np.isnan(words) & (words > 0) if words is not None else np.zeros_like(timed)
     medians, by_word = {}, {}

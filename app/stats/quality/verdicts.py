@@ -10,7 +10,7 @@ from app.stats.quality.pairing import find_original_rows
 from app.stats.ratings import Ratings
 
 
-def verdicts_by_controls(
+def decide_rater_verdicts_by_controls(
     ratings: Ratings, choices: RaterQualityCriteria, *, of_segments: bool, only: str | None = None
 ) -> dict[str, Verdict]:
     """The verdict on every rater, by key, who judged a degraded item; the same as `quality` gives on all ratings.

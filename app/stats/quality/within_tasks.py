@@ -50,7 +50,7 @@ class OrderedJudgments:
     beside: Floats
 
 
-def compare_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTaskChange]:
+def measure_change_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTaskChange]:
     """Every rater (by code) with at least 20 judgments.
 
     The clearest of seven cuts is compared with the clearest after the documents of each task were put in another order

@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, round_scores
-from app.stats.inference.by_document import EstimatePrecision, precision_of_difference, stack_precisions
+from app.stats.inference.by_document import EstimatePrecision, precision_of_difference, stack_estimate_precisions
 from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ranking.effects import SuperiorityChances
 from app.stats.ranking.influence import LeaveOneOutDifferences, summarize_influence
@@ -125,7 +125,7 @@ def _differences(
     differences = [
         precision_of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)
     ]
-    return difference, stack_precisions(differences)
+    return difference, stack_estimate_precisions(differences)
 
 
 def _t_interval(difference: Floats, precise: EstimatePrecision | None, recipe: Recipe) -> tuple[Floats, Floats]:

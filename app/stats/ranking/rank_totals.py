@@ -20,7 +20,7 @@ from app.stats.ranking import ranking
 from app.stats.ranking.document_totals import CampaignTotals, combine_block_totals, sum_document_block
 from app.stats.ranking.pair_rows import PairEvidence
 from app.stats.ranking.ranking import RankedRows, rank_averaged_systems
-from app.stats.ranking.result import Ranking, SegmentTable
+from app.stats.ranking.result import Ranking, SegmentScoreTable
 from app.stats.ratings import Codes, Ratings
 from app.stats.selection import DroppedRows, can_select_rows_independently
 from app.stats.side_tables import DocumentTable
@@ -33,9 +33,12 @@ class SummableRatings(Protocol):
     """Ratings of one recipe that are summed where they are stored; codes are those of `labels`."""
 
     def count_dropped_rows(self) -> tuple[DroppedRows, ...]:
-        """Rows left out by reason, as `select_rows` counts them. Raises Invalid where an exclusion names nothing."""
+        """Rows left out by reason, as `select_rows_by_recipe` counts them.
 
-    def count_ranked_by_rater_and_system(self) -> tuple[Ratings, Codes]:
+        Raises Invalid where an exclusion names nothing.
+        """
+
+    def count_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
         """A row for each rater and system of the ranked ratings, and how many ratings it stands for."""
 
     def share_of_documents_with_same_raters(self) -> float:
@@ -90,7 +93,7 @@ def rank_from_sums(
     Invalid : as `rank_systems`.
     """
     dropped = source.count_dropped_rows()
-    ranked, times = source.count_ranked_by_rater_and_system()
+    ranked, times = source.count_ranked_ratings_by_rater_and_system()
     resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_of_documents_with_same_raters)
     resolved = drop_recipe_choices_needing_rows(resolved)
     moments = source.compute_rater_moments() if resolved.normalize == "z" else None
@@ -132,7 +135,7 @@ def _sum_blocks(
     sign: int,
 ) -> CampaignTotals | None:
     """None where no rating counts."""
-    by_rater = ranking.averages_over_raters(recipe)
+    by_rater = ranking.does_recipe_average_over_raters(recipe)
     blocks = []
     for rows in source.iterate_ranked_blocks():
         normalized = NormalizedRatings(rows, rows, "raw", 0, 0, ())
@@ -150,7 +153,7 @@ def _sum_blocks(
 
 def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[EstimatePrecision], EstimatePrecision | None]:
     def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
-        if not ranking.averages_over_raters(recipe):
+        if not ranking.does_recipe_average_over_raters(recipe):
             return None
         pairs = all_system_pairs(totals.order.size)
         return estimate_precision_from_rater_totals(totals.visits, totals.n_scored, known, *pairs, totals.order)
@@ -158,11 +161,11 @@ def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[Estimat
     return for_new_raters
 
 
-def _no_segments(ratings: Ratings) -> SegmentTable:
+def _no_segments(ratings: Ratings) -> SegmentScoreTable:
     """Segment scores are not kept."""
     none, nothing = np.empty(0, dtype=np.int32), np.empty(0)
     labels = ratings.labels
-    return SegmentTable(labels.systems, labels.documents, none, none, none, nothing, nothing, none)
+    return SegmentScoreTable(labels.systems, labels.documents, none, none, none, nothing, nothing, none)
 
 
 def _notes(recipe: Recipe) -> tuple[str, ...]:

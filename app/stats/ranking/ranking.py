@@ -28,9 +28,9 @@ from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warning
 from app.stats.ranking.influence import LeaveOneOutDifferences
 from app.stats.ranking.pair_rows import PairEvidence, make_pair_rows, uses_common_segments
 from app.stats.ranking.rank_sets import RankSets, compute_rank_sets
-from app.stats.ranking.result import Ranking, SegmentTable
+from app.stats.ranking.result import Ranking, SegmentScoreTable
 from app.stats.ratings import Bools, Codes, Floats, Ratings
-from app.stats.selection import DroppedRows, select_rows
+from app.stats.selection import DroppedRows, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
@@ -61,7 +61,7 @@ def rank_systems(
     """
     rows = ratings if ratings.is_in_canonical_order else ratings.in_canonical_order()
     domains = _domains(rows, recipe, documents)
-    selection = select_rows(rows, recipe)
+    selection = select_rows_by_recipe(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     resolved, warnings = resolve_auto_normalization(
         ranked, recipe, lambda: design_checks.share_of_documents_with_same_raters(ranked)
@@ -92,7 +92,7 @@ def rank_systems(
                 *(*warnings, *more, *normalized.warnings),
                 *warnings_of_errors_without_weight(unweighed, normalized.scored),
             ),
-            segments=ranking_rows.make_segment_table(scored, scores, raw),
+            segments=ranking_rows.make_segment_score_table(scored, scores, raw),
         ),
         (matrix, raw_laid),
         evidence,
@@ -107,7 +107,7 @@ def rank_systems(
 class RankedRows:
     """The ranked rows, and what is known of them before systems are compared.
 
-    rows: as `select_rows` leaves them. times: how many ratings each row stands for; None for one.
+    rows: as `select_rows_by_recipe` leaves them. times: how many ratings each row stands for; None for one.
     n_ratings: judgments that were averaged. dropped, warnings: up to here, in their order. notes: what the ranking says
     beside its own.
     """
@@ -117,7 +117,7 @@ class RankedRows:
     n_ratings: int
     dropped: tuple[DroppedRows, ...]
     warnings: tuple[str, ...]
-    segments: SegmentTable
+    segments: SegmentScoreTable
     times: Codes | None = None
     notes: tuple[str, ...] = ()
 
@@ -176,7 +176,7 @@ def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recip
     paired = uses_common_segments(recipe, shared)
 
     def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
-        if not matrix.systems.size or not averages_over_raters(recipe):
+        if not matrix.systems.size or not does_recipe_average_over_raters(recipe):
             return None
         return precision_for_new_raters(scored, matrix, known, *all_system_pairs(len(matrix.systems)))
 
@@ -188,7 +188,7 @@ def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recip
     )
 
 
-def averages_over_raters(recipe: Recipe) -> bool:
+def does_recipe_average_over_raters(recipe: Recipe) -> bool:
     """Whether segment scores are means over raters: no medians, no choice of one, no rating as its own segment."""
     return recipe.aggregate != "median" and recipe.repeats not in {"latest", "first", "separate"}
 

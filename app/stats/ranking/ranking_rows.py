@@ -12,7 +12,7 @@ from app.stats.inference.by_document import effective_document_count
 from app.stats.plain_values import Interval, interval_or_none, number_or_none
 from app.stats.ranking.clusters import assign_clusters, compute_rank_ranges
 from app.stats.ranking.rank_sets import RankSets
-from app.stats.ranking.result import SegmentTable, SystemRow
+from app.stats.ranking.result import SegmentScoreTable, SystemRow
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
 from app.stats.testing.verdict import AdjustedTestResults
@@ -65,7 +65,7 @@ def make_system_rows(
     )
 
 
-def make_segment_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -> SegmentTable:
+def make_segment_score_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -> SegmentScoreTable:
     """Segment scores with their raw counterpart; rows of `scores` are among those of `raw`."""
     score = scores.score
     if raw is not scores:
@@ -73,7 +73,7 @@ def make_segment_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScor
         keys = [s.system.astype(np.int64) * size + s.segment for s in (raw, scores)]
         score = np.full(raw.score.size, np.nan)
         score[np.searchsorted(keys[0], keys[1])] = scores.score
-    return SegmentTable(
+    return SegmentScoreTable(
         systems=ratings.labels.systems,
         documents=ratings.labels.documents,
         system=raw.system,

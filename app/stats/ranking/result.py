@@ -140,7 +140,7 @@ class PairRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentTable:
+class SegmentScoreTable:
     """Segment scores behind a ranking, one row a (system, document, position), sorted by these keys.
 
     Codes index the labels beside them; `segment` is the code of (document, position). score is NaN where
@@ -188,7 +188,7 @@ class Ranking:
     pairs: tuple[PairRow, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
-    segments: SegmentTable
+    segments: SegmentScoreTable
 
     def as_json(self) -> dict[str, object]:
         """The report without campaign and data version, which only storage knows."""

@@ -50,7 +50,7 @@ class ScoreChange:
 
 
 @dataclass(frozen=True, slots=True)
-class RankingFacts:
+class ScoreChangeContext:
     """What decides which changes there are. order: systems, best first. humans: keys of human translations."""
 
     order: tuple[str, ...]
@@ -58,12 +58,12 @@ class RankingFacts:
     documents: DocumentTable | None = None
 
 
-def list_score_changes(rows: Ratings, facts: RankingFacts, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
+def list_score_changes(rows: Ratings, facts: ScoreChangeContext, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
     """Every change of the groups asked for that these data can have, in a fixed order."""
     return tuple(change for group in GROUPS if group in groups for change in _changes_of_group(rows, facts, group))
 
 
-def explain_missing_change(rows: Ratings, facts: RankingFacts, group: Group) -> str | None:
+def explain_missing_change(rows: Ratings, facts: ScoreChangeContext, group: Group) -> str | None:
     """Why a group has no change here; None where it has some."""
     if next(_changes_of_group(rows, facts, group), None) is not None:
         return None
@@ -78,7 +78,7 @@ def explain_missing_change(rows: Ratings, facts: RankingFacts, group: Group) -> 
     return f"this requires 2 to {MOST_UNITS:,} {group}s"
 
 
-def _changes_of_group(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_group(rows: Ratings, facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
     if group in {"references", "degraded", "degraded_reference_rows"}:
         return _changes_of_references(rows, facts, group)
     return (
@@ -88,7 +88,7 @@ def _changes_of_group(rows: Ratings, facts: RankingFacts, group: Group) -> Itera
     )
 
 
-def _changes_of_references(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_references(rows: Ratings, facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
     """Human systems and reference rows: gone, or worse by each factor; the humans are not ranked."""
     humans = facts.humans & frozenset(facts.order)
     reference_rows = bool((rows.role == RatingRole.REFERENCE).any())
@@ -103,7 +103,7 @@ def _changes_of_references(rows: Ratings, facts: RankingFacts, group: Group) -> 
         yield ScoreChange(group, f"{d:g}", scaled=scaled, references=True, factor=d, unshown=humans)
 
 
-def _changes_of_ranks(facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_ranks(facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
     """Systems by their rank: the last, the first, the last made better, each."""
     if not 2 < len(facts.order) <= MOST_UNITS:
         return
@@ -117,14 +117,14 @@ def _changes_of_ranks(facts: RankingFacts, group: Group) -> Iterator[ScoreChange
         yield ScoreChange(group, f"system:{system}", left_out=gone, unshown=gone)
 
 
-def _changes_of_units(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_units(rows: Ratings, facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
     """Raters, documents and domains, each in turn."""
     names = _domains(rows, facts) if group == "domain" else _units(rows, group)
     if 1 < len(names) <= MOST_UNITS:
         yield from (ScoreChange(group, f"{group}:{name}") for name in names)
 
 
-def _domains(rows: Ratings, facts: RankingFacts) -> list[str]:
+def _domains(rows: Ratings, facts: ScoreChangeContext) -> list[str]:
     if facts.documents is None or not rows.documents_known:
         return []
     return sorted({facts.documents.domain[code] or "unknown" for code in np.unique(rows.document)})
@@ -196,7 +196,7 @@ def inflate_scores(rows: Ratings, d: float) -> Floats:
     return np.asarray(high - (high - rows.score) / d, dtype=np.float64)
 
 
-class ScoreMeaning(Protocol):
+class ScoreScaleInfo(Protocol):
     """What scores mean."""
 
     @property
@@ -208,7 +208,7 @@ class ScoreMeaning(Protocol):
         """Whether they were normalized before they came."""
 
 
-def find_scale_end(meaning: ScoreMeaning, *, lowest: bool) -> float:
+def find_scale_end(meaning: ScoreScaleInfo, *, lowest: bool) -> float:
     """The end that scores are moved towards. Raises Invalid where there is none."""
     scale = meaning.scale
     end = None if scale is None else scale.minimum if lowest else scale.maximum

@@ -24,21 +24,21 @@ from app.stats.ratings import Codes, RatingRole, Ratings
 from app.stats.recipe_normalization import normalize_ranked_rows
 from app.stats.robustness.changes import (
     Group,
-    RankingFacts,
     ScoreChange,
+    ScoreChangeContext,
     apply_score_change,
     explain_missing_change,
     list_score_changes,
 )
 from app.stats.robustness.ranking_places import RankingDifference, RankingPlaces, compare_rankings, list_ranking_places
-from app.stats.selection import DroppedRows, RowSelection, select_rows
+from app.stats.selection import DroppedRows, RowSelection, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
 
 EVERY_ROLE = tuple(role.name.lower() for role in RatingRole)
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeEffect:
+class ScoreChangeEffect:
     """What one change did. before, after: None where there is no such ranking; why: the reason then."""
 
     change: ScoreChange
@@ -49,14 +49,14 @@ class ChangeEffect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeExperiments(ABC):
+class ScoreChangeExperiments(ABC):
     """Changes of a campaign under a recipe, resolved once on all data: what settles itself stays as it is then.
 
     warnings, dropped: of the ranking without any change.
     """
 
     recipe: Recipe
-    facts: RankingFacts
+    facts: ScoreChangeContext
     warnings: tuple[str, ...] = ()
     dropped: tuple[DroppedRows, ...] = ()
 
@@ -76,7 +76,7 @@ class ChangeExperiments(ABC):
         }
         return list_score_changes(ranked, self.facts, groups), none
 
-    def apply_changes(self, some: Sequence[ScoreChange]) -> tuple[ChangeEffect, ...]:
+    def apply_changes(self, some: Sequence[ScoreChange]) -> tuple[ScoreChangeEffect, ...]:
         """What each change does; a ranking without it is made once for all that need the same one."""
         before: dict[frozenset[str], RankingPlaces | str] = {}
         rankings = []
@@ -95,7 +95,7 @@ class ChangeExperiments(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeExperimentsFromRatings(ChangeExperiments):
+class ScoreChangeExperimentsFromRatings(ScoreChangeExperiments):
     """Changes of ratings that are held at once."""
 
     rows: Ratings
@@ -103,18 +103,18 @@ class ChangeExperimentsFromRatings(ChangeExperiments):
     @classmethod
     def from_ratings(
         cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
-    ) -> ChangeExperimentsFromRatings:
+    ) -> ScoreChangeExperimentsFromRatings:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         return cls(
             rows=rows,
-            **make_change_experiment_fields(
+            **make_score_change_experiment_fields(
                 rank_systems(rows, drop_slow_recipe_choices(recipe), documents), humans, documents
             ),
         )
 
     def load_changeable_rows(self) -> Ratings:
         """What is ranked, and reference rows, which count where the moments of raters rest on all rows."""
-        selection = select_rows(self.rows, self.recipe)
+        selection = select_rows_by_recipe(self.rows, self.recipe)
         return selection.ratings.where(selection.ranked | (selection.ratings.role == RatingRole.REFERENCE))
 
     def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
@@ -123,29 +123,29 @@ class ChangeExperimentsFromRatings(ChangeExperiments):
         return rerank_systems(rows, self.recipe, unshown, self.facts)
 
 
-def make_change_experiment_fields(
+def make_score_change_experiment_fields(
     base: Ranking, humans: frozenset[str], documents: DocumentTable | None
 ) -> dict[str, Any]:
-    """The fields that `ChangeExperiments` takes from the ranking without any change, by name."""
+    """The fields that `ScoreChangeExperiments` takes from the ranking without any change, by name."""
     order = tuple(row.system for row in base.systems)
     return {
         "recipe": base.recipe,
-        "facts": RankingFacts(order, humans, documents),
+        "facts": ScoreChangeContext(order, humans, documents),
         "warnings": tuple(base.warnings),
         "dropped": tuple(one for one in base.dropped if one.n),
     }
 
 
-def _effect(change: ScoreChange, before: RankingPlaces | str, after: RankingPlaces | str) -> ChangeEffect:
+def _effect(change: ScoreChange, before: RankingPlaces | str, after: RankingPlaces | str) -> ScoreChangeEffect:
     if isinstance(before, str) or isinstance(after, str):
         why = before if isinstance(before, str) else str(after)
-        return ChangeEffect(change, None, None, None, why)
+        return ScoreChangeEffect(change, None, None, None, why)
     if len(set(before.order) & set(after.order)) < 2:
-        return ChangeEffect(change, before, after, None, "fewer than two systems are left to compare")
-    return ChangeEffect(change, before, after, compare_rankings(before, after))
+        return ScoreChangeEffect(change, before, after, None, "fewer than two systems are left to compare")
+    return ScoreChangeEffect(change, before, after, compare_rankings(before, after))
 
 
-def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: RankingFacts) -> Ranking:
+def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: ScoreChangeContext) -> Ranking:
     """Normalize by all rows, take the systems that are not shown away, and rank the others.
 
     Raises Invalid where the recipe does not fit the rows.
@@ -170,7 +170,7 @@ def select_normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowS
 
     recipe : with its normalization settled. Raises Invalid where the scores do not allow it.
     """
-    selection = select_rows(rows, recipe)
+    selection = select_rows_by_recipe(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     return normalize_ranked_rows(selection, ranked, recipe).scored, selection
 

@@ -12,7 +12,11 @@ from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.ranking_places import RankingPlaces, list_ranking_places
-from app.stats.robustness.reranking import ChangeExperiments, drop_slow_recipe_choices, make_change_experiment_fields
+from app.stats.robustness.reranking import (
+    ScoreChangeExperiments,
+    drop_slow_recipe_choices,
+    make_score_change_experiment_fields,
+)
 from app.stats.side_tables import DocumentTable
 
 
@@ -33,7 +37,7 @@ class SummableChangedRatings(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeExperimentsFromSums(ChangeExperiments):
+class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
     """Changes of ratings that are summed. base: the ranking without a change, of all systems."""
 
     sums: SummableChangedRatings
@@ -42,12 +46,14 @@ class ChangeExperimentsFromSums(ChangeExperiments):
     @classmethod
     def from_sums(
         cls, sums: SummableChangedRatings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
-    ) -> ChangeExperimentsFromSums:
+    ) -> ScoreChangeExperimentsFromSums:
         """Settle the recipe, which `can_rank_from_sums`, on all data. Raises Invalid where it does not fit them."""
         simple = drop_slow_recipe_choices(recipe)
         with sums.open_rating_sums(simple, None, frozenset(), documents) as source:
             base = rank_from_sums(source, simple, documents)
-        return cls(sums=sums, base=list_ranking_places(base), **make_change_experiment_fields(base, humans, documents))
+        return cls(
+            sums=sums, base=list_ranking_places(base), **make_score_change_experiment_fields(base, humans, documents)
+        )
 
     def load_changeable_rows(self) -> Ratings:
         """A row for each document, rater and role."""

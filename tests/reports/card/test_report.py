@@ -67,7 +67,7 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
     assert sorted((b.raters, b.documents) for b in stats.count_document_bucket_sizes(rows)) == sorted(
         (len(k), n) for k, n in slow.items()
     )
-    for share in stats.count_ratings_by_code(rows, rows.system, len(names.systems)):
+    for share in stats.count_ratings_by_group(rows, rows.system, len(names.systems)):
         mine = [one for one in found if f"s{one[0]}" == names.systems[share.code]]
         assert (share.ratings, share.documents) == (len(mine), len({one[1] for one in mine}))
         assert share.segments == len({one[1:3] for one in mine})
@@ -80,7 +80,7 @@ def test_no_ratings_are_counted_as_none() -> None:
     none = Ratings.from_columns(system=[], document=[], position=[], rater=[], score=[], higher_is_better=True)
     assert stats.summarize_counts(stats.count_ratings_per_output(none)) is None
     assert stats.count_document_bucket_sizes(none) == ()
-    assert stats.count_ratings_by_code(none, none.system, 0) == ()
+    assert stats.count_ratings_by_group(none, none.system, 0) == ()
 
 
 @pytest.mark.golden

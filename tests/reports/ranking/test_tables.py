@@ -20,7 +20,7 @@ from app.reports.ranking import csv as ranking_csv
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render_ranking
-from app.stats.ranking.result import SegmentTable
+from app.stats.ranking.result import SegmentScoreTable
 
 WIDER = (-0.25, 1.5)
 FORMULAS = ["=cmd()", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx"]
@@ -77,7 +77,7 @@ def test_pairs_show_each_population_that_is_known_beside_these_raters(system, pa
 def test_segment_csv_is_written_in_batches_with_a_missing_score_empty(monkeypatch):
     monkeypatch.setattr(ranking_csv, "_CSV_BATCH", 2)
     codes = np.array([0, 0, 1], dtype=np.int32)
-    table = SegmentTable(
+    table = SegmentScoreTable(
         systems=("A", "=B"),
         documents=("d1",),
         system=codes,

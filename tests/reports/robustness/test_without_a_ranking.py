@@ -19,7 +19,7 @@ from app.reports.robustness import report as robustness
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import ChangeExperimentsFromRatings
+from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings
 from app.stats.validation.rates import MEANING, WORLDS, NominalRateCheck, RecipeValidator
 from app.stats.validation.studies import StudyPopulation
 from tests.stats.components.worlds import crossed
@@ -46,7 +46,7 @@ def nobody() -> Ratings:
 
 
 def said(ratings: Ratings) -> tuple[list[str], list[str], list[str]]:
-    experiments = ChangeExperimentsFromRatings.from_ratings(ratings, RECIPE, frozenset())
+    experiments = ScoreChangeExperimentsFromRatings.from_ratings(ratings, RECIPE, frozenset())
     of_robustness = robustness._warnings(cast("RecipeInput", None), experiments)
     of_validation = validation._warnings(
         RecipeValidator.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1), ()

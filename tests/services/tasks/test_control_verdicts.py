@@ -15,7 +15,7 @@ from app.reports.inputs.judged_ratings import load_control_ratings, load_ratings
 from app.reports.inputs.snapshot import load_snapshot
 from app.stats.quality.choices import TESTS, RaterQualityCriteria
 from app.stats.quality.report import make_rater_quality_report
-from app.stats.quality.verdicts import verdicts_by_controls
+from app.stats.quality.verdicts import decide_rater_verdicts_by_controls
 from app.storage import embedded
 from tests.spine import Spine, fresh
 
@@ -84,7 +84,7 @@ def test_the_verdicts_are_the_same_and_less_is_read(spine: Spine) -> None:
                     choices = RaterQualityCriteria(test=test, adjust=adjust, min_pairs=3)  # type: ignore[arg-type]
                     found = make_rater_quality_report(whole.rows, whole.events, whole.words, choices).raters
                     expected = {one.rater: one.verdict for one in found if one.control is not None}
-                    assert verdicts_by_controls(part, choices, of_segments=of_segments) == expected, (
+                    assert decide_rater_verdicts_by_controls(part, choices, of_segments=of_segments) == expected, (
                         n,
                         version,
                         test,

@@ -13,7 +13,7 @@ from scipy import stats
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.stats.aggregate import average_segment_scores, make_score_matrix
-from app.stats.gate.gate import CONSTANT, Claim, GateDecision, GateRule, decide_claim, difference_by_document
+from app.stats.gate.gate import CONSTANT, Claim, GateDecision, GateRule, decide_claim, system_difference_by_document
 from app.stats.gate.replication import (
     forecast_claim_replication,
     select_multiply_rated_documents,
@@ -158,7 +158,7 @@ def rated(seed: int, *, raters: int, paired: bool = True, gap: float = 0.6) -> R
 def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     rows = rated(2, raters=1, paired=paired)
     laid = make_score_matrix(average_segment_scores(rows), rows.labels)
-    apart = difference_by_document(laid, 0, 1, rows.better_sign, paired=paired)
+    apart = system_difference_by_document(laid, 0, 1, rows.better_sign, paired=paired)
     ranking = rank_systems(rows, replace(NAMED["recommended"], normalize="none"))
     row = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
     sign = 1 if row.better == "A" else -1
@@ -190,7 +190,7 @@ def test_simulated_studies_and_the_forecast_agree_on_clear_and_on_open_claims() 
         rows = rated(4, raters=2, gap=gap)
         data = select_multiply_rated_documents(rows, 12)
         laid = make_score_matrix(average_segment_scores(rows), rows.labels)
-        apart = difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
+        apart = system_difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
         ahead = decide_claim(apart.sums, apart.weights, GateRule()).difference
         found = simulate_replication(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
         told = forecast_claim_replication(apart.sums, apart.weights, GateRule())

@@ -16,7 +16,7 @@ from app.stats.metrics.metric_comparison import (
     CommonMetricScores,
     compare_two_metrics,
     sample_swap_masks,
-    swap_scores,
+    swap_metric_scores,
 )
 from app.stats.metrics.pairs import PairPValues, compute_pair_p_values
 from app.stats.testing.permutation import sample_sign_patterns
@@ -60,7 +60,7 @@ def test_the_test_between_two_metrics_is_what_exchanging_scores_one_by_one_gives
             for g in range(common.n_segments):
                 if mask[s, g]:
                     one[s, g], other[s, g] = common.second[s, g], common.first[s, g]
-        assert np.array_equal(swap_scores(common, mask[None])[0][0], one)
+        assert np.array_equal(swap_metric_scores(common, mask[None])[0][0], one)
         x, y = (slow_measures(common, scores, 60, seed) for scores in (one, other))
         for name in MEASURES:
             beyond[name] += abs(x[name] - y[name]) >= abs(first[name] - second[name]) - 1e-9

@@ -50,17 +50,17 @@ def test_p_of_a_pair_is_the_share_of_swapped_documents_that_differ_as_much() -> 
 
 def test_a_metric_that_is_the_human_score_agrees_with_it_in_everything(world: HumanAndMetricScores) -> None:
     same = scores(world.human, world.human)
-    found = agreement.compute_system_agreement(same, permutations=500, seed=3)
+    found = agreement.compute_system_level_agreement(same, permutations=500, seed=3)
     assert (found.spa, found.accuracy, found.n_pairs) == (1.0, 1.0, 6)
     assert (found.pearson, found.spearman, found.kendall) == pytest.approx((1, 1, 1))
-    outputs = agreement.compute_segment_agreement(same)
+    outputs = agreement.compute_segment_level_agreement(same)
     assert (outputs.pearson, outputs.kendall, outputs.item_pearson) == pytest.approx((1, 1, 1))
     assert outputs.ties is not None
     assert (outputs.ties.accuracy, outputs.ties.epsilon) == pytest.approx((1.0, 0.0))
 
 
 def test_a_metric_turned_round_is_wrong_about_every_pair(world: HumanAndMetricScores) -> None:
-    found = agreement.compute_system_agreement(scores(world.human, -world.human), permutations=500, seed=3)
+    found = agreement.compute_system_level_agreement(scores(world.human, -world.human), permutations=500, seed=3)
     assert found.accuracy == 0.0
     assert found.pearson == pytest.approx(-1.0)
     assert found.spa < 0.5
@@ -69,12 +69,15 @@ def test_a_metric_turned_round_is_wrong_about_every_pair(world: HumanAndMetricSc
 def test_the_order_of_systems_and_the_scale_of_the_metric_do_not_matter(world: HumanAndMetricScores) -> None:
     order = np.array([2, 0, 3, 1])
     turned = scores(world.human[order], 7 * world.metric[order] + 3)
-    one, other = (agreement.compute_system_agreement(s, permutations=1000, seed=3) for s in (world, turned))
+    one, other = (agreement.compute_system_level_agreement(s, permutations=1000, seed=3) for s in (world, turned))
     assert other.accuracy == one.accuracy
     assert other.pearson == pytest.approx(one.pearson)
     # p(b over a) is not exactly 1 − p(a over b): ties count for both.
     assert other.spa == pytest.approx(one.spa, abs=0.02)
-    ours, theirs = agreement.compute_segment_agreement(world).ties, agreement.compute_segment_agreement(turned).ties
+    ours, theirs = (
+        agreement.compute_segment_level_agreement(world).ties,
+        agreement.compute_segment_level_agreement(turned).ties,
+    )
     assert ours is not None
     assert theirs is not None
     assert theirs.accuracy == pytest.approx(ours.accuracy)
@@ -115,12 +118,12 @@ def test_ties_are_calibrated_as_by_trying_every_distance(seed: int) -> None:
 def test_little_data_is_not_a_number_and_never_an_error() -> None:
     one = scores(np.ones((1, 4)), np.ones((1, 4)), documents=2)
     for few in (one, scores(np.ones((3, 4)), np.ones((3, 4)), np.zeros((3, 4), dtype=np.bool_), documents=2)):
-        found = agreement.compute_system_agreement(few, permutations=100, seed=0)
+        found = agreement.compute_system_level_agreement(few, permutations=100, seed=0)
         assert np.isnan([found.spa, found.accuracy, found.pearson, found.spearman, found.kendall]).all()
-        outputs = agreement.compute_segment_agreement(few)
+        outputs = agreement.compute_segment_level_agreement(few)
         assert outputs.ties is None
         assert np.isnan(outputs.item_pearson)
-    constant = agreement.compute_system_agreement(
+    constant = agreement.compute_system_level_agreement(
         scores(np.ones((3, 4)), np.ones((3, 4)), documents=2), permutations=100, seed=0
     )
     assert constant.spa == 1.0

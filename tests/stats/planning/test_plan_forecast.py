@@ -43,7 +43,7 @@ def test_the_rankings_own_warning_stands_in_the_plan(documents: int, systems: in
         + [SimpleNamespace(key="cal:1", bucket=None)],
         systems=tuple("abcdefghij"[:systems]),
     )
-    found = plan_forecast.warn_of_few_documents(cast("Plan", plan))
+    found = plan_forecast.list_few_documents_warnings(cast("Plan", plan))
     assert len(found) == (needed is not None)
     if needed is not None:
         assert f"plan at least {needed} documents" in found[0]

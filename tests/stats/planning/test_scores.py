@@ -17,7 +17,7 @@ from app.stats.planning.non_normal_scores import (
     expected_clusters,
     make_non_normal_sampler,
     make_normal_sampler,
-    simulate_non_normal_means,
+    simulate_non_normal_document_means,
     simulate_non_normal_power,
 )
 from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
@@ -104,7 +104,7 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
     """One rating after the other, its effects added up, mapped by the definition, and averaged."""
     scores, layout = shaped(kind), StudyLayout(3, 2, 4, 2, grouping)
     shifts, n, (d, m, r, k) = np.array([0.4, 0.0, -0.3]), 2, (3, 2, 4, 2)
-    ours = simulate_non_normal_means(
+    ours = simulate_non_normal_document_means(
         scores, layout, RaterPools.single_pool(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6)
     )
     rng, c, s = np.random.default_rng(6), scores.latent.parts, 3
@@ -132,7 +132,7 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
 def test_the_shift_makes_the_mean_difference_that_was_asked_for(kind: str, fixed: bool) -> None:
     scores = shaped(kind, fixed_panel=fixed)
     layout = StudyLayout(400, 5, 40, fixed_panel=fixed)
-    found = simulate_non_normal_means(
+    found = simulate_non_normal_document_means(
         scores,
         layout,
         RaterPools.single_pool(layout),
@@ -150,7 +150,7 @@ def test_ratings_of_a_segment_by_one_rater_covary_as_the_components_say(kind: st
     ratings = penalties() if kind != "ordinal" else levels()
     small = replace(FULL, **{name: getattr(FULL, name) * ratings.var() / 4 for name in FULL.__slots__[:-1]})
     scores, layout = shaped(kind, small), StudyLayout(300, 1, 100)
-    found = simulate_non_normal_means(
+    found = simulate_non_normal_document_means(
         scores, layout, RaterPools.single_pool(layout), shifts=np.zeros(2), studies=60, rng=np.random.default_rng(2)
     )
     own = small.doc_system + small.segment_system + small.rater_system + small.rater_doc_system + small.residual
@@ -308,7 +308,7 @@ def test_uneven_scores_that_are_drawn_one_by_one_are_means_over_the_segments_tha
     scores, lengths = shaped("ordinal"), np.array([[1.0, 6.0], [3.0, 2.0]])
     layout = StudyLayout(2, 3, 4, lengths=(1, 2, 3, 6))
     ask = {"shifts": np.zeros(2), "studies": 2}
-    long = simulate_non_normal_means(
+    long = simulate_non_normal_document_means(
         scores,
         layout,
         RaterPools.single_pool(layout),
@@ -316,7 +316,7 @@ def test_uneven_scores_that_are_drawn_one_by_one_are_means_over_the_segments_tha
         lengths=np.full((2, 2), 6.0),
         **ask,
     )
-    mixed = simulate_non_normal_means(
+    mixed = simulate_non_normal_document_means(
         scores, layout, RaterPools.single_pool(layout), rng=np.random.default_rng(1), lengths=lengths, **ask
     )
     assert mixed[0, :, 1] == pytest.approx(long[0, :, 1])

@@ -50,22 +50,22 @@ def test_residuals_are_those_of_least_squares() -> None:
 def test_conflicts_are_few_edits_with_a_low_score_and_many_with_a_high_one() -> None:
     rates = np.array([0.0, 10.0, 20.0, 80.0, 90.0, 100.0])
     scores = np.array([-2.0, 1.5, 1.0, -1.0, -1.5, 2.0])
-    found = relation.find_score_conflicts(rates, scores, "median")
+    found = relation.find_score_edit_conflicts(rates, scores, "median")
     assert (found.low.tolist(), found.high.tolist()) == ([True] + [False] * 5, [False] * 5 + [True])
-    strict = relation.find_score_conflicts(rates, scores, "tercile")
+    strict = relation.find_score_edit_conflicts(rates, scores, "tercile")
     assert (strict.low.sum(), strict.high.sum()) == (1, 1)
     line = np.arange(30.0)
     off = -line.copy()
     off[7] -= 40
-    by_residual = relation.find_score_conflicts(line, off, "residual")
+    by_residual = relation.find_score_edit_conflicts(line, off, "residual")
     assert (np.flatnonzero(by_residual.low).tolist(), by_residual.high.any()) == ([7], False)
-    assert relation.find_score_conflicts(np.empty(0), np.empty(0), "median").low.size == 0
+    assert relation.find_score_edit_conflicts(np.empty(0), np.empty(0), "median").low.size == 0
 
 
 def test_what_does_not_vary_is_no_conflict() -> None:
     same = np.ones(9)
     for rule in ("median", "tercile", "residual"):
-        found = relation.find_score_conflicts(same, same, rule)
+        found = relation.find_score_edit_conflicts(same, same, rule)
         assert not (found.low | found.high).any()
 
 

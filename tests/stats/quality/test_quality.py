@@ -13,8 +13,8 @@ from app.stats.quality.controls import lower_score_test, run_control_tests
 from app.stats.quality.drift import cusum, least_squares_trend
 from app.stats.quality.habits import chance_of_run, compute_rater_habits, expected_longest_run, longest_run
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
-from app.stats.quality.panel import compare_with_panel, spearman
-from app.stats.quality.report import completion_kind_for_verdict, make_rater_quality_report
+from app.stats.quality.panel import compare_raters_with_panel, spearman
+from app.stats.quality.report import completion_code_kind_for_verdict, make_rater_quality_report
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 
 ORIGINAL = np.array([80.0, 72, 65, 90, 55, 77, 83, 68, 71, 60])
@@ -166,7 +166,7 @@ def panel(**changed: Floats) -> Ratings:
 
 def test_a_rater_is_compared_with_the_others_and_not_with_themself() -> None:
     ratings = panel()
-    found = compare_with_panel(ratings)[0]
+    found = compare_raters_with_panel(ratings)[0]
     table = ratings.score.reshape(60, 5)
     others = table[:, 1:].mean(axis=1)
     assert found.offset == pytest.approx(table[:, 0].mean() - others.mean())
@@ -178,7 +178,7 @@ def test_a_rater_is_compared_with_the_others_and_not_with_themself() -> None:
 def test_the_shift_to_a_consensus_is_that_of_licht() -> None:
     """Licht et al. 2022, §4: consensus 3.0, evaluator 3.2 → −0.2."""
     ratings = panel().where(np.arange(300) < 5)
-    found = compare_with_panel(ratings.with_scores(np.array([3.2] * 5)), np.full(5, 3.0))
+    found = compare_raters_with_panel(ratings.with_scores(np.array([3.2] * 5)), np.full(5, 3.0))
     assert found[0].shift == pytest.approx(-0.2)
     assert found[0].basis == "consensus"
 
@@ -202,7 +202,7 @@ def test_a_verdict_comes_from_control_items_alone_and_decides_completion() -> No
     assert (
         make_rater_quality_report(good, choices=RaterQualityCriteria(min_pairs=11)).raters[0].verdict == "not_testable"
     )
-    assert completion_kind_for_verdict("not_testable", untested="review") == "review"
+    assert completion_code_kind_for_verdict("not_testable", untested="review") == "review"
 
 
 def test_row_order_and_an_empty_campaign_change_nothing() -> None:

@@ -7,7 +7,7 @@ import pytest
 from app.stats.quality import report as module
 from app.stats.quality.choices import CHECKS, Check
 from app.stats.quality.report import RaterQualityReport, make_rater_quality, make_rater_quality_report
-from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, compare_within_tasks
+from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, measure_change_within_tasks
 from tests.stats.quality.test_flags import BAD
 from tests.stats.quality.worlds import Design, World, world
 
@@ -58,9 +58,9 @@ def test_orders_are_drawn_for_everybody_only_where_ones_own_are_rare(
 
     def counted(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTaskChange]:
         drawn.append(len(raters))
-        return compare_within_tasks(raters)
+        return measure_change_within_tasks(raters)
 
-    monkeypatch.setattr(module, "compare_within_tasks", counted)
+    monkeypatch.setattr(module, "measure_change_within_tasks", counted)
     by_p = sorted((one.within_tasks.p_value, one.rater) for one in everybody.raters if one.within_tasks)
     for p_value, rater in (by_p[0], by_p[-1]):
         drawn.clear()

@@ -12,7 +12,7 @@ from app.domain.recipe import NAMED
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_score_change
 from app.stats.robustness.ranking_places import RankingPlaces, compare_rankings
-from app.stats.robustness.reranking import ChangeExperimentsFromRatings, select_normalized_rows
+from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_normalized_rows
 from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without
 
@@ -153,7 +153,7 @@ def check_against_twin(rows: Ratings, humans: set[str], groups: tuple[str, ...],
     """Every change, or every so manyth of each group, compared with the twin; how many changed order or clusters."""
     documents = of_domains(rows)
     domains = {key: documents.domain[i] or "unknown" for i, key in enumerate(rows.labels.documents)}
-    experiments = ChangeExperimentsFromRatings.from_ratings(rows, WMT_DA, frozenset(humans), documents)
+    experiments = ScoreChangeExperimentsFromRatings.from_ratings(rows, WMT_DA, frozenset(humans), documents)
     found, _ = experiments.list_changes(groups)
     some = [change for group in groups for change in [one for one in found if one.group == group][::every]]
     raw = plain(rows)
@@ -185,7 +185,7 @@ def test_every_change_equals_its_slow_twin(seed: int) -> None:
 def test_groups_without_a_change_say_why() -> None:
     rows = campaign(3, systems=2, raters=1)
     rows = rows.where((rows.role != RatingRole.REFERENCE) & (rows.rater == rows.labels.raters.index("r0")))
-    made, none = ChangeExperimentsFromRatings.from_ratings(rows, WMT_DA, frozenset()).list_changes(GROUPS)
+    made, none = ScoreChangeExperimentsFromRatings.from_ratings(rows, WMT_DA, frozenset()).list_changes(GROUPS)
     assert {change.group for change in made} == {"document"}
     assert none == {
         "references": "there are no human systems and no reference rows",
