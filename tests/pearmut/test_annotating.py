@@ -22,8 +22,7 @@ def who(pages: httpx.Client, added: AddedCampaign, n: int = 0) -> Annotator:
     return Annotator(pages, added.name, added.links[n].credential)
 
 
-def test_documents_go_round_once_and_the_code_comes_at_the_end(pages: httpx.Client, add: Add) -> None:
-    added = add(campaign())
+def test_documents_go_round_once_and_the_code_comes_at_the_end(pages: httpx.Client, added: AddedCampaign) -> None:
     ann, bob = who(pages, added), who(pages, added, 1)
     shown = []
     for annotator in (ann, bob, ann):
@@ -41,8 +40,8 @@ def test_documents_go_round_once_and_the_code_comes_at_the_end(pages: httpx.Clie
     assert ends[0]["time"] == 60
 
 
-def test_the_same_document_comes_again_until_it_is_answered(pages: httpx.Client, add: Add) -> None:
-    ann = who(pages, add(campaign()))
+def test_the_same_document_comes_again_until_it_is_answered(pages: httpx.Client, added: AddedCampaign) -> None:
+    ann = who(pages, added)
     assert ann.next()["info"]["item_i"] == ann.next()["info"]["item_i"]
 
 
@@ -57,9 +56,8 @@ def test_pages_never_learn_whose_the_texts_are_unless_the_campaign_says_so(pages
 
 
 def test_judgments_are_of_the_systems_whose_texts_were_scored(
-    pages: httpx.Client, add: Add, database: Database
+    pages: httpx.Client, added: AddedCampaign, database: Database
 ) -> None:
-    added = add(campaign())
     ann = who(pages, added)
     while (shown := ann.next())["status"] == "ok":
         annotation = [
@@ -82,8 +80,7 @@ def test_judgments_are_of_the_systems_whose_texts_were_scored(
     assert len(judged) == 12
 
 
-def test_what_is_sent_again_counts_once(pages: httpx.Client, add: Add, database: Database) -> None:
-    added = add(campaign())
+def test_what_is_sent_again_counts_once(pages: httpx.Client, added: AddedCampaign, database: Database) -> None:
     ann = who(pages, added)
     shown = ann.next()
     for _ in range(3):
@@ -99,9 +96,9 @@ def test_what_is_sent_again_counts_once(pages: httpx.Client, add: Add, database:
 
 
 def test_what_is_sent_otherwise_later_is_a_revision_and_the_last_is_shown(
-    pages: httpx.Client, add: Add, database: Database
+    pages: httpx.Client, added: AddedCampaign, database: Database
 ) -> None:
-    ann = who(pages, add(campaign()))
+    ann = who(pages, added)
     shown = ann.next()
     ann.judge(shown, 50)
     ann.judge(shown, 60, comment="better")
@@ -118,8 +115,10 @@ def test_what_is_sent_otherwise_later_is_a_revision_and_the_last_is_shown(
     assert [tuple(row) for row in kept] == [("better", True)]
 
 
-def test_a_document_that_is_not_judged_as_a_whole_is_refused_by_its_place(pages: httpx.Client, add: Add) -> None:
-    ann = who(pages, add(campaign()))
+def test_a_document_that_is_not_judged_as_a_whole_is_refused_by_its_place(
+    pages: httpx.Client, added: AddedCampaign
+) -> None:
+    ann = who(pages, added)
     shown = ann.next()
     answer = {"score": 50, "error_spans": [], "textfield": None}
     half = ann.send(shown, [{"s1": answer, "s2": {**answer, "score": None}}, {"s1": answer, "s2": answer}])
@@ -131,8 +130,8 @@ def test_a_document_that_is_not_judged_as_a_whole_is_refused_by_its_place(pages:
     assert "s3 was not shown" in wrong.json()
 
 
-def test_a_skipped_document_is_kept_and_not_shown_again(pages: httpx.Client, add: Add) -> None:
-    ann = who(pages, add(campaign()))
+def test_a_skipped_document_is_kept_and_not_shown_again(pages: httpx.Client, added: AddedCampaign) -> None:
+    ann = who(pages, added)
     shown = ann.next()
     none = {model: {"score": None, "error_spans": [], "textfield": None} for model in ("s1", "s2")}
     skip = [{"time": 1.0, "action": "load"}, {"time": 2.0, "action": "submit_skip"}]
@@ -205,8 +204,10 @@ def test_docs_per_user_ends_the_work(pages: httpx.Client, add: Add) -> None:
     assert ann.next()["status"] == "goodbye"
 
 
-def test_members_of_an_answer_of_another_kind_are_refused_by_their_place(pages: httpx.Client, add: Add) -> None:
-    ann = who(pages, add(campaign()))
+def test_members_of_an_answer_of_another_kind_are_refused_by_their_place(
+    pages: httpx.Client, added: AddedCampaign
+) -> None:
+    ann = who(pages, added)
     shown = ann.next()
     kinds = {"score": int, "error_spans": list, "sliders": dict, "textfield": str}
     for name, kind in kinds.items():
@@ -223,8 +224,7 @@ def test_members_of_an_answer_of_another_kind_are_refused_by_their_place(pages: 
     ann.judge(shown)
 
 
-def test_nobody_sees_a_document_of_somebody_else(pages: httpx.Client, add: Add) -> None:
-    added = add(campaign())
+def test_nobody_sees_a_document_of_somebody_else(pages: httpx.Client, added: AddedCampaign) -> None:
     ann, bob = who(pages, added), who(pages, added, 1)
     shown = ann.next()
     ann.judge(shown)
@@ -232,8 +232,7 @@ def test_nobody_sees_a_document_of_somebody_else(pages: httpx.Client, add: Add) 
 
 
 @pytest.mark.parametrize("user", ["ann", "plb_000000000000_" + "A" * 43, ""])
-def test_a_name_is_no_credential(pages: httpx.Client, add: Add, user: str) -> None:
-    added = add(campaign())
+def test_a_name_is_no_credential(pages: httpx.Client, added: AddedCampaign, user: str) -> None:
     answer = pages.post("/get-next-item", json={"campaign_id": added.name, "user_id": user})
     assert answer.status_code == 400
     assert isinstance(answer.json(), str)
@@ -248,8 +247,7 @@ def test_old_names_are_credentials_where_the_manager_says_so(pages: httpx.Client
     assert data["data"]["ann"]["progress"].count("completed") == 1
 
 
-def test_an_address_that_tries_many_names_has_to_wait(pages: httpx.Client, add: Add) -> None:
-    added = add(campaign())
+def test_an_address_that_tries_many_names_has_to_wait(pages: httpx.Client, added: AddedCampaign) -> None:
     statuses = [
         pages.post("/get-next-item", json={"campaign_id": added.name, "user_id": f"guess-{n}"}).status_code
         for n in range(40)

@@ -51,8 +51,9 @@ def finish(pages: httpx.Client, added: AddedCampaign, n: int = 0) -> None:
         ("/add-new-user", {}),
     ],
 )
-def test_all_of_the_dashboard_needs_the_token(pages: httpx.Client, add: Add, path: str, more: dict[str, Any]) -> None:
-    added = add(campaign())
+def test_all_of_the_dashboard_needs_the_token(
+    pages: httpx.Client, added: AddedCampaign, path: str, more: dict[str, Any]
+) -> None:
     for wrong in ("0123456789", added.links[0].credential, "plb_000000000000_" + "A" * 43):
         answer = pages.post(path, json={"campaign_id": added.name, "token": wrong, **more})
         assert (answer.status_code, answer.json()) == (400, "Invalid token")
@@ -61,8 +62,7 @@ def test_all_of_the_dashboard_needs_the_token(pages: httpx.Client, add: Add, pat
 
 
 @pytest.mark.parametrize("file", ["annotations", "campaigns", "progress"])
-def test_downloads_need_the_token(pages: httpx.Client, add: Add, file: str) -> None:
-    added = add(campaign())
+def test_downloads_need_the_token(pages: httpx.Client, added: AddedCampaign, file: str) -> None:
     assert pages.get(f"/download-{file}", params={"campaign_id": added.name}).status_code == 400
     assert pages.get(f"/download-{file}", params={"campaign_id": added.name, "token": "x"}).status_code == 400
     assert pages.get(f"/download-{file}", params=token_of(added)).status_code == 200
@@ -95,9 +95,8 @@ def test_progress_results_and_downloads_say_what_was_done(pages: httpx.Client, a
 
 
 def test_a_reset_sets_aside_what_a_user_did_and_lets_them_begin_anew(
-    pages: httpx.Client, add: Add, database: Database
+    pages: httpx.Client, added: AddedCampaign, database: Database
 ) -> None:
-    added = add(campaign())
     finish(pages, added)
     assert pages.post("/reset-campaign", json={**token_of(added), "user_id": "ann"}).json() == "ok"
 
