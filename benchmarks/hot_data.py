@@ -171,7 +171,9 @@ def _analyze(db: psycopg.Connection[Any]) -> None:
 def signed_in(database: Database, secrets: Mapping[str, str]) -> dict[str, PageSession]:
     """The sessions that raters open by their tokens, by the keys of these."""
     with database.transaction() as session:
-        opened = {key: sessions.open_session(session, one, lifetime=LIFETIME) for key, one in secrets.items()}
+        opened = {
+            key: sessions.exchange_token_for_session(session, one, lifetime=LIFETIME) for key, one in secrets.items()
+        }
     return {key: PageSession(one.secret, one.csrf) for key, one in opened.items()}
 
 

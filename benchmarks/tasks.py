@@ -181,7 +181,7 @@ def change_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.inputs.file_sums import ChangeableRatingsFile
+    from app.reports.inputs.file_sums import RatingsFileUnderChanges
     from app.stats.robustness.reranking_sums import ScoreChangeExperimentsFromSums
     from app.stats.side_tables import DocumentTable
 
@@ -190,7 +190,7 @@ def change_file(folder: str) -> Figures:
     n = len(file.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32))
     experiments = ScoreChangeExperimentsFromSums.from_sums(
-        ChangeableRatingsFile(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
+        RatingsFileUnderChanges(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
     )
     settled = time.process_time()
     changes, _ = experiments.list_changes(("lowest",))

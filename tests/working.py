@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from app.jobs.work import QueueComputer
+from app.jobs.work import QueueEntryComputer
 from app.storage import jobs_queue
 from app.storage.db import Database
 
@@ -75,7 +75,7 @@ def slept(seconds: float) -> float:
 
 def drained(database: Database, *, most: int = 1_000_000, stop: threading.Event | None = None) -> int:
     """Do here, one after another, what the queue has, or the most of it; how many entries that were."""
-    computer, n = QueueComputer(database, "here"), 0
+    computer, n = QueueEntryComputer(database, "here"), 0
     while n < most and not (stop and stop.is_set()):
         with database.transaction() as session:
             jobs_queue.set_queue_search_path(session)

@@ -43,7 +43,7 @@ def export_campaign(
     if format == bundle.NAME:
         pieces = bundle.stream_bundle_archive(database, campaign, media.store)
         return stream_response(pieces, exports.TAR, filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
-    target = exports.find_export_file_form(format)
+    target = exports.find_export_file_type(format)
     pieces = exports.export_campaign(database, campaign, format)
     return stream_response(pieces, target.media_type, filename=f"{campaign}.{target.suffix}")
 
@@ -52,7 +52,7 @@ def export_campaign(
     "/{format}/losses",
     summary="What an export leaves out",
     response_class=StreamingResponse,
-    responses=example_response(200, exports.Losses(format="esa", losses={"domain": 12})),
+    responses=example_response(200, exports.ExportLosses(format="esa", losses={"domain": 12})),
 )
 def count_export_losses(
     caller: Manager,  # noqa: ARG001  (says who may call)

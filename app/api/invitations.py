@@ -316,7 +316,7 @@ def claim_invitation(
         given = invitations.SeatClaim(body.secret, body.external_id, body.signature, held_by=held_by)
         made = invitations.claim_seat(session, invitation, given, days=STAYS)
         lasts, opens = timedelta(days=STAYS), body.want != "token"
-        opened = sessions.open_session(session, made.secret, lifetime=lasts) if opens else None
+        opened = sessions.exchange_token_for_session(session, made.secret, lifetime=lasts) if opens else None
     who = {"campaign": made.campaign, "rater": made.rater}
     if opened is None:
         return json_response(SeatClaimOut(**who, expires_at=made.expires_at, csrf=None, token=made.secret), 201)

@@ -100,7 +100,9 @@ def open_session(
     note_sign_in_attempt(request)
     use_organization_of_credential(request, body.token)
     with database.transaction() as session:
-        opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
+        opened = sessions.exchange_token_for_session(
+            session, body.token, lifetime=get_options(request).session_lifetime
+        )
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
     mark_sender_authenticated(request, opened.secret)
     set_session_cookie(request, response, opened.secret, who, lifetime=opened.lifetime)

@@ -162,7 +162,7 @@ def _scale(scale: ScoreScale | None) -> list[float | None] | None:
 def make_widget_out(widget: Widget) -> WidgetOut:
     """A widget as it is told."""
     settings = TypeAdapter(type(widget)).dump_python(widget, mode="json")
-    return WidgetOut(kind=type(widget).__name__.lower(), field=settings.pop("field"), settings=settings)
+    return WidgetOut(kind=widget.kind, field=settings.pop("field"), settings=settings)
 
 
 FIRST = _describe_protocol(next(name for name, protocol in protocols.ALL.items() if protocol.ranks))

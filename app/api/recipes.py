@@ -83,7 +83,7 @@ def put_campaign_recipe(
     Other choices than before are a new revision; the same choices again change nothing.
     """
     return _make_recipe_out(
-        recipes.put_campaign_recipe(session, campaign, name, body.get_given_choices(), actor=caller.actor), caller
+        recipes.put_named_recipe(session, campaign, name, body.get_given_choices(), actor=caller.actor), caller
     )
 
 
@@ -98,7 +98,7 @@ def get_campaign_recipe(
     revision: Revision = None,
 ) -> CampaignRecipeOut:
     """Its latest revision, or an earlier one."""
-    return _make_recipe_out(recipes.get_campaign_recipe(session, campaign, name, revision=revision), caller)
+    return _make_recipe_out(recipes.get_named_recipe(session, campaign, name, revision=revision), caller)
 
 
 @router.get(
@@ -114,5 +114,5 @@ def list_campaign_recipes(
     cursor: Cursor = None,
 ) -> Page[CampaignRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
-    named = recipes.list_recipes(session, campaign, after=cursor, limit=limit + 1)
+    named = recipes.list_named_recipes(session, campaign, after=cursor, limit=limit + 1)
     return make_page([_make_recipe_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

@@ -14,7 +14,7 @@ from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.report_routes import KNOWN, make_report_request, report_response
 from app.reports.kit.report import Report, StoredReport
 from app.reports.quality import report as quality
-from app.reports.quality.view import QualityOptions, QualityView
+from app.reports.quality.view import RaterQualityOptions, RaterQualityView
 from app.reports.revisions import report as revisions
 from app.reports.timing import report as timing
 from app.services.access.tokens import Caller
@@ -50,10 +50,10 @@ def _make_examples(example: Any) -> dict[int | str, dict[str, Any]]:
 
 
 OF_EITHER = _make_examples(quality.EXAMPLE)
-OF_EITHER[200]["model"] = QualityView | TeamRaterVerdicts
+OF_EITHER[200]["model"] = RaterQualityView | TeamRaterVerdicts
 
 
-class RaterQualityQuery(QualityOptions, AsOfQuery):
+class RaterQualityQuery(RaterQualityOptions, AsOfQuery):
     """How raters are tested, at a data version."""
 
 

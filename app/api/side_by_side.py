@@ -20,7 +20,7 @@ from app.reports.kit.redact import hide_rater_and_task_keys
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
-from app.reports.side_by_side.tables import render_side_by_side
+from app.reports.side_by_side.tables import render_rankings_side_by_side
 from app.services.access.tokens import Caller
 from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView
@@ -175,4 +175,6 @@ def rankings_response(request: Request, caller: Caller, rankings: RankingsSideBy
         )
     headers = PICTURE if kind == "svg" else {}
     tag = f"{rankings.etag}.{kind}"
-    return conditional_response(request, lambda: render_side_by_side(rankings, kind), MEDIA_TYPES[kind], tag, headers)
+    return conditional_response(
+        request, lambda: render_rankings_side_by_side(rankings, kind), MEDIA_TYPES[kind], tag, headers
+    )

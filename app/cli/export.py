@@ -44,11 +44,11 @@ def export_campaign(
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
         write_file_atomically(remote.stream_body(path), output)
         if format != exports.BUNDLE:  # which holds `jsonl`, and so all
-            _print_losses(format, exports.Losses.model_validate_json(remote.fetch_body(f"{path}/losses")).losses)
+            _print_losses(format, exports.ExportLosses.model_validate_json(remote.fetch_body(f"{path}/losses")).losses)
         return
     with context.open_upgraded_database() as database:
         lost = Counter[str]()
-        if output is not None and exports.find_export_file_form(format).files and output.suffix != ".tar":
+        if output is not None and exports.find_export_file_type(format).files and output.suffix != ".tar":
             write_files_to_new_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)
         else:
             write_file_atomically(exports.export_campaign(database, campaign, format, lost=lost), output)

@@ -92,12 +92,12 @@ def print_or_store_recipe(
         return
     with context.open_upgraded_database() as database, database.transaction() as session:
         if name is None:
-            _print([one.name for one in recipes.list_recipes(session, campaign, after=None, limit=MOST)])
+            _print([one.name for one in recipes.list_named_recipes(session, campaign, after=None, limit=MOST)])
         elif given is not None:
-            stored = recipes.put_campaign_recipe(session, campaign, name, given, actor=context.get_actor_name())
+            stored = recipes.put_named_recipe(session, campaign, name, given, actor=context.get_actor_name())
             _print({**stored.recipe.as_json(), "hash": stored.recipe.hash})
         else:
-            stored = recipes.get_campaign_recipe(session, campaign, name)
+            stored = recipes.get_named_recipe(session, campaign, name)
             _print({**stored.recipe.as_json(), "hash": stored.recipe.hash})
 
 

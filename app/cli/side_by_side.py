@@ -23,7 +23,7 @@ from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.side_by_side import series as all_series
 from app.reports.side_by_side.rankings import RankingsSideBySide
 from app.reports.side_by_side.report import find_or_compute_recipe_rankings
-from app.reports.side_by_side.tables import render_side_by_side
+from app.reports.side_by_side.tables import render_rankings_side_by_side
 from app.storage.db import Database
 
 RECIPES = "recipes"
@@ -80,7 +80,7 @@ def _answer(
         body = (
             RankingsSideBySideOut.from_rankings(rankings).model_dump_json().encode()
             if told
-            else render_side_by_side(rankings, kind)
+            else render_rankings_side_by_side(rankings, kind)
         )
     else:
         body = _compare_on_server(remote, path, query, kind)

@@ -227,12 +227,12 @@ def run_computing_process(
     Only the child imports what computes: all reports and the linear algebra are half of a worker's start, and of what
     it holds.
     """
-    from app.jobs.work import QueueComputer
+    from app.jobs.work import QueueEntryComputer
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _step_back(yielding=yielding)
     database = Database(url, size=2, role=role, ratings_folder=ratings_folder)
-    computer = QueueComputer(database, name)
+    computer = QueueEntryComputer(database, name)
     while True:
         try:
             task, job_id, n, trace = line.recv()

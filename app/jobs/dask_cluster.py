@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from app.domain.errors import AppError, Invalid, Unavailable
 from app.jobs.computing import ASK_EVERY, ComputingFailed, ComputingProcesses, Ending
-from app.jobs.work import MOST_HELD, QueueComputer, can_compute_without_database
+from app.jobs.work import MOST_HELD, QueueEntryComputer, can_compute_without_database
 from app.reports.kit.report import Chunk, LocalChunk
 from app.services.jobs.jobs import CHUNK
 from app.storage.db import Database
@@ -164,7 +164,7 @@ class DaskComputing:
 
     def __init__(self, database: Database, processes: ComputingProcesses, cluster: DaskCluster) -> None:
         self._database, self._processes, self._cluster = database, processes, cluster
-        self._computer = QueueComputer(database, f"dask {cluster.address}")
+        self._computer = QueueEntryComputer(database, f"dask {cluster.address}")
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done. Raises as `ComputingProcesses.compute_entry` and `DaskCluster.compute`."""

@@ -111,7 +111,7 @@ class ChunkResults(Sequence[bytes]):
             return stored.load_chunk_result(session, self._job_id, range(self._n)[index])
 
 
-class QueueComputer:
+class QueueEntryComputer:
     """Does what entries of the queue say, and holds the data of the jobs that it did something for last.
 
     name: of the worker, to be kept with the results. Several threads may use it at once.

@@ -32,7 +32,7 @@ class ComputingStopped(Unavailable):
     published = "NothingComputes"
 
 
-class SendingStopped(Unavailable):
+class WebhookSendingStopped(Unavailable):
     """The part of this worker that sends webhooks has ended; its log says why."""
 
     published = "NothingSends"
@@ -59,7 +59,8 @@ def run_worker(
     media: where they are, to let go of those that no campaign has. dask_scheduler: address of the cluster that computes
     the chunks of reports; `processes` is then how many are asked for at a time.
 
-    Raises ComputingStopped or SendingStopped where a thread ends unasked: whoever keeps this worker starts another.
+    Raises ComputingStopped or WebhookSendingStopped where a thread ends unasked: whoever keeps this worker starts
+    another.
     """
     worker = Worker(database, processes=processes, stop=stop, yielding=yielding, dask_scheduler=dask_scheduler)
     computing = threading.Thread(target=worker.run, name="jobs")
@@ -73,7 +74,7 @@ def run_worker(
             if not computing.is_alive():
                 raise ComputingStopped
             if not sending.is_alive():
-                raise SendingStopped
+                raise WebhookSendingStopped
             alive()
             try:
                 jobs.recover_stalled_jobs(database)

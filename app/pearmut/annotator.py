@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.domain.errors import AppError, Conflict, Unavailable
-from app.pearmut.bodies import ItemIn, NextItemIn, PearmutAnswersIn, read_body
+from app.pearmut.bodies import AnnotatorItemIn, NextItemIn, PearmutAnswersIn, read_body
 from app.pearmut.errors import json_response
 from app.pearmut.state import PearmutState
 from app.services.pearmut import pages
@@ -102,7 +102,7 @@ def _respond(
 @router.post("/get-i-item")
 async def get_own_item(request: Request) -> Response:
     """One item of an annotator, with what they answered; nobody sees what others did."""
-    body, state = await _read_body_of_user(request, ItemIn)
+    body, state = await _read_body_of_user(request, AnnotatorItemIn)
 
     def work(session: Session) -> pages.Response:
         user = _user(request, state, body, session)
@@ -122,7 +122,7 @@ async def store_user_answers(request: Request) -> Response:
     def work(session: Session) -> None:
         record_sent_annotation(session, _user(request, state, body, session), sent)
 
-    async with state.save_lock(body.campaign_id):
+    async with state.answer_lock(body.campaign_id):
         await state.judging.run_transaction_in_thread(work)
     return json_response("ok")
 

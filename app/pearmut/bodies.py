@@ -31,7 +31,7 @@ class NextItemIn(PearmutRequestBody):
     user_id: Name
 
 
-class ItemIn(NextItemIn):
+class AnnotatorItemIn(NextItemIn):
     """Which item of an annotator."""
 
     item_i: ItemPlace
@@ -56,7 +56,7 @@ class AnnotationIn(PearmutRequestBody):
         return actions
 
 
-class PearmutAnswersIn(ItemIn):
+class PearmutAnswersIn(AnnotatorItemIn):
     """Answers of an annotator."""
 
     payload: AnnotationIn
@@ -69,7 +69,7 @@ class CampaignTokenIn(PearmutRequestBody):
     token: Name | None = None
 
 
-class UserIn(CampaignTokenIn):
+class CampaignUserIn(CampaignTokenIn):
     """Which user of a campaign. note: what a manager says of them."""
 
     user_id: Name

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.domain.errors import Invalid
-from app.pearmut.bodies import CampaignTokenIn, NewCampaignIn, NewUsersIn, UserIn, read_body
+from app.pearmut.bodies import CampaignTokenIn, CampaignUserIn, NewCampaignIn, NewUsersIn, read_body
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
@@ -65,7 +65,7 @@ async def get_dashboard_results(request: Request) -> Response:
 @router.post("/reset-campaign")
 async def reset_user(request: Request) -> Response:
     """Set aside what a user did, and let them begin anew."""
-    body = await read_body(request, UserIn)
+    body = await read_body(request, CampaignUserIn)
 
     def work(session: Session, loaded: LoadedCampaign, by: Caller) -> str:
         dashboard.reset_user_work(session, loaded, body.user_id, by=by)
@@ -77,7 +77,7 @@ async def reset_user(request: Request) -> Response:
 @router.post("/note-user")
 async def set_user_note(request: Request) -> Response:
     """Keep a note on a user."""
-    body = await read_body(request, UserIn)
+    body = await read_body(request, CampaignUserIn)
 
     def work(session: Session, loaded: LoadedCampaign, _: Caller) -> str:
         dashboard.set_user_note(session, loaded, body.user_id, body.note)

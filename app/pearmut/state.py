@@ -26,7 +26,7 @@ class PearmutState:
     campaigns: LoadedCampaignCache = field(default_factory=LoadedCampaignCache)
     _saving: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(LOCKS)))
 
-    def save_lock(self, campaign_id: str) -> Lock:
+    def answer_lock(self, campaign_id: str) -> Lock:
         """Held while an answer is stored: a campaign stores one at a time, and the others wait without a connection."""
         return self._saving[hash(campaign_id) % LOCKS]
 

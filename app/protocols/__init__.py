@@ -12,7 +12,7 @@ from app.domain.errors import NotFound
 from app.protocols.base import Protocol
 from app.protocols.kit.as_custom import convert_to_custom_options
 from app.protocols.kit.forms import (
-    NotAsked,
+    QuestionNotAsked,
     RaterForm,
     check_answer,
     list_judged_levels,
@@ -34,21 +34,21 @@ from app.protocols.kit.prefilled_errors import (
 )
 from app.protocols.kit.screens import PreferencePayload, check_preference
 from app.protocols.kit.visible_texts import (
-    LabelledText,
+    ShownText,
     VisibleTexts,
     find_visible_texts,
-    list_labelled_texts,
+    list_shown_texts,
     list_visible_text_labels,
 )
 
 __all__ = [
     "ALL",
-    "LabelledText",
-    "NotAsked",
     "PreferencePayload",
     "PrefillAudit",
     "PriorErrorSource",
+    "QuestionNotAsked",
     "RaterForm",
+    "ShownText",
     "VisibleTexts",
     "anonymize_prior_errors",
     "assign_error_ids",
@@ -61,7 +61,7 @@ __all__ = [
     "get_protocol",
     "list_judged_levels",
     "list_known_severities",
-    "list_labelled_texts",
+    "list_shown_texts",
     "list_visible_text_labels",
     "make_rater_form",
     "make_rubric",

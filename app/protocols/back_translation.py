@@ -16,11 +16,11 @@ from app.protocols.base import (
     JudgedTexts,
     JudgmentMeasure,
     JudgmentScore,
-    Link,
+    LinkWidget,
     Payload,
     Protocol,
     ScoringOptions,
-    TextEdit,
+    TextEditWidget,
     WorkedExample,
 )
 from app.protocols.widgets import LONGEST_TEXT
@@ -73,7 +73,7 @@ PROTOCOL = Protocol(
     payload=BackTranslationPayload,
     higher_is_better=True,
     scale=None,
-    form=(TextEdit("text", start="empty"), Link("link")),
+    form=(TextEditWidget("text", start="empty"), LinkWidget("link")),
     rubric=RUBRIC,
     instructions="Write in the language of the source what the text says, neither better nor worse.",
     bases=("none",),

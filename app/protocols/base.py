@@ -13,18 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
-from app.protocols.widgets import Choice as Choice
-from app.protocols.widgets import Count as Count
-from app.protocols.widgets import Criteria as Criteria
+from app.protocols.widgets import ChoiceWidget as ChoiceWidget
+from app.protocols.widgets import CountWidget as CountWidget
+from app.protocols.widgets import CriteriaWidget as CriteriaWidget
 from app.protocols.widgets import CriterionScale as CriterionScale
-from app.protocols.widgets import Link as Link
-from app.protocols.widgets import Preference as Preference
+from app.protocols.widgets import LinkWidget as LinkWidget
 from app.protocols.widgets import PreferenceMode as PreferenceMode
-from app.protocols.widgets import Slider as Slider
-from app.protocols.widgets import Spans as Spans
-from app.protocols.widgets import TextEdit as TextEdit
+from app.protocols.widgets import PreferenceWidget as PreferenceWidget
+from app.protocols.widgets import SliderWidget as SliderWidget
+from app.protocols.widgets import SpansWidget as SpansWidget
+from app.protocols.widgets import TextEditWidget as TextEditWidget
 from app.protocols.widgets import TextField as TextField
-from app.protocols.widgets import Texts as Texts
+from app.protocols.widgets import TextsWidget as TextsWidget
 from app.protocols.widgets import Widget as Widget
 from app.stats.ratings import ScoreScale
 from app.stats.scoring import PROFILES, WeightProfile, resolve_weight_profile
@@ -93,13 +93,13 @@ class JudgedTexts:
         return self.lengths.get(side) if text is None else len(text)
 
 
-class CampaignOptions(BaseModel):
+class ProtocolOptions(BaseModel):
     """What a manager can set for a campaign of a protocol; each protocol declares its own fields. Strict, frozen."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class ContrastiveOptions(CampaignOptions):
+class SideBySideOptions(ProtocolOptions):
     """Of a protocol that can be shown side by side. preference: what is asked of the columns of a screen together."""
 
     preference: Literal["none", "best", "best_worst", "ranking"] = Field(
@@ -107,7 +107,7 @@ class ContrastiveOptions(CampaignOptions):
     )
 
 
-class ScoreOptions(CampaignOptions):
+class SingleScoreOptions(ProtocolOptions):
     """Of a protocol that asks for one number. scale: z where an import brings standardised scores."""
 
     scale: Literal["raw", "z"] = Field(
@@ -115,7 +115,7 @@ class ScoreOptions(CampaignOptions):
     )
 
 
-class SideBySideScoreOptions(ContrastiveOptions, ScoreOptions):
+class SideBySideScoreOptions(SideBySideOptions, SingleScoreOptions):
     """Of a protocol that asks for one number and can be shown side by side."""
 
 
@@ -127,7 +127,7 @@ class DocumentScoreOptions(SideBySideScoreOptions):
     )
 
 
-class ErrorMarkingOptions(CampaignOptions):
+class ErrorMarkingOptions(ProtocolOptions):
     """Of a protocol that marks errors. weights: name of a profile or a table of one's own; None is the protocol's."""
 
     weights: str | dict[str, object] | None = Field(
@@ -138,7 +138,7 @@ class ErrorMarkingOptions(CampaignOptions):
     )
 
 
-class SideBySideMarkingOptions(ContrastiveOptions, ErrorMarkingOptions):
+class SideBySideMarkingOptions(SideBySideOptions, ErrorMarkingOptions):
     """Of a protocol that marks errors and can be shown side by side."""
 
 
@@ -152,7 +152,7 @@ class ScoringOptions:
 
     profile: WeightProfile
     standardised: bool = False
-    own: CampaignOptions = field(default_factory=CampaignOptions)
+    own: ProtocolOptions = field(default_factory=ProtocolOptions)
     measure: str | None = None
 
 
@@ -233,7 +233,7 @@ class Protocol(Generic[P]):
     score: Callable[[P, JudgedTexts, ScoringOptions], JudgmentScore]
     examples: tuple[WorkedExample[P], ...]
     uses_profile: bool = False
-    options: type[CampaignOptions] = CampaignOptions
+    options: type[ProtocolOptions] = ProtocolOptions
     weights: str = "freitag2021"
     measures: Callable[[ScoringOptions], tuple[JudgmentMeasure, ...]] | None = None
     level: Literal["segment", "document"] = "segment"

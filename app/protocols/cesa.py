@@ -17,9 +17,9 @@ from app.protocols.base import (
     Protocol,
     ScoringOptions,
     SideBySideMarkingOptions,
-    Slider,
+    SliderWidget,
     Span,
-    Spans,
+    SpansWidget,
     WorkedExample,
 )
 from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_error_penalty
@@ -88,8 +88,10 @@ PROTOCOL = Protocol(
     higher_is_better=True,
     scale=SCALE,
     form=(
-        Spans("errors", severities=("minor", "major"), categories=((FAULT, ()),), source_side=True, omission=True),
-        Slider("score", SCALE.minimum, SCALE.maximum, step=STEP, ticks=BANDS),
+        SpansWidget(
+            "errors", severities=("minor", "major"), categories=((FAULT, ()),), source_side=True, omission=True
+        ),
+        SliderWidget("score", SCALE.minimum, SCALE.maximum, step=STEP, ticks=BANDS),
     ),
     rubric=RUBRIC,
     instructions="Mark every error in every column, including missing parts; then score each column in comparison with "

@@ -14,7 +14,7 @@ from pydantic import Field
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.protocols.base import (
-    Criteria,
+    CriteriaWidget,
     JudgedTexts,
     JudgmentMeasure,
     JudgmentScore,
@@ -23,8 +23,8 @@ from app.protocols.base import (
     Protocol,
     ScoringOptions,
     Span,
-    Spans,
-    Texts,
+    SpansWidget,
+    TextsWidget,
     Widget,
     WorkedExample,
 )
@@ -42,7 +42,7 @@ from app.protocols.kit.custom_parts import (
 )
 from app.protocols.kit.edits import count_character_edits
 from app.protocols.kit.marked_errors import Marks, list_span_faults, score_errors
-from app.protocols.kit.prefilled_errors import list_prefill_faults
+from app.protocols.kit.prefilled_errors import list_prefill_id_faults
 from app.protocols.kit.scales import Number
 from app.protocols.widgets import LONGEST_TEXT
 from app.stats.ratings import ScoreScale
@@ -140,7 +140,7 @@ def _faults_of_errors(payload: CustomPayload, shown: JudgedTexts, own: CustomOpt
             yield Place((ERRORS,), "is not asked")
         return
     yield from list_span_faults(payload.errors, shown, tuple(one.name for one in own.spans_part.severities))
-    yield from list_prefill_faults(payload.errors, shown)
+    yield from list_prefill_id_faults(payload.errors, shown)
 
 
 def _faults_of_scores(payload: CustomPayload, own: CustomOptions) -> Iterator[Place]:
@@ -148,7 +148,9 @@ def _faults_of_scores(payload: CustomPayload, own: CustomOptions) -> Iterator[Pl
     yield from (Place((SCORES, name), "is missing") for name in known if name not in payload.scores)
     for name, value in payload.scores.items():
         why = (
-            known[name].find_fault(value) if name in known else f"is not asked; there are {', '.join(known) or 'none'}"
+            known[name].find_answer_fault(value)
+            if name in known
+            else f"is not asked; there are {', '.join(known) or 'none'}"
         )
         if why:
             yield Place((SCORES, name), why)
@@ -222,7 +224,7 @@ PROTOCOL = Protocol(
     payload=CustomPayload,
     higher_is_better=True,
     scale=None,
-    form=(Spans(ERRORS, severities=(), omission=True), Criteria(SCORES), Texts(TEXTS)),
+    form=(SpansWidget(ERRORS, severities=(), omission=True), CriteriaWidget(SCORES), TextsWidget(TEXTS)),
     rubric=RUBRIC,
     instructions="Answer every question about the text.",
     contrastive=True,

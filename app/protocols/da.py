@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Slider
+from app.protocols.base import SliderWidget
 from app.protocols.kit.single_score import SingleScorePayload, make_single_score_protocol, make_worked_examples
 from app.stats.ratings import ScoreScale
 
@@ -30,7 +30,7 @@ PROTOCOL = make_single_score_protocol(
     DAPayload,
     title="Direct assessment",
     scale=SCALE,
-    widget=Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
+    widget=SliderWidget("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
     rubric=RUBRIC,
     instructions="Say how much of the meaning the text expresses, and how well.",
     examples=make_worked_examples(

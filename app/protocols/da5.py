@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Choice
+from app.protocols.base import ChoiceWidget
 from app.protocols.kit.single_score import SingleScorePayload, make_single_score_protocol, make_worked_examples
 from app.stats.ratings import ScoreScale
 
@@ -38,7 +38,7 @@ PROTOCOL = make_single_score_protocol(
     DA5Payload,
     title="Direct assessment (5 points)",
     scale=SCALE,
-    widget=Choice("score", POINTS),
+    widget=ChoiceWidget("score", POINTS),
     rubric=RUBRIC,
     instructions="Choose the point that best describes how good the text is.",
     examples=make_worked_examples(

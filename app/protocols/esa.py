@@ -18,9 +18,9 @@ from app.protocols.base import (
     Protocol,
     ScoringOptions,
     SideBySideMarkingOptions,
-    Slider,
+    SliderWidget,
     Span,
-    Spans,
+    SpansWidget,
     WorkedExample,
 )
 from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_error_penalty
@@ -91,12 +91,12 @@ PROTOCOL = Protocol(
     higher_is_better=True,
     scale=SCALE,
     form=(
-        Spans("errors", severities=("minor", "major"), source_side=True, omission=True),
-        Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
+        SpansWidget("errors", severities=("minor", "major"), source_side=True, omission=True),
+        SliderWidget("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
     ),
     rubric=RUBRIC,
     instructions="Mark every error, including missing parts; then score the text as a whole.",
-    document_form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
+    document_form=(SliderWidget("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
     contrastive=True,
     accepts_prefill=True,
     check=check_payload,

@@ -14,7 +14,7 @@ from app.protocols.base import (
     Protocol,
     SideBySideMarkingOptions,
     Span,
-    Spans,
+    SpansWidget,
     WorkedExample,
 )
 from app.protocols.kit.marked_errors import (
@@ -100,7 +100,7 @@ PROTOCOL = Protocol(
     payload=MQM2Payload,
     higher_is_better=False,
     scale=None,
-    form=(Spans("errors", severities=SEVERITIES, categories=CATEGORIES, source_side=True, omission=True),),
+    form=(SpansWidget("errors", severities=SEVERITIES, categories=CATEGORIES, source_side=True, omission=True),),
     rubric=RUBRIC,
     instructions="Mark every error with its severity and category; if a text has no errors, mark none.",
     contrastive=True,

@@ -22,11 +22,11 @@ from app.protocols.base import (
     Protocol,
     ScoringOptions,
     Span,
-    Spans,
+    SpansWidget,
     WorkedExample,
 )
 from app.protocols.kit.marked_errors import MOST_ERRORS, Marks, list_span_faults, score_errors, summarize_faults
-from app.protocols.kit.prefilled_errors import list_prefill_faults
+from app.protocols.kit.prefilled_errors import list_prefill_id_faults
 from app.protocols.mqm import CATEGORIES
 from app.protocols.mqm import RUBRIC as SEVERITY_RUBRIC
 
@@ -52,7 +52,7 @@ def check_payload(payload: MQMReannotationPayload, shown: JudgedTexts, options: 
     """Raise Invalid naming every error that does not fit the texts, and every shown one that is not accounted for."""
     places = (
         *list_span_faults(payload.errors, shown),
-        *list_prefill_faults(payload.errors, shown),
+        *list_prefill_id_faults(payload.errors, shown),
         *_unresolved_prefills(payload, shown),
     )
     if places:
@@ -104,7 +104,7 @@ PROTOCOL = Protocol(
     higher_is_better=False,
     scale=None,
     form=(
-        Spans(
+        SpansWidget(
             "errors",
             severities=SEVERITIES,
             categories=CATEGORIES,

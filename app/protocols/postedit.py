@@ -13,15 +13,15 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.protocols.base import (
-    CampaignOptions,
-    Count,
+    CountWidget,
     JudgedTexts,
     JudgmentMeasure,
     JudgmentScore,
     Payload,
     Protocol,
+    ProtocolOptions,
     ScoringOptions,
-    TextEdit,
+    TextEditWidget,
     WorkedExample,
 )
 from app.protocols.kit.edits import chrf, count_character_edits, count_ter_edits
@@ -46,7 +46,7 @@ MEASURES = {
 }
 
 
-class PosteditOptions(CampaignOptions):
+class PosteditOptions(ProtocolOptions):
     """rank_by: the number that ranks. tokens: what TER counts, characters for languages without spaces."""
 
     rank_by: Name = Field("ter", title="Rank by", description="The number by which systems are ranked.")
@@ -114,7 +114,10 @@ PROTOCOL = Protocol(
     payload=PosteditPayload,
     higher_is_better=False,
     scale=None,
-    form=(TextEdit("text", start="output"), Count("critical_errors", "Critical errors in the output", MOST_CRITICAL)),
+    form=(
+        TextEditWidget("text", start="output"),
+        CountWidget("critical_errors", "Critical errors in the output", MOST_CRITICAL),
+    ),
     rubric=RUBRIC,
     instructions="Correct the text with as few changes as possible, then count the critical errors that it had.",
     bases=("source", "reference", "both"),

@@ -13,20 +13,20 @@ from pydantic import Field, field_validator, model_validator
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.protocols.base import (
-    CampaignOptions,
-    ContrastiveOptions,
-    Criteria,
+    CriteriaWidget,
     CriterionScale,
     JudgedTexts,
     JudgmentMeasure,
     JudgmentScore,
     Payload,
     Protocol,
+    ProtocolOptions,
     ScoringOptions,
+    SideBySideOptions,
     Widget,
     WorkedExample,
 )
-from app.protocols.kit.scales import LARGEST, Number, check_declared_scale, find_scale_fault
+from app.protocols.kit.scales import LARGEST, Number, check_declared_scale, find_value_fault
 from app.stats.ratings import ScoreScale
 
 MOST_CRITERIA = 20
@@ -39,7 +39,7 @@ RUBRIC = (
 )
 
 
-class Criterion(CampaignOptions):
+class Criterion(ProtocolOptions):
     """One question to the rater. labels: what values mean. step: None for a continuous scale."""
 
     name: Name = Field(title="Name of the criterion", description="A key such as fluency.")
@@ -71,7 +71,7 @@ class Criterion(CampaignOptions):
         return self
 
 
-class RatingOptions(ContrastiveOptions):
+class RatingOptions(SideBySideOptions):
     """criteria: what is rated, the first one ranks. document_score: whole documents are rated too, by the same."""
 
     criteria: Annotated[
@@ -120,7 +120,7 @@ def fit_widget_to_criteria(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with the scales of the campaign's criteria."""
     return (
         replace(widget, criteria=tuple(map(_criterion_scale, list_criteria(options))))
-        if isinstance(widget, Criteria)
+        if isinstance(widget, CriteriaWidget)
         else widget
     )
 
@@ -137,7 +137,7 @@ def check_payload(payload: RatingPayload, shown: JudgedTexts, options: ScoringOp
     places = [Place(("scores", name), "is missing") for name in known if name not in payload.scores]
     for name, value in payload.scores.items():
         why = (
-            find_scale_fault(value, known[name].scale)
+            find_value_fault(value, known[name].scale)
             if name in known
             else f"no such criterion; there are {', '.join(known)}"
         )
@@ -173,10 +173,10 @@ PROTOCOL = Protocol(
     payload=RatingPayload,
     higher_is_better=True,
     scale=None,
-    form=(Criteria("scores"),),
+    form=(CriteriaWidget("scores"),),
     rubric=RUBRIC,
     instructions="Rate the text by each criterion separately.",
-    document_form=(Criteria("scores"),),
+    document_form=(CriteriaWidget("scores"),),
     contrastive=True,
     adapt=fit_widget_to_criteria,
     check=check_payload,

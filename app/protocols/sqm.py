@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Choice
+from app.protocols.base import ChoiceWidget
 from app.protocols.kit.single_score import SingleScorePayload, make_single_score_protocol, make_worked_examples
 from app.stats.ratings import ScoreScale
 
@@ -33,7 +33,7 @@ PROTOCOL = make_single_score_protocol(
     SQMPayload,
     title="Scalar quality metric (7 points)",
     scale=SCALE,
-    widget=Choice("score", POINTS),
+    widget=ChoiceWidget("score", POINTS),
     rubric=RUBRIC,
     instructions="Choose the point that fits the text best, in its context.",
     examples=make_worked_examples(

@@ -21,13 +21,18 @@ class _FieldWidget:
     field: str
 
     @property
+    def kind(self) -> str:
+        """The name of the widget in answers and on pages."""
+        return type(self).__name__.removesuffix("Widget").lower()
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """Every field of the payload that it fills in."""
         return (self.field,)
 
 
 @dataclass(frozen=True, slots=True)
-class Slider(_FieldWidget):
+class SliderWidget(_FieldWidget):
     """A continuous widget; `ticks` are (value, label)."""
 
     minimum: float
@@ -37,14 +42,14 @@ class Slider(_FieldWidget):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(_FieldWidget):
+class ChoiceWidget(_FieldWidget):
     """One of few points; `points` are (value, anchor), an anchor may be empty."""
 
     points: tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Count(_FieldWidget):
+class CountWidget(_FieldWidget):
     """A whole number from 0. label: what is counted."""
 
     label: str
@@ -52,7 +57,7 @@ class Count(_FieldWidget):
 
 
 @dataclass(frozen=True, slots=True)
-class Spans(_FieldWidget):
+class SpansWidget(_FieldWidget):
     """Marking of errors in the texts.
 
     most: errors that can be marked, None without a bound. deleted: the field that names the prefilled errors
@@ -75,7 +80,7 @@ class Spans(_FieldWidget):
 
 
 @dataclass(frozen=True, slots=True)
-class TextEdit(_FieldWidget):
+class TextEditWidget(_FieldWidget):
     """A text to write. start: what stands there at first, the output or nothing. most: characters."""
 
     start: Literal["output", "empty"]
@@ -83,7 +88,7 @@ class TextEdit(_FieldWidget):
 
 
 @dataclass(frozen=True, slots=True)
-class Link(_FieldWidget):
+class LinkWidget(_FieldWidget):
     """An address on the web, which may be left out."""
 
     most: int = 2000
@@ -106,7 +111,7 @@ class CriterionScale:
 
 
 @dataclass(frozen=True, slots=True)
-class Criteria(_FieldWidget):
+class CriteriaWidget(_FieldWidget):
     """One scale for each criterion that the campaign's options declare."""
 
     criteria: tuple[CriterionScale, ...] = ()
@@ -114,7 +119,7 @@ class Criteria(_FieldWidget):
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """One text among several. name: its key in the field. title: what raters read. start: as of a `TextEdit`."""
+    """One text among several. name: its key in the field. title: what raters read. start: as of a `TextEditWidget`."""
 
     name: str
     title: str
@@ -124,14 +129,14 @@ class TextField:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts(_FieldWidget):
+class TextsWidget(_FieldWidget):
     """Texts to write, each by its name."""
 
     texts: tuple[TextField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Preference(_FieldWidget):
+class PreferenceWidget(_FieldWidget):
     """The columns of a screen in groups, from best to worst; those of one group are equal.
 
     mode: best asks for the best ones only, best_worst for the best and the worst, ranking for all groups.
@@ -141,4 +146,14 @@ class Preference(_FieldWidget):
     most_columns: int = MOST_COLUMNS
 
 
-Widget = Slider | Choice | Count | Spans | TextEdit | Link | Criteria | Texts | Preference
+Widget = (
+    SliderWidget
+    | ChoiceWidget
+    | CountWidget
+    | SpansWidget
+    | TextEditWidget
+    | LinkWidget
+    | CriteriaWidget
+    | TextsWidget
+    | PreferenceWidget
+)

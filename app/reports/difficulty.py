@@ -38,7 +38,7 @@ class DocumentDifficultyOptions(NamedRecipeOptions):
     )
 
 
-class JudgedDocument(FiniteResultPart):
+class DocumentMeansBySystem(FiniteResultPart):
     """One document. means: by system, in the order of `systems`; null where it was not judged."""
 
     document: str
@@ -76,7 +76,7 @@ class DocumentDifficultyView(ReportHeader):
     document_sd: float | None = Field(description="SD (n − 1) of the means of documents.")
     system_sd: float | None = Field(description="SD (n − 1) of the means of systems.")
     systems: list[SystemOnJudgedDocuments] = Field(description="Best first.")
-    documents: list[JudgedDocument] = Field(description="Easiest first.")
+    documents: list[DocumentMeansBySystem] = Field(description="Easiest first.")
 
 
 def _prepare(
@@ -127,9 +127,9 @@ def _systems(
     ]
 
 
-def _documents(means: DocumentDifficultyTable, scores: ScoredSegments) -> Iterator[JudgedDocument]:
+def _documents(means: DocumentDifficultyTable, scores: ScoredSegments) -> Iterator[DocumentMeansBySystem]:
     for i, code in enumerate(means.documents.tolist()):
-        yield JudgedDocument(
+        yield DocumentMeansBySystem(
             document=scores.rows.labels.documents[code],
             domain=scores.documents.domain[code],
             segments=int(scores.documents.segments[code]),
@@ -184,7 +184,7 @@ def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
         Column(heading="Mean", key="mean", digits=digits),
         Column(heading="Expected from its documents", key="expected", digits=digits),
     ]
-    documents: list[Column[JudgedDocument]] = [
+    documents: list[Column[DocumentMeansBySystem]] = [
         Column(heading="Document", key="document", names=True),
         Column(heading="Domain", text=lambda row: row.domain or NONE),
         Column(heading="Segments", key="segments", digits=0),
@@ -201,7 +201,7 @@ def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
 class _Cell(NamedTuple):
     """One system on one document; without scores it has no mean."""
 
-    document: JudgedDocument
+    document: DocumentMeansBySystem
     system: SystemOnJudgedDocuments
     mean: float | None
     n: int

@@ -56,7 +56,7 @@ ORIGIN = ("recipe", "recipe_hash", "studies", "seed")
 _STUDIES: TypeAdapter[list[dict[str, float]]] = TypeAdapter(list[dict[str, float]])
 
 
-class ValidationOptions(NamedRecipeOptions):
+class RecipeValidationOptions(NamedRecipeOptions):
     """Which recipe is tried, on how many studies."""
 
     studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each world.")
@@ -68,7 +68,7 @@ class ValidationOptions(NamedRecipeOptions):
     )
 
 
-class ValidationView(ReportHeader):
+class RecipeValidationView(ReportHeader):
     """Type I error and coverage of a recipe on a campaign's own design."""
 
     recipe: str
@@ -87,8 +87,8 @@ class ValidationView(ReportHeader):
 
 
 def _prepare(
-    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ValidationOptions
-) -> ReportWork[ValidationView]:
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RecipeValidationOptions
+) -> ReportWork[RecipeValidationView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
     rows = select_rows_by_recipe(inputs.rows, inputs.recipe).ratings
@@ -100,7 +100,7 @@ def _prepare(
     return ReportWork(work.n_chunks, work.run, partial(_finish, inputs, work))
 
 
-def _select_worlds(validation: RecipeValidator, options: ValidationOptions) -> tuple[World, ...]:
+def _select_worlds(validation: RecipeValidator, options: RecipeValidationOptions) -> tuple[World, ...]:
     """Those that are asked for and apply, in their order."""
     applies = {*TWO, *(validation.own.applicable_worlds() if options.worlds else ())}
     return tuple(world for world in WORLDS if world in applies)
@@ -131,7 +131,7 @@ class _Studies:
         return _STUDIES.dump_json([self.validation.simulate_study_rates(self.worlds[world], n) for n in some])
 
 
-def _finish(inputs: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
+def _finish(inputs: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> RecipeValidationView:
     studies, n = [study for part in parts for study in _STUDIES.validate_json(part)], work.studies
     by_world = {world: studies[i * n : (i + 1) * n] for i, world in enumerate(work.worlds)}
     return _result(inputs, work.validation, n, by_world)
@@ -142,10 +142,10 @@ def _result(
     validation: RecipeValidator,
     studies: int,
     studies_by_world: Mapping[World, Sequence[Mapping[str, float]]],
-) -> ValidationView:
+) -> RecipeValidationView:
     recipe, population = validation.recipe, validation.population
     shares = check_nominal_rates(validation, studies_by_world)
-    return ValidationView(
+    return RecipeValidationView(
         **inputs.report_header_fields(
             select_rows_by_recipe(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)
         ),
@@ -241,18 +241,18 @@ COLUMNS: Sequence[Column[NominalRateCheck]] = (
 )
 
 
-def _by_world(result: ValidationView) -> Mapping[str, Sequence[NominalRateCheck]]:
+def _by_world(result: RecipeValidationView) -> Mapping[str, Sequence[NominalRateCheck]]:
     """The rates of each world, by its title."""
     rates_of = {world: [rate for rate in result.rates if rate.world == world] for world in TITLES}
     return {TITLES[world]: rows for world, rows in rates_of.items() if rows}
 
 
-def _tables(result: ValidationView) -> Sequence[TableSection]:
+def _tables(result: RecipeValidationView) -> Sequence[TableSection]:
     """One table a world."""
     return [make_table_section(title, COLUMNS, rows) for title, rows in _by_world(result).items()]
 
 
-def _caption(result: ValidationView) -> str:
+def _caption(result: RecipeValidationView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(result.campaigns.values()))
     place = "of each {} change places" if result.exchanged == "within" else "of whole {}s change hands"
@@ -266,7 +266,7 @@ def _caption(result: ValidationView) -> str:
     )
 
 
-def _chart(result: ValidationView) -> bytes:
+def _chart(result: RecipeValidationView) -> bytes:
     """Every rate with its bounds, beside the promise."""
     notes = [*map(captions.make_sentence, result.warnings), _caption(result)]
     title = f"Error rates of recipe {result.recipe} on {', '.join(result.campaigns)}"
@@ -306,12 +306,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[ValidationOptions, ValidationView] = Report(
+REPORT: Report[RecipeValidationOptions, RecipeValidationView] = Report(
     name="validation",
     title="Type I error and coverage of the recipe",
     summary="Type I error and coverage of a recipe, simulated on the campaign's own documents and raters.",
-    options=ValidationOptions,
-    result=ValidationView,
+    options=RecipeValidationOptions,
+    result=RecipeValidationView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,

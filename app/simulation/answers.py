@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 from app.protocols import RaterForm
 from app.protocols.base import (
-    Choice,
-    Count,
-    Criteria,
+    ChoiceWidget,
+    CountWidget,
+    CriteriaWidget,
     CriterionScale,
-    Link,
-    Preference,
-    Slider,
+    LinkWidget,
+    PreferenceWidget,
+    SliderWidget,
     Span,
-    Spans,
-    TextEdit,
+    SpansWidget,
+    TextEditWidget,
     TextField,
-    Texts,
+    TextsWidget,
     Widget,
 )
 from app.simulation.draws import SeededRandom
@@ -58,7 +58,7 @@ def fill_in_form(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[s
     return payload
 
 
-def make_preference_payload(protocol: str, widget: Preference, values: Sequence[float]) -> dict[str, object]:
+def make_preference_payload(protocol: str, widget: PreferenceWidget, values: Sequence[float]) -> dict[str, object]:
     """Columns by what is thought of each, best first. values: 0 to 100, one a column."""
     groups = [
         [column for column, value in enumerate(values, 1) if value == wanted]
@@ -73,40 +73,40 @@ def make_preference_payload(protocol: str, widget: Preference, values: Sequence[
 
 def _field_value(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
     match widget:
-        case Slider():
+        case SliderWidget():
             return {
                 widget.field: _on_scale(
                     sheet.opinion_in_field_direction(widget.field), widget.minimum, widget.maximum, widget.step
                 )
             }
-        case Choice():
+        case ChoiceWidget():
             points = [value for value, _ in sorted(widget.points)]
             return {
                 widget.field: points[
                     min(int(sheet.opinion_in_field_direction(widget.field) * len(points)), len(points) - 1)
                 ]
             }
-        case Criteria():
+        case CriteriaWidget():
             return {widget.field: {one.name: _criterion(one, sheet) for one in widget.criteria}}
-        case Count():
+        case CountWidget():
             below = max(50.0 - sheet.opinion.value, 0.0) / POINTS_A_CRITICAL
             return {widget.field: min(_random_round(below, sheet, "count"), widget.most)}
-        case Spans():
+        case SpansWidget():
             return _error_fields(widget, sheet)
-        case Texts():
+        case TextsWidget():
             return {widget.field: {one.name: _written_text(one, sheet) for one in widget.texts}}
-        case TextEdit():
+        case TextEditWidget():
             return {widget.field: _edited_text(widget, sheet)[: widget.most]}
-        case Link():
+        case LinkWidget():
             return {widget.field: None}
-        case Preference():
+        case PreferenceWidget():
             return {}
 
 
 def _written_text(field: TextField, sheet: AnswerContext) -> str:
     """A text of several: the output edited, or a word where one is asked."""
     if field.start == "output":
-        return _edited_text(TextEdit(field.name, "output"), sheet)[: field.most]
+        return _edited_text(TextEditWidget(field.name, "output"), sheet)[: field.most]
     return WRONG[: field.most] if field.required else ""
 
 
@@ -134,7 +134,7 @@ def _random_round(value: float, sheet: AnswerContext, what: str) -> int:
     return whole + sheet.draws.happens(value - whole, *sheet.opinion.key, what)
 
 
-def _error_fields(widget: Spans, sheet: AnswerContext) -> Mapping[str, object]:
+def _error_fields(widget: SpansWidget, sheet: AnswerContext) -> Mapping[str, object]:
     """Errors: those that are seen, or as many as the opinion weighs; and each prefilled one is kept."""
     ready = sheet.shown.prefill or ()
     kept = [span for n, span in enumerate(ready) if not sheet.draws.happens(0.2, *sheet.opinion.key, "deleted", n)]
@@ -147,7 +147,7 @@ def _error_fields(widget: Spans, sheet: AnswerContext) -> Mapping[str, object]:
     return out
 
 
-def _errors_seen(widget: Spans, sheet: AnswerContext) -> Iterator[Span]:
+def _errors_seen(widget: SpansWidget, sheet: AnswerContext) -> Iterator[Span]:
     known = sheet.opinion.errors
     if known is None:
         weight = (100.0 - sheet.opinion.value) / POINTS_A_WEIGHT
@@ -163,7 +163,7 @@ def _errors_seen(widget: Spans, sheet: AnswerContext) -> Iterator[Span]:
         yield _mark(widget, sheet, "minor", len(known))
 
 
-def _in_words_of(widget: Spans, span: Span) -> Span:
+def _in_words_of(widget: SpansWidget, span: Span) -> Span:
     """A mark by the severities and categories of the form, from light to grave, where it has others than usual."""
     names = widget.severities
     if span.severity not in names:
@@ -175,20 +175,20 @@ def _in_words_of(widget: Spans, span: Span) -> Span:
     return span
 
 
-def _first_category(widget: Spans) -> str | None:
+def _first_category(widget: SpansWidget) -> str | None:
     if not widget.categories:
         return None
     upper, lower = widget.categories[0]
     return f"{upper}/{lower[0]}" if lower else upper
 
 
-def _is_allowed(widget: Spans, span: Span) -> bool:
+def _is_allowed(widget: SpansWidget, span: Span) -> bool:
     """Whether the form has room for what a mark says."""
     side = span.side == "target" or widget.source_side
     return side and span.severity in widget.severities and (widget.omission or not span.omission)
 
 
-def _mark(widget: Spans, sheet: AnswerContext, severity: str, n: int) -> Span:
+def _mark(widget: SpansWidget, sheet: AnswerContext, severity: str, n: int) -> Span:
     """A mark on a word of the text; an omission without a place where there is no text."""
     chosen = severity if severity in widget.severities else widget.severities[0]
     category = _first_category(widget)
@@ -201,7 +201,7 @@ def _mark(widget: Spans, sheet: AnswerContext, severity: str, n: int) -> Span:
     return Span(start=start, end=start + len(word), severity=chosen, category=category)
 
 
-def _edited_text(widget: TextEdit, sheet: AnswerContext) -> str:
+def _edited_text(widget: TextEditWidget, sheet: AnswerContext) -> str:
     """The text with as large a share of words replaced as the opinion finds wrong; or a text of its length."""
     words = sheet.shown.judged_text.split()
     if widget.start == "empty":

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
-from app.protocols.base import Level, Preference, Protocol, resolve_scoring_options
+from app.protocols.base import Level, PreferenceWidget, Protocol, resolve_scoring_options
 from app.simulation.answers import AnswerContext, fill_in_form, make_preference_payload
 from app.simulation.model import RaterModel, hash_text_with_source
 from app.simulation.simulated_rater import SimulatedRater, TextOpinion
@@ -227,7 +227,7 @@ def _revise_answers(
 def _screen(session: _Session, screen: SeenScreen) -> Generator[Act, int | None, None]:
     if not any(one.screen == screen.screen for one in session.task.missing if one.screen is not None):
         return
-    widget = next((one for one in session.forms.at["screen"].widgets if isinstance(one, Preference)), None)
+    widget = next((one for one in session.forms.at["screen"].widgets if isinstance(one, PreferenceWidget)), None)
     if widget is None:
         return
     parts = {one.item: one for one in session.task.items}

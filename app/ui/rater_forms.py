@@ -34,4 +34,4 @@ def _form_as_json(form: RaterForm) -> dict[str, Any]:
 
 def _widget(widget: Widget) -> dict[str, Any]:
     settings = TypeAdapter(type(widget)).dump_python(widget, mode="json")
-    return {"kind": type(widget).__name__.lower(), "field": settings.pop("field"), "settings": settings}
+    return {"kind": widget.kind, "field": settings.pop("field"), "settings": settings}

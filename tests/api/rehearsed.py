@@ -10,7 +10,7 @@ import httpx
 
 from app import protocols
 from app.design.design import ControlRules
-from app.protocols.base import CampaignOptions
+from app.protocols.base import ProtocolOptions
 from app.services.access import tokens
 from app.simulation import (
     CampaignForms,
@@ -41,7 +41,7 @@ CONTROLS: Mapping[str, dict[str, object]] = {kind: {"rate": 0.15} for kind in KI
 def options_for(name: str) -> dict[str, object]:
     """The options of the first example, with everything asked that can be asked."""
     protocol = protocols.get_protocol(name)
-    declared: type[CampaignOptions] = protocol.options
+    declared: type[ProtocolOptions] = protocol.options
     asked = {"document_score": True, "preference": "ranking"}
     extra = {member: value for member, value in asked.items() if member in declared.model_fields}
     return {**protocol.examples[0].options, **extra}

@@ -12,7 +12,7 @@ from app.domain.errors import Invalid
 from app.protocols import ALL
 from app.protocols.base import resolve_scoring_options
 from app.protocols.kit.forms import check_answer, make_rater_form
-from app.protocols.widgets import Spans
+from app.protocols.widgets import SpansWidget
 from app.web.pagination import make_cursor
 from tests.collecting import Collecting, collect
 
@@ -202,8 +202,8 @@ def test_a_refused_severity_lists_exactly_those_that_the_form_offers() -> None:
             options = resolve_scoring_options(protocol, example.options)
             form = make_rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
             for widget in form.widgets:
-                spans = getattr(example.payload, widget.field, ()) if isinstance(widget, Spans) else ()
-                if not spans or not isinstance(widget, Spans):
+                spans = getattr(example.payload, widget.field, ()) if isinstance(widget, SpansWidget) else ()
+                if not spans or not isinstance(widget, SpansWidget):
                     continue
                 wrong = (spans[0].model_copy(update={"severity": "terrible"}), *spans[1:])
                 payload = example.payload.model_copy(update={widget.field: wrong})

@@ -62,7 +62,7 @@ ANSWERED = ("Out", "View", "Own", "Out_", "Row_")
 OLDER_THAN_THE_RULE = {
     "Health",
     "ImportReport",
-    "Losses",
+    "ExportLosses",
     "Me",
     "Progress",
     "Readiness",

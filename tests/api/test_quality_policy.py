@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.services.campaigns.quality_settings import QualitySettings
+from app.services.campaigns.quality_settings import RaterQualitySettings
 from app.services.tasks import quality_policy
 from app.stats.ratings import RatingRole
 from app.storage.db import Database
@@ -297,7 +297,7 @@ def test_a_coordinator_is_told_the_verdicts_of_its_team_and_no_more(
 
 def test_verdicts_are_asked_for_where_codes_or_actions_follow_from_them() -> None:
     codes = {"code_pass": "P", "code_fail": "F"}
-    assert QualitySettings(**codes).has_consequences
-    assert QualitySettings(actions={"controls": "warn"}).has_consequences
-    assert not QualitySettings().has_consequences
-    assert not QualitySettings(code_pass="P").has_consequences
+    assert RaterQualitySettings(**codes).has_consequences
+    assert RaterQualitySettings(actions={"controls": "warn"}).has_consequences
+    assert not RaterQualitySettings().has_consequences
+    assert not RaterQualitySettings(code_pass="P").has_consequences

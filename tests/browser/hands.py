@@ -196,7 +196,7 @@ def marked_word(text: str) -> dict[str, int]:
 
 def answer(hands: Hands, form: Locator, widget: Widget, *, body: Locator | None, text: str, n: int) -> dict[str, Any]:
     """Answer one question of a form; what the payload must hold afterwards."""
-    kind = type(widget).__name__.lower()
+    kind = widget.kind
     return ANSWERS[kind](hands, form, widget, body, text, n)
 
 

@@ -147,7 +147,7 @@ def test_a_task(name, columns, presentation, page, campaign, rater):
     live = campaign(protocol=name, options=options_for(name), segments=2, columns=columns, presentation=presentation)
     hands = rater(live, on=page)
     check_both(page, f"{name} task")
-    if any(type(widget).__name__ == "Spans" for widget in protocols.get_protocol(name).form):
+    if any(widget.kind == "spans" for widget in protocols.get_protocol(name).form):
         mark(hands, 2)
         check_both(page, f"{name} marked")
         hands.row(1).locator("button.severity.is-major").last.click()

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from app import protocols
-from app.protocols.base import Spans, resolve_scoring_options
+from app.protocols.base import SpansWidget, resolve_scoring_options
 from tests.browser.hands import Hands, Keyboard, Mouse, answer
 from tests.browser.rater import Rater
 from tests.load.test_blind_sessions import options_for
@@ -43,7 +43,7 @@ def questions(name: str) -> frozenset[tuple[str, str]]:
     protocol = protocols.get_protocol(name)
     options = resolve_scoring_options(protocol, options_for(name))
     return frozenset(
-        (level, type(widget).__name__)
+        (level, widget.kind)
         for level in LEVELS
         for widget in protocols.widgets_at_level(protocol, options, level)
         if level != "screen"  # asked where items stand side by side, which is a presentation
@@ -187,7 +187,7 @@ class Session:
         """The fields of the payload."""
         said: dict[str, Any] = {}
         for widget in widgets:
-            place = body if isinstance(widget, Spans) else None
+            place = body if isinstance(widget, SpansWidget) else None
             for field, value in answer(self.hands, form, widget, body=place, text=text, n=n).items():
                 before = said.get(field)  # several questions may fill in one field
                 said[field] = {**before, **value} if isinstance(before, dict) else value

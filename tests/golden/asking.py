@@ -13,7 +13,7 @@ from app.main import create_app
 from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.report import Report
-from app.reports.quality.view import QualityView
+from app.reports.quality.view import RaterQualityView
 from app.services.access import tokens
 from app.services.jobs import report_requests
 from app.stats.quality.report import RaterQuality
@@ -83,4 +83,4 @@ def near(value: Any) -> Any:
 def quality(asked: Asked, campaign: str, **query: str) -> dict[str, RaterQuality]:
     """The report on quality by rater."""
     found = asked.report(campaign, "quality", **query)
-    return {one.rater: one for one in QualityView.model_validate(found).raters}
+    return {one.rater: one for one in RaterQualityView.model_validate(found).raters}

@@ -25,7 +25,7 @@ def spine(published: Spine, sxs: dict[str, Any]) -> Spine:
     assert sxs["stored"]["judgments"]
     chosen = {"scoring": {"from": "spans", "profile": "wmt24"}}
     with published.database.transaction() as session:
-        recipes.put_campaign_recipe(session, "sxs", "as-published", chosen, actor="test")
+        recipes.put_named_recipe(session, "sxs", "as-published", chosen, actor="test")
     return published
 
 

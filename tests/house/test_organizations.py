@@ -37,7 +37,7 @@ HELD = {
     "ProgressTallies.groups": NUMBER,
     "ProgressTallies.systems": NUMBER,
     "ProgressTallies.tasks": NUMBER,
-    "QueueComputer._held": NUMBER,
+    "QueueEntryComputer._held": NUMBER,
     "RaterCache._entries": SECRET,
     "AnswerRecorder._arrivals": NUMBER,
     "AnswerRecorder._lanes": NUMBER,

@@ -16,7 +16,7 @@ from app.domain.errors import Invalid, Place
 from app.jobs import dask_cluster
 from app.jobs.computing import ComputingFailed, Ending
 from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputing, SchedulerAway, unpack_chunk_function
-from app.jobs.work import MOST_HELD, QueueComputer, can_compute_without_database
+from app.jobs.work import MOST_HELD, QueueEntryComputer, can_compute_without_database
 from app.reports import registry
 from app.reports.kit.request import ReportRequest, parse_report_options
 from app.reports.kit.store import assemble_report, look_up_report
@@ -53,7 +53,7 @@ class Here:
     """In the place of a worker's own processes."""
 
     def __init__(self, bench: Bench) -> None:
-        self.computer = QueueComputer(bench.spine.database, "here")
+        self.computer = QueueEntryComputer(bench.spine.database, "here")
         self.tasks: list[str] = []
 
     def compute_entry(self, entry: QueueEntry, **_asked: object) -> Ending:

@@ -18,7 +18,7 @@ from sqlalchemy import text
 from app.cli import db as db_command
 from app.jobs import webhook_sender, worker
 from app.jobs.queue import Worker
-from app.jobs.work import QueueComputer
+from app.jobs.work import QueueEntryComputer
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.stability.report import REPORT
@@ -132,7 +132,7 @@ def test_nothing_is_computed_any_longer_for_a_removed_organization(spine: Spine)
     organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
     with use_organization(TWIN):
         assert not at_work._is_wanted(job)
-    QueueComputer(spine.database, "test").compute_entry(jobs.PREPARE, job)
+    QueueEntryComputer(spine.database, "test").compute_entry(jobs.PREPARE, job)
 
 
 def test_each_webhook_gets_the_events_of_its_organization(spine: Spine, monkeypatch: pytest.MonkeyPatch) -> None:

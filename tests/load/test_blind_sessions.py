@@ -12,7 +12,7 @@ import pytest
 from app import protocols
 from app.client.campaign_client import CampaignClient
 from app.main import create_app
-from app.protocols.base import CampaignOptions, resolve_scoring_options
+from app.protocols.base import ProtocolOptions, resolve_scoring_options
 from app.services.tasks import tasks
 from app.simulation import (
     CampaignForms,
@@ -111,7 +111,7 @@ def place(postgres, migrated_template) -> Iterator[Place]:
 def options_for(name: str) -> dict[str, object]:
     """The options of the first example, with everything asked that can be asked."""
     protocol = protocols.get_protocol(name)
-    declared: type[CampaignOptions] = protocol.options
+    declared: type[ProtocolOptions] = protocol.options
     extra: dict[str, object] = {}
     if "document_score" in declared.model_fields:
         extra["document_score"] = True
@@ -233,13 +233,13 @@ def test_every_address_that_there_is_tells_a_rater_nothing(place):
 
 def test_a_task_that_named_its_system_would_be_found_out(place, monkeypatch):
     """The control: what shows a text says whose it is."""
-    honest = tasks.list_labelled_texts
+    honest = tasks.list_shown_texts
 
     def telling(*args: object, **given: object):
         first, *rest = honest(*args, **given)
         return (type(first)(f"{first.label} by {SYSTEMS[0]}", first.text, first.side), *rest)
 
-    monkeypatch.setattr(tasks, "list_labelled_texts", telling)
+    monkeypatch.setattr(tasks, "list_shown_texts", telling)
     managed = campaign(place.served, "da", key="telling")
     eye = place.eye(managed, "r1")
     told = eye.send("POST", f"{managed.path}/lease").json()

@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import cesa, check_answer, make_rater_form
-from app.protocols.base import JudgedTexts, ScoringOptions, Slider, Span, resolve_scoring_options
+from app.protocols.base import JudgedTexts, ScoringOptions, SliderWidget, Span, resolve_scoring_options
 from app.protocols.cesa import BANDS, PROTOCOL, CESAPayload
 
 TEXT = JudgedTexts("Do you come?", "Kommst du?")
@@ -26,7 +26,7 @@ def test_what_lies_in_no_band_is_refused(value: float) -> None:
 
 
 def test_the_bands_divide_the_slider_without_overlap() -> None:
-    slider = next(widget for widget in PROTOCOL.form if isinstance(widget, Slider))
+    slider = next(widget for widget in PROTOCOL.form if isinstance(widget, SliderWidget))
     ends = [tuple(map(float, label.split(":")[0].split("–"))) for _, label in BANDS]
     values = [slider.minimum + i * slider.step for i in range(int(slider.maximum / slider.step) + 1)]
     assert [start for start, _ in BANDS] == [low for low, _ in ends]

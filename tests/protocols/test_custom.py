@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL, convert_to_custom_options, get_protocol, make_rater_form, widgets_at_level
-from app.protocols.base import JudgedTexts, Spans, resolve_scoring_options
+from app.protocols.base import JudgedTexts, SpansWidget, resolve_scoring_options
 from app.stats.scoring import weigh_error
 
 CUSTOM = get_protocol("custom")
@@ -133,8 +133,8 @@ def test_the_form_keeps_the_order_of_the_parts():
         CUSTOM, options(SLIDER, YES, SPANS, TEXT, CHOICE, rubric=[{"value": "a", "meaning": "b"}])
     )
     form = make_rater_form(CUSTOM, asked, basis="source")
-    kinds = [type(widget).__name__ for widget in form.widgets]
-    assert kinds == ["Criteria", "Spans", "Texts", "Criteria"]
+    kinds = [widget.kind for widget in form.widgets]
+    assert kinds == ["criteria", "spans", "texts", "criteria"]
     assert [one.name for one in form.widgets[0].criteria] == ["s", "y"]
     assert form.rubric == (("a", "b"),)
 
@@ -148,15 +148,15 @@ def test_every_built_in_protocol_can_be_taken_as_a_start(name):
     level = start.level
     written_again = resolve_scoring_options(CUSTOM, convert_to_custom_options(CUSTOM, written))
     assert written_again.own == written.own
-    kinds = {"Slider": "Criteria", "Choice": "Criteria", "Count": "Criteria", "TextEdit": "Texts", "Link": "Texts"}
-    before = [kinds.get(type(one).__name__, type(one).__name__) for one in widgets_at_level(start, given, level)]
-    after = [type(one).__name__ for one in widgets_at_level(CUSTOM, written, "segment")]
+    kinds = {"slider": "criteria", "choice": "criteria", "count": "criteria", "textedit": "texts", "link": "texts"}
+    before = [kinds.get(one.kind, one.kind) for one in widgets_at_level(start, given, level)]
+    after = [one.kind for one in widgets_at_level(CUSTOM, written, "segment")]
     assert [one for one, _ in groupby(before)] == after
     first, second = start.find_measure(given), CUSTOM.find_measure(written)
     if first.name == second.name:
         assert first.higher_is_better is second.higher_is_better
     for one in widgets_at_level(start, given, level):
-        if isinstance(one, Spans):
+        if isinstance(one, SpansWidget):
             for severity in one.severities:
                 for category in (None, *(f"{a}/{b}" for a, bs in one.categories for b in bs)):
                     was = weigh_error(given.profile, severity, category)[0]

@@ -192,7 +192,7 @@ def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
 
 def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, demo, database):
     with database.transaction() as session:
-        recipes.put_campaign_recipe(session, demo, "by-segment", {"name": "google-mqm", "alpha": 0.01}, actor="test")
+        recipes.put_named_recipe(session, demo, "by-segment", {"name": "google-mqm", "alpha": 0.01}, actor="test")
         locks.lock_analysis(session, demo, locks.AnalysisLockRequest(recipe="by-segment", reason="late"), actor="test")
     offered = sign_in().get(f"/campaigns/{demo}").text
     assert offered.index("<option>by-segment</option>") < offered.index("<option>google-mqm</option>")
@@ -209,7 +209,7 @@ def test_a_ranking_that_takes_long_is_waited_for_on_every_page_that_has_it(sign_
         create_campaign(session, NewCampaign(key="mqm", protocol="mqm", series="wmt"), actor="test")
     Spine(database.url, database).take("mqm", "mqm-tsv", MQM.encode())
     with database.transaction() as session:
-        recipes.put_campaign_recipe(
+        recipes.put_named_recipe(
             session, "mqm", "odd", {"name": "google-mqm", "scoring": {"from": "spans", "profile": "nope"}}, actor="t"
         )
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)

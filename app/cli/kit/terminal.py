@@ -48,7 +48,7 @@ def _systems(view: RankingView) -> Table:
     """The table, with what every system shares left to the caption, so that it fits 80 columns."""
     shown = ranking_tables.make_systems_table(view)
     kept = [i for i, heading in enumerate(shown.headings) if heading not in LEFT_TO_CAPTION]
-    title = f"{ranking_captions.make_ranking_title(view)}, {ranking_captions.describe_direction(view)}"
+    title = f"{ranking_captions.make_ranking_title(view)}, {ranking_captions.describe_score_direction(view)}"
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for i in kept:
         heading = shown.headings[i]

@@ -9,17 +9,17 @@ from app.domain.errors import Invalid
 from app.protocols.base import Protocol, ScoringOptions
 from app.protocols.kit.custom_parts import SPANS, CustomOptions
 from app.protocols.kit.forms import widgets_at_level
-from app.protocols.kit.scales import find_scale_fault
+from app.protocols.kit.scales import find_value_fault
 from app.protocols.widgets import (
-    Choice,
-    Count,
-    Criteria,
+    ChoiceWidget,
+    CountWidget,
+    CriteriaWidget,
     CriterionScale,
-    Link,
-    Slider,
-    Spans,
-    TextEdit,
-    Texts,
+    LinkWidget,
+    SliderWidget,
+    SpansWidget,
+    TextEditWidget,
+    TextsWidget,
     Widget,
 )
 from app.stats.ratings import ScoreScale
@@ -60,19 +60,19 @@ def convert_to_custom_options(protocol: Protocol[Any], options: ScoringOptions) 
 
 def _parts(widget: Widget, protocol: Protocol[Any], options: ScoringOptions) -> Iterator[dict[str, Any]]:
     match widget:
-        case Spans():
+        case SpansWidget():
             yield _spans(widget, options.profile)
-        case Criteria():
+        case CriteriaWidget():
             directions = {one.name: one.higher_is_better for one in protocol.derive_measures(options)}
             yield from (_slider(one, higher=directions.get(one.name, True)) for one in widget.criteria)
-        case Slider() | Choice() | Count():
+        case SliderWidget() | ChoiceWidget() | CountWidget():
             yield _make_number_part(widget, higher=protocol.find_measure(options).higher_is_better)
-        case TextEdit() | Link() | Texts():
+        case TextEditWidget() | LinkWidget() | TextsWidget():
             yield from _texts(widget)
 
 
-def _make_number_part(widget: Slider | Choice | Count, *, higher: bool) -> dict[str, Any]:
-    if isinstance(widget, Choice):
+def _make_number_part(widget: SliderWidget | ChoiceWidget | CountWidget, *, higher: bool) -> dict[str, Any]:
+    if isinstance(widget, ChoiceWidget):
         answers = [{"value": value, "label": anchor or f"{value:g}"} for value, anchor in widget.points]
         return {
             "kind": "choice",
@@ -81,7 +81,7 @@ def _make_number_part(widget: Slider | Choice | Count, *, higher: bool) -> dict[
             "options": answers,
             "higher_is_better": higher,
         }
-    if isinstance(widget, Count):
+    if isinstance(widget, CountWidget):
         most = min(float(widget.most), MOST_COUNTED)
         return _slider(CriterionScale(widget.field, widget.label, 0.0, most, 1.0), higher=False)
     scale = CriterionScale(widget.field, SCORE, widget.minimum, widget.maximum, widget.step, widget.ticks)
@@ -91,7 +91,7 @@ def _make_number_part(widget: Slider | Choice | Count, *, higher: bool) -> dict[
 def _slider(scale: CriterionScale, *, higher: bool) -> dict[str, Any]:
     """Labels between two values of the scale are left out: there is nothing that they could stand for."""
     values = ScoreScale(scale.minimum, scale.maximum, scale.step)
-    labels = {f"{at:g}": label for at, label in scale.ticks if label and not find_scale_fault(float(f"{at:g}"), values)}
+    labels = {f"{at:g}": label for at, label in scale.ticks if label and not find_value_fault(float(f"{at:g}"), values)}
     return {
         "kind": "slider",
         "name": scale.name,
@@ -104,10 +104,10 @@ def _slider(scale: CriterionScale, *, higher: bool) -> dict[str, Any]:
     }
 
 
-def _texts(widget: TextEdit | Link | Texts) -> Iterator[dict[str, Any]]:
-    if isinstance(widget, Texts):
+def _texts(widget: TextEditWidget | LinkWidget | TextsWidget) -> Iterator[dict[str, Any]]:
+    if isinstance(widget, TextsWidget):
         yield from ({"kind": "text", "name": one.name, "title": one.title} for one in widget.texts)
-    elif isinstance(widget, Link):
+    elif isinstance(widget, LinkWidget):
         yield {"kind": "text", "name": widget.field, "title": "Link (optional)", "most": widget.most}
     elif widget.start == "output":
         yield {"kind": "post_edit"}
@@ -115,7 +115,7 @@ def _texts(widget: TextEdit | Link | Texts) -> Iterator[dict[str, Any]]:
         yield {"kind": "text", "name": widget.field, "title": "Your text", "required": True, "most": widget.most}
 
 
-def _spans(widget: Spans, profile: WeightProfile) -> dict[str, Any]:
+def _spans(widget: SpansWidget, profile: WeightProfile) -> dict[str, Any]:
     severities = [{"name": name, "weight": weigh_error(profile, name, None)[0]} for name in widget.severities]
     paths = [path for upper, lowers in widget.categories for path in (upper, *(f"{upper}/{lower}" for lower in lowers))]
     special = {

@@ -12,9 +12,17 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from app.domain.keys import KEY_PATTERN
-from app.protocols.base import CampaignOptions, ContrastiveOptions
-from app.protocols.kit.scales import LARGEST, Number, check_declared_scale, find_scale_fault
-from app.protocols.widgets import LONGEST_TEXT, Criteria, CriterionScale, Spans, TextField, Texts, Widget
+from app.protocols.base import ProtocolOptions, SideBySideOptions
+from app.protocols.kit.scales import LARGEST, Number, check_declared_scale, find_value_fault
+from app.protocols.widgets import (
+    LONGEST_TEXT,
+    CriteriaWidget,
+    CriterionScale,
+    SpansWidget,
+    TextField,
+    TextsWidget,
+    Widget,
+)
 from app.stats.ratings import ScoreScale
 from app.stats.scoring import normalize_category_path
 
@@ -30,21 +38,21 @@ SeverityName = Annotated[str, Field(pattern=r"^[^\W_][\w -]*$", max_length=40)]
 Weight = Annotated[float, Field(ge=0, le=LARGEST)]
 
 
-class SeverityLevel(CampaignOptions):
+class SeverityLevel(ProtocolOptions):
     """How grave an error is. weight: what one adds to the penalty."""
 
     name: SeverityName
     weight: Weight
 
 
-class ErrorCategory(CampaignOptions):
+class ErrorCategory(ProtocolOptions):
     """A kind of error, maybe with kinds below it."""
 
     name: CategoryName
     subcategories: Annotated[tuple[CategoryName, ...], Field(max_length=50, strict=False)] = ()
 
 
-class SpansPart(CampaignOptions):
+class SpansPart(ProtocolOptions):
     """Errors are marked in the texts.
 
     severities: from light to grave. categories: of two levels at most; none: an error has no category.
@@ -81,10 +89,10 @@ class SpansPart(CampaignOptions):
         return self
 
     @property
-    def make_widget(self) -> Spans:
+    def make_widget(self) -> SpansWidget:
         """How it is asked."""
         listed = tuple((one.name, one.subcategories) for one in self.categories)
-        return Spans(
+        return SpansWidget(
             ERRORS,
             severities=tuple(one.name for one in self.severities),
             categories=(*listed, *((token, ()) for token in self.tokens)),
@@ -100,7 +108,7 @@ class SpansPart(CampaignOptions):
         return {**{one.name: one.weight for one in self.severities}, **self.weights}
 
 
-class ScalePart(CampaignOptions):
+class ScalePart(ProtocolOptions):
     """A question that a number answers. weight: its share of the overall score."""
 
     name: Name
@@ -118,9 +126,9 @@ class ScalePart(CampaignOptions):
         """How it is asked."""
         raise NotImplementedError
 
-    def find_fault(self, value: float) -> str | None:
+    def find_answer_fault(self, value: float) -> str | None:
         """Why this is no answer, None where it is one."""
-        return find_scale_fault(value, self.scale)
+        return find_value_fault(value, self.scale)
 
 
 class SliderPart(ScalePart):
@@ -149,7 +157,7 @@ class SliderPart(ScalePart):
         return CriterionScale(self.name, self.title, self.minimum, self.maximum, self.step, ticks)
 
 
-class ChoiceOption(CampaignOptions):
+class ChoiceOption(ProtocolOptions):
     """One answer of several. value: what it scores."""
 
     value: Number
@@ -180,7 +188,7 @@ class ChoicePart(ScalePart):
         points = tuple((one.value, one.label) for one in self.options)
         return CriterionScale(self.name, self.title, self.scale.minimum, self.scale.maximum, None, points=points)
 
-    def find_fault(self, value: float) -> str | None:
+    def find_answer_fault(self, value: float) -> str | None:
         """Why this is none of the answers."""
         values = [one.value for one in self.options]
         return None if value in values else f"must be one of {', '.join(f'{one:g}' for one in values)}"
@@ -202,7 +210,7 @@ class YesNoPart(ScalePart):
         return CriterionScale(self.name, self.title, 0.0, 1.0, 1.0, points=((1.0, "Yes"), (0.0, "No")))
 
 
-class TextPart(CampaignOptions):
+class TextPart(ProtocolOptions):
     """A text that the rater writes; it scores nothing."""
 
     kind: Literal["text"]
@@ -217,7 +225,7 @@ class TextPart(CampaignOptions):
         return TextField(self.name, self.title, "empty", required=self.required, most=self.most)
 
 
-class PostEditPart(CampaignOptions):
+class PostEditPart(ProtocolOptions):
     """The output made right. It scores the characters edited in a hundred of the result; less is better."""
 
     kind: Literal["post_edit"]
@@ -233,14 +241,14 @@ class PostEditPart(CampaignOptions):
 Part = Annotated[SpansPart | SliderPart | ChoicePart | YesNoPart | TextPart | PostEditPart, Field(discriminator="kind")]
 
 
-class RubricEntry(CampaignOptions):
+class RubricEntry(ProtocolOptions):
     """What a value or a word means."""
 
     value: Label
     meaning: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class CustomOptions(ContrastiveOptions):
+class CustomOptions(SideBySideOptions):
     """A protocol written by the campaign's manager.
 
     parts: what is asked, in this order. ranks_by: the part whose score ranks (`spans`, `overall`, or a name); the first
@@ -310,9 +318,9 @@ def list_widgets(options: CustomOptions) -> tuple[Widget, ...]:
             case SpansPart():
                 widgets.append(part.make_widget)
             case TextPart() | PostEditPart():
-                before = last.texts if isinstance(last, Texts) else ()
-                widgets[len(widgets) - bool(before) :] = [Texts(TEXTS, (*before, part.text_field))]
+                before = last.texts if isinstance(last, TextsWidget) else ()
+                widgets[len(widgets) - bool(before) :] = [TextsWidget(TEXTS, (*before, part.text_field))]
             case _:
-                asked = last.criteria if isinstance(last, Criteria) else ()
-                widgets[len(widgets) - bool(asked) :] = [Criteria(SCORES, (*asked, part.criterion_scale))]
+                asked = last.criteria if isinstance(last, CriteriaWidget) else ()
+                widgets[len(widgets) - bool(asked) :] = [CriteriaWidget(SCORES, (*asked, part.criterion_scale))]
     return tuple(widgets)

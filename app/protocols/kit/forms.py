@@ -13,16 +13,16 @@ from app.domain.errors import Invalid, Place
 from app.domain.spans import SEVERITIES
 from app.protocols.base import (
     Basis,
-    ContrastiveOptions,
     JudgedTexts,
     Level,
     Payload,
-    Preference,
     PreferenceMode,
+    PreferenceWidget,
     Protocol,
     ScoringOptions,
+    SideBySideOptions,
     Span,
-    Spans,
+    SpansWidget,
     Widget,
 )
 from app.protocols.kit.screens import FIELD, PreferencePayload
@@ -42,8 +42,10 @@ LEVEL_SAYS = {
 }
 
 
-class NotAsked(Invalid):
+class QuestionNotAsked(Invalid):
     """This campaign does not ask for this."""
+
+    published = "NotAsked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def list_judged_levels(protocol: Protocol[Any], options: ScoringOptions) -> tupl
 def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
     """The questions at a level, as the options have them; () where nothing is asked there."""
     if level == "screen":
-        mode = options.own.preference if isinstance(options.own, ContrastiveOptions) else "none"
+        mode = options.own.preference if isinstance(options.own, SideBySideOptions) else "none"
         return () if mode == "none" else screen_widgets(protocol, mode)
     if protocol.questions is not None:
         return protocol.questions(options, level)
@@ -80,7 +82,7 @@ def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Le
 
 def screen_widgets(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
     """What can be asked of the columns of a screen together; () where outputs cannot stand side by side."""
-    return (Preference(FIELD, mode),) if protocol.contrastive else ()
+    return (PreferenceWidget(FIELD, mode),) if protocol.contrastive else ()
 
 
 def list_known_severities(protocol: Protocol[Any], options: ScoringOptions) -> tuple[str, ...]:
@@ -88,7 +90,7 @@ def list_known_severities(protocol: Protocol[Any], options: ScoringOptions) -> t
     if protocol.questions is None:
         return SEVERITIES
     widgets = protocol.questions(options, protocol.level)
-    return tuple(name for widget in widgets if isinstance(widget, Spans) for name in widget.severities)
+    return tuple(name for widget in widgets if isinstance(widget, SpansWidget) for name in widget.severities)
 
 
 def payload_type(protocol: Protocol[Any], level: Level) -> type[Payload]:
@@ -101,11 +103,13 @@ def make_rater_form(
 ) -> RaterForm:
     """The form at a level, fit to what raters see: without a source there is nothing to mark on it.
 
-    Raises NotAsked, naming what is, and Invalid where the protocol has no such basis.
+    Raises QuestionNotAsked, naming what is, and Invalid where the protocol has no such basis.
     """
     widgets = widgets_at_level(protocol, options, level)
     if not widgets:
-        raise NotAsked(f"nothing is asked of a {level}, but of {', '.join(list_judged_levels(protocol, options))}")
+        raise QuestionNotAsked(
+            f"nothing is asked of a {level}, but of {', '.join(list_judged_levels(protocol, options))}"
+        )
     seen = find_visible_texts(protocol, basis)
     sentences = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
     return RaterForm(
@@ -133,7 +137,7 @@ def make_rubric(protocol: Protocol[Any], options: ScoringOptions) -> tuple[tuple
 
 
 def _severities(widgets: tuple[Widget, ...]) -> set[str]:
-    return {name for widget in widgets if isinstance(widget, Spans) for name in widget.severities}
+    return {name for widget in widgets if isinstance(widget, SpansWidget) for name in widget.severities}
 
 
 def check_answer(
@@ -158,7 +162,7 @@ def check_answer(
 
 
 def _without_source(widget: Widget) -> Widget:
-    return replace(widget, source_side=False) if isinstance(widget, Spans) else widget
+    return replace(widget, source_side=False) if isinstance(widget, SpansWidget) else widget
 
 
 def _not_asked(payload: Payload, form: RaterForm) -> Iterator[Place]:
@@ -174,7 +178,7 @@ def _marked_otherwise(
 ) -> Iterator[Place]:
     ready = {span.prefill: span for span in shown.prefill or () if span.prefill is not None}
     for widget in form.widgets:
-        if not isinstance(widget, Spans):
+        if not isinstance(widget, SpansWidget):
             continue
         spans: tuple[Span, ...] = getattr(payload, widget.field)
         if widget.most is not None and len(spans) > widget.most:
@@ -186,7 +190,7 @@ def _marked_otherwise(
                     yield Place((widget.field, i, name), why)
 
 
-def _not_offered(span: Span, widget: Spans, *, prefilled: bool) -> Iterator[tuple[str, str]]:
+def _not_offered(span: Span, widget: SpansWidget, *, prefilled: bool) -> Iterator[tuple[str, str]]:
     """What an error says that the widget does not offer, by field."""
     if span.severity not in widget.severities:
         yield "severity", f"must be one of {', '.join(widget.severities)}"
@@ -200,7 +204,7 @@ def _not_offered(span: Span, widget: Spans, *, prefilled: bool) -> Iterator[tupl
         yield "prefill", "no errors are prefilled"
 
 
-def _category_names(widget: Spans) -> frozenset[str]:
+def _category_names(widget: SpansWidget) -> frozenset[str]:
     """Categories as payloads name them: the upper one alone, or with the lower one behind a slash."""
     upper = {name for name, _ in widget.categories}
     return frozenset(upper | {f"{name}/{lower}" for name, lowers in widget.categories for lower in lowers})

@@ -11,9 +11,9 @@ from pydantic import Field
 from app.domain.errors import Invalid, Place
 from app.domain.media_elements import parse_media_element
 from app.domain.spans import SEVERITIES
-from app.protocols.base import JudgedTexts, JudgmentScore, Payload, ScoringOptions, Span, Spans, Widget
-from app.protocols.kit.prefilled_errors import list_prefill_faults
-from app.protocols.kit.scales import find_scale_fault
+from app.protocols.base import JudgedTexts, JudgmentScore, Payload, ScoringOptions, Span, SpansWidget, Widget
+from app.protocols.kit.prefilled_errors import list_prefill_id_faults
+from app.protocols.kit.scales import find_value_fault
 from app.stats.ratings import ScoreScale
 from app.stats.scoring import has_severity_weight, sum_error_weights, weigh_error
 
@@ -31,7 +31,7 @@ class MarkedErrorsPayload(Payload):
 
 def check_marked_errors(payload: MarkedErrorsPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts."""
-    check_errors(payload.errors, shown)
+    check_error_spans(payload.errors, shown)
 
 
 def score_marked_errors(
@@ -56,7 +56,7 @@ def summarize_faults(places: Sequence[Place]) -> str:
     return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
 
 
-def check_errors(errors: Sequence[Span], shown: JudgedTexts) -> None:
+def check_error_spans(errors: Sequence[Span], shown: JudgedTexts) -> None:
     """Raise Invalid naming every error that does not fit the texts."""
     places = list_span_faults(errors, shown)
     if places:
@@ -65,10 +65,10 @@ def check_errors(errors: Sequence[Span], shown: JudgedTexts) -> None:
 
 def check_errors_and_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: ScoreScale) -> None:
     """Raise Invalid naming every error that does not fit the texts, and a score that is no value of the scale."""
-    places = (*list_span_faults(errors, shown), *list_prefill_faults(errors, shown))
+    places = (*list_span_faults(errors, shown), *list_prefill_id_faults(errors, shown))
     if places:
         raise Invalid(summarize_faults(places), places=places)
-    why = find_scale_fault(score, scale)
+    why = find_value_fault(score, scale)
     if why:
         raise Invalid(f"score {why}", places=(Place(("score",), why),))
 
@@ -78,7 +78,7 @@ def limit_widget_to_weighted_severities(widget: Widget, options: ScoringOptions)
 
     Where no severity is left that weighs, all are offered: the ranking says what weighs nothing.
     """
-    if not isinstance(widget, Spans):
+    if not isinstance(widget, SpansWidget):
         return widget
     named = tuple(
         name for name in widget.severities if name in WEIGHTLESS or has_severity_weight(options.profile, name)

@@ -106,7 +106,7 @@ def assign_error_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(shown)
 
 
-def list_prefill_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
+def list_prefill_id_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
     """Every id that was not shown, or that two errors bear; none where nobody knows what was shown."""
     if shown.prefill is None:
         return ()

@@ -18,10 +18,10 @@ MOST_STEPS = 1_000_000
 """Of a scale; with smaller steps it would be one without any, and reports would count as many values."""
 
 
-def find_scale_fault(value: float, scale: ScoreScale) -> str | None:
+def find_value_fault(value: float, scale: ScoreScale) -> str | None:
     """Why this is no value of the scale, None where it is one.
 
-    >>> find_scale_fault(3.5, ScoreScale(1.0, 5.0, 1.0))
+    >>> find_value_fault(3.5, ScoreScale(1.0, 5.0, 1.0))
     'must be from 1 to 5 in steps of 1'
     """
     steps = 0.0 if scale.step is None else (value - scale.minimum) / scale.step
@@ -37,15 +37,15 @@ def check_declared_scale(scale: ScoreScale, labels: Iterable[str]) -> None:
         raise ValueError("minimum must be less than maximum")
     if scale.step is not None and (scale.maximum - scale.minimum) / scale.step > MOST_STEPS:
         raise ValueError(f"there must be at most {MOST_STEPS:,} steps; without a step, any value is one")
-    if find_scale_fault(scale.maximum, scale):
+    if find_value_fault(scale.maximum, scale):
         raise ValueError("from minimum to maximum must be a whole number of steps")
     for value in labels:
-        if find_scale_fault(float(value), scale):
+        if find_value_fault(float(value), scale):
             raise ValueError(f"the label of {value[:40]} stands for no value of the scale")
 
 
 def check_score_on_scale(value: float, scale: ScoreScale, options: ScoringOptions) -> None:
     """Raise Invalid where a score is off its scale; standardised scores know none."""
-    why = None if options.standardised else find_scale_fault(value, scale)
+    why = None if options.standardised else find_value_fault(value, scale)
     if why is not None:
         raise Invalid(f"score {why}", places=(Place(("score",), why),))

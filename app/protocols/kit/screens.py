@@ -11,7 +11,7 @@ from pydantic import Field
 
 from app.design.design import MOST_COLUMNS
 from app.domain.errors import Invalid, Place
-from app.protocols.base import Payload, Preference
+from app.protocols.base import Payload, PreferenceWidget
 
 FEWEST_COLUMNS = 2
 FIELD = "preference"
@@ -26,7 +26,7 @@ class PreferencePayload(Payload):
     preference: Annotated[tuple[Group, ...], Field(min_length=1, max_length=MOST_COLUMNS, strict=False)]
 
 
-def check_preference(payload: PreferencePayload, widget: Preference, *, protocol: str, columns: int) -> None:
+def check_preference(payload: PreferencePayload, widget: PreferenceWidget, *, protocol: str, columns: int) -> None:
     """Raise Invalid where an answer does not put each column of the screen in one group.
 
     widget: of mode `best`, it takes the best ones and, if any are left, one group of all others.

@@ -14,14 +14,14 @@ from pydantic import Field
 
 from app.protocols.base import (
     Basis,
-    Choice,
+    ChoiceWidget,
     JudgedTexts,
     JudgmentMeasure,
     JudgmentScore,
     Payload,
     Protocol,
-    ScoreOptions,
     ScoringOptions,
+    SingleScoreOptions,
     Widget,
     WorkedExample,
 )
@@ -38,7 +38,7 @@ POINTS = (
     (5.0, "Exactly equivalent"),
 )
 BEST_OF_FOUR = (4.0, "Equivalent: exactly, or as paraphrases")
-FORM = (Choice("score", POINTS),)
+FORM = (ChoiceWidget("score", POINTS),)
 RUBRIC = (
     ("1", "Another topic, or the same with less than half of what matters in common."),
     ("2", "Some things agree, but who, what or to whom differs or is missing: something important is not the same."),
@@ -53,7 +53,7 @@ INSTRUCTIONS = (
 )
 
 
-class SimilarityOptions(ScoreOptions):
+class SimilarityOptions(SingleScoreOptions):
     """points: how many the scale has."""
 
     points: Literal[4, 5] = Field(5, title="Points of the scale")
@@ -85,7 +85,7 @@ def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
 
 def fit_widget_to_scale(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with as many points as the campaign's scale has."""
-    if isinstance(widget, Choice) and find_similarity_scale(options).maximum < SCALE.maximum:
+    if isinstance(widget, ChoiceWidget) and find_similarity_scale(options).maximum < SCALE.maximum:
         return replace(widget, points=(*POINTS[:3], BEST_OF_FOUR))
     return widget
 

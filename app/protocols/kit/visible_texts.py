@@ -24,7 +24,7 @@ class VisibleTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledText:
+class ShownText:
     """A text as the rater sees it. media: the file that stands in its place; then `text` is empty.
 
     side: what a marked span of it would name; None where nothing can be marked, or where naming a side would tell which
@@ -56,7 +56,7 @@ def list_visible_text_labels(protocol: Protocol[Any], basis: Basis, *, n_referen
     return ((SOURCE,) if seen.source else ()) + shown + (JUDGED,)
 
 
-def list_labelled_texts(
+def list_shown_texts(
     protocol: Protocol[Any],
     basis: Basis,
     *,
@@ -67,7 +67,7 @@ def list_labelled_texts(
     source_media: ShownMedia | None = None,
     text_media: ShownMedia | None = None,
     markup: bool = False,
-) -> tuple[LabelledText, ...]:
+) -> tuple[ShownText, ...]:
     """The texts that a rater sees at one address, in the order of the screen.
 
     side_order: drawn for each item of a protocol that hides which text is which; 1 puts the judged text first.
@@ -97,6 +97,6 @@ def _laid_out(
     text: str | None,
     side: Literal["source", "target"] | None,
     media: ShownMedia | None = None,
-) -> LabelledText:
+) -> ShownText:
     """A text, with its layout where that shows anything else than the text as it is stored."""
-    return LabelledText(label, text, side, media, parse_markup_if_present(text) if markup else None)
+    return ShownText(label, text, side, media, parse_markup_if_present(text) if markup else None)

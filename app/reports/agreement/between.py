@@ -16,8 +16,8 @@ from app.reports.agreement.between_charts import plot_campaign_agreement
 from app.reports.agreement.between_repeated import compute_score_variation_over_campaigns
 from app.reports.agreement.between_view import (
     CampaignAgreementView,
-    CampaignLine,
-    CampaignPair,
+    CampaignPairAgreement,
+    ComparedCampaign,
     make_caption,
     make_csv_rows,
     make_tables,
@@ -86,8 +86,8 @@ def _prepare(
     def statistics() -> tuple[AgreementCoefficient, ...]:
         return _statistics(shared.units, choices, same_scale=same)
 
-    def spread() -> work.BootstrapDraws:
-        return work.BootstrapDraws(
+    def spread() -> work.AgreementBootstrap:
+        return work.AgreementBootstrap(
             ((shared.units, tuple(one.bootstrap_statistic for one in statistics())),), options.bootstrap, options.seed
         )
 
@@ -215,9 +215,9 @@ def _view(
     )
 
 
-def _campaign_line(ratings: RawRatings, shared: UnitsSharedByCampaigns) -> CampaignLine:
+def _campaign_line(ratings: RawRatings, shared: UnitsSharedByCampaigns) -> ComparedCampaign:
     rows = ratings.rows.segment_ratings()
-    return CampaignLine(
+    return ComparedCampaign(
         campaign=ratings.snapshot.campaign.key,
         protocol=ratings.snapshot.campaign.protocol,
         n_units=np.unique(rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system).size,
@@ -227,7 +227,7 @@ def _campaign_line(ratings: RawRatings, shared: UnitsSharedByCampaigns) -> Campa
     )
 
 
-def _pairs(units: ValuesByUnit, *, same_scale: bool) -> list[CampaignPair]:
+def _pairs(units: ValuesByUnit, *, same_scale: bool) -> list[CampaignPairAgreement]:
     if not units.n_units:
         return []
     ranked = rankings.compare_rater_rankings(units)
@@ -237,7 +237,7 @@ def _pairs(units: ValuesByUnit, *, same_scale: bool) -> list[CampaignPair]:
         x, y = matched.first[matched.pair == g], matched.second[matched.pair == g]
         names = (units.raters[a], units.raters[b])
         lines.append(
-            CampaignPair(
+            CampaignPairAgreement(
                 campaign=names,
                 n_units=x.size,
                 pearson=number_or_none(pairs.pearson(x, y)),

@@ -16,7 +16,7 @@ from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 
 
-class CampaignLine(FiniteResultPart):
+class ComparedCampaign(FiniteResultPart):
     """One campaign: of its units, means over its raters."""
 
     campaign: str
@@ -27,7 +27,7 @@ class CampaignLine(FiniteResultPart):
     turned: bool = Field(description="The sign was turned so that higher is better, because another campaign's is.")
 
 
-class CampaignPair(FiniteResultPart):
+class CampaignPairAgreement(FiniteResultPart):
     """Two campaigns on the units that both have."""
 
     campaign: tuple[str, str]
@@ -50,9 +50,9 @@ class CampaignAgreementView(ReportHeader):
     draws: int
     interval_level: float
     seed: int
-    each: list[CampaignLine]
+    each: list[ComparedCampaign]
     statistics: list[AgreementStatistic]
-    pairs: list[CampaignPair]
+    pairs: list[CampaignPairAgreement]
     repeated: list[ScoreVariationLine] = Field(
         default_factory=list, description="Campaigns as repetitions of one measurement: CV* of every system."
     )

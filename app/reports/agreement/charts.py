@@ -10,7 +10,7 @@ from app.reports.agreement.view import AgreementStatistic, AgreementView, LevelA
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
@@ -52,7 +52,7 @@ def _declare_coefficients(title: str, groups: Sequence[Group], notes: Sequence[s
     return RowChart(title, "coefficient", marks, lines=[0.0])
 
 
-@declares_chart(_declare_coefficients)
+@attach_chart_declaration(_declare_coefficients)
 def plot_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
     """One line a coefficient under the heading of its group, as SVG."""
     drawn = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in groups]
@@ -135,8 +135,8 @@ def _declare_rater_pairs(view: AgreementView) -> CellChart:
     return CellChart(f"Pairs of raters in {next(iter(view.campaigns))}", names, names, cells, "rater", "rater")
 
 
-@declares_chart(_declare_rater_pairs)
-def plot_rater_heat_map(view: AgreementView) -> bytes:
+@attach_chart_declaration(_declare_rater_pairs)
+def plot_rater_pair_heat_map(view: AgreementView) -> bytes:
     """Raters against raters: Pearson's correlation above the diagonal, mean difference below it."""
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     shown = names[:MOST_RATERS]

@@ -11,14 +11,14 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
-from app.reports.agreement.charts import plot_coefficients_by_level, plot_rater_heat_map
+from app.reports.agreement.charts import plot_coefficients_by_level, plot_rater_pair_heat_map
 from app.reports.agreement.plan import (
     CoefficientSettings,
     LevelAgreementInput,
     categorize_units,
     make_level_agreement_input,
 )
-from app.reports.agreement.spans import make_marked_judgments
+from app.reports.agreement.spans import make_marked_judgments_by_side
 from app.reports.agreement.tables import make_caption, make_csv_rows, make_tables
 from app.reports.agreement.view import AgreementView, pseudonymize_raters
 from app.reports.inputs.raw_ratings import (
@@ -110,15 +110,15 @@ class _AgreementPlan:
     def marks(self) -> work.SpanAgreementInput | None:
         if self.errors is None or "segments" not in self.units:
             return None
-        return work.make_span_agreement_input(make_marked_judgments(self.ratings, self.errors))
+        return work.make_span_agreement_input(make_marked_judgments_by_side(self.ratings, self.errors))
 
     @cached_property
-    def spread(self) -> work.BootstrapDraws:
+    def spread(self) -> work.AgreementBootstrap:
         owners: list[tuple[ValuesByUnit, tuple[OfDocuments, ...]]]
         owners = [(plan.units, tuple(one.bootstrap_statistic for one in plan.statistics)) for plan in self.plans]
         if self.marks is not None:
             owners.append((self.plans[0].units, tuple(self.marks.of.values())))
-        return work.BootstrapDraws(tuple(owners), self.options.bootstrap, self.options.seed)
+        return work.AgreementBootstrap(tuple(owners), self.options.bootstrap, self.options.seed)
 
     def chunk(self, part: int) -> bytes:
         return self.spread.compute_chunk(part)
@@ -263,7 +263,7 @@ REPORT: Report[AgreementOptions, AgreementView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_coefficients_by_level, "raters": plot_rater_heat_map},
+    charts={"default": plot_coefficients_by_level, "raters": plot_rater_pair_heat_map},
     caption=make_caption,
     long=True,
     redact=pseudonymize_raters,

@@ -12,7 +12,7 @@ from app.stats.side_tables import ErrorTable
 SIDES = 2
 
 
-def make_marked_judgments(ratings: RawRatings, errors: ErrorTable) -> MarkedJudgments:
+def make_marked_judgments_by_side(ratings: RawRatings, errors: ErrorTable) -> MarkedJudgments:
     """Every judgment of a segment as two, of its source and of its output; of repeats the first.
 
     Only texts that two raters judged. Marks without a place, omissions among them, and marks that are neither minor,

@@ -54,7 +54,7 @@ def count_bootstrap_chunks(units: Iterable[ValuesByUnit], draws: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapDraws:
+class AgreementBootstrap:
     """Everything that is drawn: the units that say which documents there are, and their statistics, by owner."""
 
     owners: tuple[tuple[ValuesByUnit, tuple[Any, ...]], ...]

@@ -92,7 +92,7 @@ class ArmTime(FiniteResultPart):
     )
 
 
-class ArmPace(FiniteResultPart):
+class ArmPaceTrend(FiniteResultPart):
     """Change of log seconds a word over a hundred judgments, mean over raters; negative is faster."""
 
     arm: str
@@ -173,7 +173,7 @@ def _order(key: tuple[str, str]) -> tuple[int, int, int]:
     return (list(KINDS).index(key[0]), len(named), int(key[1].split("–")[0].split()[0]))
 
 
-def estimate_arm_paces(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPace]:
+def estimate_arm_pace_trends(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPaceTrend]:
     """Learning and fatigue of each condition that tells them."""
     for i, name in enumerate(names):
         if (slope := estimate_learning_slope(work, i)) is not None:
@@ -182,8 +182,8 @@ def estimate_arm_paces(names: Sequence[str], work: JudgmentPaces) -> Iterator[Ar
             yield _pace(name, "fatigue", slope)
 
 
-def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> ArmPace:
-    return ArmPace(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
+def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> ArmPaceTrend:
+    return ArmPaceTrend(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
 
 
 def count_arm_revisions(
@@ -222,7 +222,7 @@ def measure_condition_times(parts: Sequence[tuple[TimedJudgments, RatingEventTab
 
 
 def list_time_warnings(
-    volumes: Sequence[ArmWorkVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]
+    volumes: Sequence[ArmWorkVolume], paces: Sequence[ArmPaceTrend], lines: Sequence[ArmTime]
 ) -> Iterator[str]:
     """What must be known to read the times."""
     if not any(one.judgments for one in volumes):
@@ -317,7 +317,7 @@ def format_percent_change(value: float | None) -> str:
     return f"{captions.format_number(value, 1)} %" if value < 0 else f"+{value:.1f} %"
 
 
-def make_pace_table(lines: Sequence[ArmPace]) -> Table:
+def make_pace_trend_table(lines: Sequence[ArmPaceTrend]) -> Table:
     """One row a condition and slope."""
     heads = ("Condition", "Slope", "Change in time per word", "95 % interval", "Raters")
     rows = tuple(

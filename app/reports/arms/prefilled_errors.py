@@ -22,7 +22,7 @@ Counts = Mapping[tuple[int, int], Counter[str]]
 """Of each condition and rater, by their codes: judgments, and errors by what became of them."""
 
 
-class ArmPrefill(FiniteResultPart):
+class ArmPrefillOutcomes(FiniteResultPart):
     """Prefilled errors under a condition, and what a rater made of them.
 
     kept + changed + removed were shown; kept + changed + added are what was answered.
@@ -42,7 +42,7 @@ class ArmPrefill(FiniteResultPart):
     added_share: float | None = Field(description="Of those answered.")
 
 
-def count_prefills(session: Session, conditions: JudgmentsByCondition) -> Counts:
+def count_prefill_outcomes(session: Session, conditions: JudgmentsByCondition) -> Counts:
     """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
     protocol = find_campaign_protocol(conditions.snapshot.campaign)
     if not protocol.accepts_prefill:
@@ -64,9 +64,9 @@ def count_prefills(session: Session, conditions: JudgmentsByCondition) -> Counts
     return counts
 
 
-def summarize_arm_prefills(
+def summarize_arm_prefill_outcomes(
     conditions: JudgmentsByCondition, order: Sequence[int], counts: Counts
-) -> Iterator[ArmPrefill]:
+) -> Iterator[ArmPrefillOutcomes]:
     """Condition by condition all raters together, then each; conditions in which no error was shown are left out."""
     raters = conditions.work.rows.labels.raters
     for condition in order:
@@ -83,15 +83,15 @@ def _count_shown_errors(tally: Counter[str]) -> int:
     return tally["kept"] + tally["changed"] + tally["removed"]
 
 
-def _line(arm: str, rater: str | None, tally: Counter[str]) -> ArmPrefill:
+def _line(arm: str, rater: str | None, tally: Counter[str]) -> ArmPrefillOutcomes:
     shown, answered = _count_shown_errors(tally), tally["kept"] + tally["changed"] + tally["added"]
     of = {"kept": shown, "changed": shown, "removed": shown, "added": answered}
     shares = {f"{fate}_share": tally[fate] / n if n else None for fate, n in of.items()}
     counts = {name: tally[name] for name in ("judgments", *FATES)}
-    return ArmPrefill.model_validate({"arm": arm, "rater": rater, "shown": shown, **counts, **shares})
+    return ArmPrefillOutcomes.model_validate({"arm": arm, "rater": rater, "shown": shown, **counts, **shares})
 
 
-def make_prefill_table(lines: Sequence[ArmPrefill]) -> Table:
+def make_prefill_table(lines: Sequence[ArmPrefillOutcomes]) -> Table:
     """One row a condition, and one each of its raters."""
     heads = ("Condition", "Rater", "Judgments", "Shown", "Kept", "Changed", "Removed", "Added")
     rows = tuple(
@@ -104,7 +104,7 @@ def make_prefill_table(lines: Sequence[ArmPrefill]) -> Table:
     return Table(heads, ("left", "left", *("right",) * 6), rows)
 
 
-def make_prefill_csv_rows(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
+def make_prefill_csv_rows(lines: Sequence[ArmPrefillOutcomes]) -> list[tuple[Cell, ...]]:
     """Shares as figures. Kind: the rater, none for all. n: errors shown; of those added, errors answered."""
     rows: list[tuple[Cell, ...]] = []
     for line in lines:
@@ -116,6 +116,6 @@ def make_prefill_csv_rows(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]
     return rows
 
 
-def _with_share(line: ArmPrefill, fate: str) -> str:
+def _with_share(line: ArmPrefillOutcomes, fate: str) -> str:
     n, share = getattr(line, fate), getattr(line, f"{fate}_share")
     return f"{n:,}" if share is None else f"{n:,} ({captions.format_number(100 * share, 1)} %)"

@@ -15,7 +15,7 @@ from app.reports.arms.judgments import (
     list_unfinished_task_states,
     load_judgments_by_condition,
 )
-from app.reports.arms.prefilled_errors import Counts, count_prefills, summarize_arm_prefills
+from app.reports.arms.prefilled_errors import Counts, count_prefill_outcomes, summarize_arm_prefill_outcomes
 from app.reports.arms.time_model import ArmTimeModel, fit_arm_time_model
 from app.reports.arms.view import (
     ArmsView,
@@ -44,7 +44,7 @@ class ArmsOptions(JudgmentInclusionOptions):
 def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ArmsOptions) -> ReportWork[ArmsView]:
     conditions = load_judgments_by_condition(session, snapshots[0], options)
     order = order_conditions([one.name for one in conditions.names], options.baseline)
-    counts = count_prefills(session, conditions)
+    counts = count_prefill_outcomes(session, conditions)
     return make_undivided_work(lambda: _view(conditions, options, order, counts))
 
 
@@ -64,7 +64,7 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
     parts = [conditions.where(i) for i in order]
     volumes = [lines.count_arm_volume(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
     times = list(lines.compare_arm_times(names, lines.measure_condition_times(parts)))
-    pace = list(lines.estimate_arm_paces([one.name for one in conditions.names], conditions.judgment_paces()))
+    pace = list(lines.estimate_arm_pace_trends([one.name for one in conditions.names], conditions.judgment_paces()))
     model = fit_arm_time_model(conditions, order)
     return ArmsView(
         campaigns={conditions.snapshot.campaign.key: conditions.snapshot.version},
@@ -84,7 +84,7 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
         pace=sorted(pace, key=lambda one: (one.what != "learning", names.index(one.arm))),
         revisions=list(lines.count_arm_revisions(names, parts)),
         model=None if isinstance(model, str) else model,
-        prefill=list(summarize_arm_prefills(conditions, order, counts)),
+        prefill=list(summarize_arm_prefill_outcomes(conditions, order, counts)),
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.arms import lines
-from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmWorkVolume
-from app.reports.arms.prefilled_errors import ArmPrefill, make_prefill_csv_rows, make_prefill_table
+from app.reports.arms.lines import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkVolume
+from app.reports.arms.prefilled_errors import ArmPrefillOutcomes, make_prefill_csv_rows, make_prefill_table
 from app.reports.arms.time_model import ArmTimeModel, make_time_model_table
 from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
@@ -37,10 +37,10 @@ class ArmsView(ReportHeader):
     baseline: str | None
     arms: list[ArmWorkVolume]
     times: list[ArmTime]
-    pace: list[ArmPace]
+    pace: list[ArmPaceTrend]
     revisions: list[ArmRevisions]
     model: ArmTimeModel | None = None
-    prefill: list[ArmPrefill] = Field(
+    prefill: list[ArmPrefillOutcomes] = Field(
         default_factory=list, description="Prefilled errors and what raters did with them."
     )
 
@@ -50,7 +50,7 @@ def make_tables(view: ArmsView) -> Sequence[TableSection]:
     shown = [
         TableSection("Conditions", lines.make_volume_table(view.arms)),
         TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
-        TableSection("Learning and fatigue per hundred judgments", lines.make_pace_table(view.pace)),
+        TableSection("Learning and fatigue per hundred judgments", lines.make_pace_trend_table(view.pace)),
         TableSection("Effects on judging time, other things being equal", make_time_model_table(view.model)),
         TableSection("Revised answers", lines.make_revision_table(view.revisions)),
         TableSection("Prefilled errors", make_prefill_table(view.prefill), frozenset({0, 1})),
@@ -96,7 +96,7 @@ def make_effect_csv_rows(model: ArmTimeModel | None) -> list[tuple[Cell, ...]]:
 
 
 def make_arm_csv_rows(
-    times: Sequence[ArmTime], pace: Sequence[ArmPace], revisions: Sequence[ArmRevisions]
+    times: Sequence[ArmTime], pace: Sequence[ArmPaceTrend], revisions: Sequence[ArmRevisions]
 ) -> list[tuple[Cell, ...]]:
     """One row a figure, without where it comes from."""
     none = (None, None)

@@ -113,8 +113,8 @@ def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> Calib
         consensus=float(agreed[np.isfinite(agreed)].mean()) if np.isfinite(agreed).any() else None,
         n_items=int(np.isfinite(agreed).sum()),
         level=options.level,
-        higher_is_better=parts.sign > 0,
-        raters=[RaterOffsetView(lenient=-one.shift * parts.sign + 0.0, **asdict(one)) for one in rater_offsets],
+        higher_is_better=parts.better_sign > 0,
+        raters=[RaterOffsetView(lenient=-one.shift * parts.better_sign + 0.0, **asdict(one)) for one in rater_offsets],
         unknown=[{"rater": name} for name in unknown],
         without_z=[{"rater": name} for name in constant],
         systems=_systems(parts, test, rater_offsets, scaled),
@@ -131,7 +131,7 @@ def _systems(
     held = np.isfinite(shift)[test.rater]
     moved = test.with_replaced_values(test.value + np.nan_to_num(shift)[test.rater]).where(held)
     raw, shifted, z = (_unit_means(units) for units in (test, moved, scaled))
-    ranks = [_ranks(values, parts.sign) for values in (raw, shifted, z)]
+    ranks = [_ranks(values, parts.better_sign) for values in (raw, shifted, z)]
     labels, n = parts.ratings.rows.labels.systems, np.bincount(test.system, minlength=len(parts.kinds) + 1)
     lines = [
         CalibratedSystemView(

@@ -6,7 +6,7 @@ from app.reports.card.view import DataCardView, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, declares_chart
+from app.reports.kit.charts.declaration import CellChart, ChartCell, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
@@ -29,7 +29,7 @@ def _declare_coverage(view: DataCardView) -> CellChart:
     return CellChart(f"Data of {next(iter(view.campaigns))}", [one.system for one in view.by_system], columns, cells)
 
 
-@declares_chart(_declare_coverage)
+@attach_chart_declaration(_declare_coverage)
 def plot_coverage_map(view: DataCardView) -> bytes:
     """One row per system, one column per document (or several), shaded by ratings an output; "
     "totals at the right."""

@@ -14,8 +14,8 @@ from app.reports.card.view import (
     CountSpreadView,
     DataCardView,
     DomainRatingCounts,
+    ItemRoleCounts,
     RaterRatingCounts,
-    RoleRowCounts,
     SystemRatingCounts,
     make_caption,
     make_csv_rows,
@@ -142,13 +142,13 @@ def _domains(rows: Ratings, ratings: RatingsWithTimes, lengths: Codes) -> list[D
     ]
 
 
-def _roles(rows: Ratings) -> list[RoleRowCounts]:
+def _roles(rows: Ratings) -> list[ItemRoleCounts]:
     parts = []
     for role in RatingRole:
         mine = rows.role == role.value
         if mine.any():
             rejected = int((mine & ~rows.accepted).sum())
-            parts.append(RoleRowCounts(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
+            parts.append(ItemRoleCounts(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
     return parts
 
 

@@ -51,7 +51,7 @@ class DomainRatingCounts(FiniteResultPart):
     ratings: int
 
 
-class RoleRowCounts(FiniteResultPart):
+class ItemRoleCounts(FiniteResultPart):
     """Rows of one role, and how many of them a rejected task holds."""
 
     role: str
@@ -89,7 +89,7 @@ class DataCardView(ReportHeader):
     by_system: list[SystemRatingCounts]
     by_rater: list[RaterRatingCounts]
     by_domain: list[DomainRatingCounts]
-    by_role: list[RoleRowCounts]
+    by_role: list[ItemRoleCounts]
     buckets: list[BucketSizeCounts]
     columns: list[int] = Field(description="Documents in each column of the map, in the order of their keys.")
     map: list[list[float]] = Field(description="Ratings an output, by system and column.")

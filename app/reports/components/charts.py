@@ -38,7 +38,7 @@ def plot_rater_severities(view: VarianceComponentsView) -> bytes:
     return plot_caterpillar(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
 
 
-def plot_rater_tendencies(view: VarianceComponentsView) -> bytes:
+def plot_rater_system_effects(view: VarianceComponentsView) -> bytes:
     """What each rater gives each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
     notes = [*view.warnings, *_reason_if_missing(cells, "rater × system is not estimated"), make_caption(view)]
@@ -76,5 +76,5 @@ def _describe_sign(view: VarianceComponentsView) -> str:
 
 
 PICTURES: Mapping[str, Callable[[VarianceComponentsView], bytes]] = MappingProxyType(
-    {"severity": plot_rater_severities, "rater_system": plot_rater_tendencies, "studies": plot_generalizability}
+    {"severity": plot_rater_severities, "rater_system": plot_rater_system_effects, "studies": plot_generalizability}
 )

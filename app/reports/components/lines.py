@@ -12,7 +12,7 @@ from app.reports.components.view import (
     AdjustedMeanLine,
     DecisionStudyLine,
     RaterSeverityLine,
-    RaterTendencyLine,
+    RaterSystemEffectLine,
     SystemContrastLine,
     VarianceComponentLine,
 )
@@ -131,14 +131,14 @@ def _spans(estimates: RandomEffects) -> tuple[Floats, Floats]:
     return estimates.predicted - reach, estimates.predicted + reach
 
 
-def list_rater_tendencies(fitted: VarianceComponentsFit) -> list[RaterTendencyLine]:
+def list_rater_system_effects(fitted: VarianceComponentsFit) -> list[RaterSystemEffectLine]:
     """Every rater with every system that it judged."""
     effects = fitted.rater_system
     if effects is None:
         return []
     names, raters = fitted.rows.systems, fitted.rows.raters
     return [
-        RaterTendencyLine(rater=raters[r], system=names[s], tendency=float(value), error=float(error))
+        RaterSystemEffectLine(rater=raters[r], system=names[s], tendency=float(value), error=float(error))
         for (s, r), value, error in zip(fitted.pairs, effects.predicted, effects.error, strict=True)
     ]
 

@@ -12,7 +12,13 @@ from pydantic import Field
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, plot_variance_components
 from app.reports.components.view import VarianceComponentsView, make_caption, make_csv_rows, make_tables
-from app.reports.inputs.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_ratings_model, parse_bootstrap_draws
+from app.reports.inputs.model_ratings import (
+    MOST_DRAWS,
+    Draw,
+    RatingsWithVarianceModel,
+    load_ratings_with_variance_model,
+    parse_component_draws,
+)
 from app.reports.inputs.recipe_input import NamedRecipeOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
@@ -42,11 +48,11 @@ class VarianceComponentsOptions(NamedRecipeOptions):
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: VarianceComponentsOptions
 ) -> ReportWork[VarianceComponentsView]:
-    model = load_ratings_model(session, snapshots[0], options, options.draws)
-    return ReportWork(model.n_chunks, model.compute_chunk, lambda parts: _view(model, parse_bootstrap_draws(parts)))
+    model = load_ratings_with_variance_model(session, snapshots[0], options, options.draws)
+    return ReportWork(model.n_chunks, model.compute_chunk, lambda parts: _view(model, parse_component_draws(parts)))
 
 
-def _view(model: RatingsModel, draws: Sequence[Draw]) -> VarianceComponentsView:
+def _view(model: RatingsWithVarianceModel, draws: Sequence[Draw]) -> VarianceComponentsView:
     rows, inputs = model.rows, model.inputs
     plain = VarianceComponentsView(
         campaigns=inputs.data_versions,
@@ -82,14 +88,14 @@ def _add_fit(
             "systems": lines.list_adjusted_system_means(fitted, ratings),
             "pairs": of_pairs,
             "raters": lines.list_rater_severities(fitted),
-            "rater_system": lines.list_rater_tendencies(fitted),
+            "rater_system": lines.list_rater_system_effects(fitted),
             "study": lines.estimate_study_reliability(fitted),
             "decisions": [lines.make_decision_study_line(one) for one in sizes],
         }
     )
 
 
-def _warnings(model: RatingsModel) -> list[str]:
+def _warnings(model: RatingsWithVarianceModel) -> list[str]:
     fitted = model.components_fit
     if fitted is None:
         return [model.no_fit_reason or ""]

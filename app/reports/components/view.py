@@ -59,7 +59,7 @@ class RaterSeverityLine(ResultPart):
     n_ratings: int
 
 
-class RaterTendencyLine(ResultPart):
+class RaterSystemEffectLine(ResultPart):
     """What a rater gives one system beyond severity (BLUP)."""
 
     rater: str
@@ -102,7 +102,7 @@ class VarianceComponentsView(ReportHeader):
     systems: list[AdjustedMeanLine] = Field(default_factory=list)
     pairs: list[SystemContrastLine] = Field(default_factory=list)
     raters: list[RaterSeverityLine] = Field(default_factory=list)
-    rater_system: list[RaterTendencyLine] = Field(default_factory=list)
+    rater_system: list[RaterSystemEffectLine] = Field(default_factory=list)
     study: DecisionStudyLine | None = Field(None, description="Reliability of the study at hand.")
     decisions: list[DecisionStudyLine] = Field(default_factory=list)
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.composition.view import (
     CompositionView,
-    PartExposureShares,
+    JudgmentKindExposure,
     RaterContents,
     SystemCoOccurrences,
     TaskContents,
@@ -89,7 +89,7 @@ def _view(
         systems=names,
         humans=[name for name, code in zip(names, used.tolist(), strict=True) if humans[code]],
         shares=[
-            PartExposureShares(part=p, raters=by_rater.share_of_owners_with(p), tasks=by_task.share_of_owners_with(p))
+            JudgmentKindExposure(part=p, raters=by_rater.share_of_owners_with(p), tasks=by_task.share_of_owners_with(p))
             for p in PARTS
         ],
         by_task=_summarize_meetings(met[0]),

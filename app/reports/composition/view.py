@@ -28,7 +28,7 @@ IN_WORDS = {
 }
 
 
-class PartExposureShares(FiniteResultPart):
+class JudgmentKindExposure(FiniteResultPart):
     """How many met something at least once. Null where there are none at all."""
 
     part: str
@@ -76,7 +76,7 @@ class CompositionView(ReportHeader):
     n_judgments: int
     systems: list[str] = Field(description="In the order of the maps.")
     humans: list[str]
-    shares: list[PartExposureShares]
+    shares: list[JudgmentKindExposure]
     by_task: SystemCoOccurrences
     by_rater: SystemCoOccurrences
     raters: list[RaterContents]

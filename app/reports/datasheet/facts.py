@@ -11,7 +11,7 @@ from typing import Any
 
 from app.domain.recipe import NAMED, Recipe
 from app.protocols import make_rubric
-from app.protocols.base import Choice, Protocol, ScoringOptions, Slider, Spans, TextEdit
+from app.protocols.base import ChoiceWidget, Protocol, ScoringOptions, SliderWidget, SpansWidget, TextEditWidget
 from app.reports.card.view import DataCardView
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.registration import ExclusionsAndLock, load_exclusions_and_lock
@@ -30,12 +30,12 @@ RELATIVE = {
     "none": "in its own right: neither source nor reference is shown",
 }
 ELICITED = (
-    (Spans, "6. annotation: errors are marked in the text"),
-    (TextEdit, "6. post-editing: the text is edited"),
-    (Slider, "2. direct quality estimation"),
-    (Choice, "2. direct quality estimation"),
+    (SpansWidget, "6. annotation: errors are marked in the text"),
+    (TextEditWidget, "6. post-editing: the text is edited"),
+    (SliderWidget, "2. direct quality estimation"),
+    (ChoiceWidget, "2. direct quality estimation"),
 )
-SHOWN_AS = ((Slider, "slider"), (Choice, "multiple-choice options"))
+SHOWN_AS = ((SliderWidget, "slider"), (ChoiceWidget, "multiple-choice options"))
 NOT_MEASURED, NOT_REPEATED = "InterAA not assessed", "IntraAA not assessed"
 Answers = Mapping[str, str]
 
@@ -88,14 +88,14 @@ def load_datasheet_facts(
     )
 
 
-def load_guideline_versions(session: Session, snapshot: CampaignSnapshot) -> list[int | None]:
+def load_guideline_and_test_versions(session: Session, snapshot: CampaignSnapshot) -> list[int | None]:
     """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
     test = qualification.find_qualification_test(session, snapshot.campaign_id)
     return [text.version if text else None, test.version if test else None]
 
 
-def count_rater_attributes(raters: RaterTable) -> dict[str, int]:
+def count_raters_by_attribute(raters: RaterTable) -> dict[str, int]:
     """Of how many raters each attribute is stored; not what it says."""
     counts: dict[str, int] = {}
     for rater_attributes in raters.attributes:
@@ -244,7 +244,7 @@ def _analysis(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
 
 
 def _widgets(facts: DatasheetFacts) -> list[str]:
-    return [type(widget).__name__.lower() for widget in facts.protocol.form]
+    return [widget.kind for widget in facts.protocol.form]
 
 
 def _sentences_by_type(facts: DatasheetFacts, words: tuple[tuple[type[object], str], ...]) -> list[str]:

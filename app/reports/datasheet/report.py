@@ -11,9 +11,9 @@ from app.reports.card.report import make_data_card_view
 from app.reports.datasheet.facts import (
     DatasheetFacts,
     answer_datasheet_questions,
-    count_rater_attributes,
+    count_raters_by_attribute,
     load_datasheet_facts,
-    load_guideline_versions,
+    load_guideline_and_test_versions,
 )
 from app.reports.datasheet.heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.reports.datasheet.view import (
@@ -64,7 +64,7 @@ def _prepare(
     card = make_data_card_view(snapshots[0], ratings, kinds)
     raters = side_tables.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(select_test_set_ratings(ratings.rows).rater).tolist()}
-    facts = load_datasheet_facts(session, snapshots[0], card, count_rater_attributes(raters), len(people))
+    facts = load_datasheet_facts(session, snapshots[0], card, count_raters_by_attribute(raters), len(people))
     return make_undivided_work(lambda: _view(facts))
 
 
@@ -172,5 +172,5 @@ REPORT = Report(
     csv=make_csv_rows,
     charts={"default": plot_completeness},
     caption=make_caption,
-    extra_key=load_guideline_versions,
+    extra_key=load_guideline_and_test_versions,
 )

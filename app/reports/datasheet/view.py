@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
@@ -114,7 +114,7 @@ def _declare_completeness(view: DatasheetView) -> RowChart:
     return RowChart(f"Data sheet of {next(iter(view.campaigns))}", "questions answered from what is stored", marks)
 
 
-@declares_chart(_declare_completeness)
+@attach_chart_declaration(_declare_completeness)
 def plot_completeness(view: DatasheetView) -> bytes:
     """One bar a section: how many of its questions what is stored answers."""
     campaign = next(iter(view.campaigns))

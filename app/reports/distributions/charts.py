@@ -8,7 +8,7 @@ from app.reports.distributions.view import RaterScoreSpread, ScoreDistributionsV
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
@@ -40,7 +40,7 @@ def _declare_histograms(
     return CurveChart(f"Scores by {what}", "score", "share", panels, look="bars")
 
 
-@declares_chart(_declare_histograms)
+@attach_chart_declaration(_declare_histograms)
 def _histograms(
     view: ScoreDistributionsView, lines: Sequence[RaterScoreSpread | SystemScoreSpread], keys: list[str], what: str
 ) -> bytes:

@@ -6,7 +6,7 @@ from app.reports.document_scores.view import DocumentScoresView, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 SIDE, LEFT, GAP = 300.0, 56.0, 70.0
@@ -23,7 +23,7 @@ def _declare_documents(view: DocumentScoresView) -> CurveChart:
     )
 
 
-@declares_chart(_declare_documents)
+@attach_chart_declaration(_declare_documents)
 def plot_score_scatter(view: DocumentScoresView) -> bytes:
     """One dot a document of one system and rater; the dashed line is where both scores are equal."""
     width = LEFT + SIDE + GAP + SIDE + MARGIN

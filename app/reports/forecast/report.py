@@ -21,7 +21,7 @@ from app.reports.forecast.view import (
     make_csv_rows,
     make_tables,
 )
-from app.reports.inputs.model_ratings import RatingsModel, load_ratings_model
+from app.reports.inputs.model_ratings import RatingsWithVarianceModel, load_ratings_with_variance_model
 from app.reports.inputs.recipe_input import NamedRecipeOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
@@ -81,7 +81,7 @@ class StabilityForecaster:
     """A question about a campaign, and its ratings."""
 
     options: RankingForecastOptions
-    data: RatingsModel
+    data: RatingsWithVarianceModel
     protocol: str
 
     @cached_property
@@ -235,7 +235,7 @@ def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RankingForecastOptions
 ) -> ReportWork[RankingForecastView]:
     forecast = StabilityForecaster(
-        options, load_ratings_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
+        options, load_ratings_with_variance_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
     )
     chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
     return ReportWork(chunks, forecast.compute_chunk, lambda parts: _view(forecast, parts))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
@@ -39,7 +39,7 @@ def _declare_gate(view: GateChartContent) -> RowChart:
     )
 
 
-@declares_chart(_declare_gate)
+@attach_chart_declaration(_declare_gate)
 def plot_gate_chart(view: GateChartContent) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
     sentences = wrap_sentences(view.notes, WIDTH)

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
-from app.protocols.base import Spans
+from app.protocols.base import SpansWidget
 from app.reports.gate.view import FailuresView, SystemFailuresView
 from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.failures import count_system_failures
@@ -22,20 +22,22 @@ CRITICAL, MAJOR = "critical", "major"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FailedRows:
+class FailingRatings:
     """Rows that fail, shape (rows,), and by what, in words."""
 
     failed: Bools
     by: str
 
 
-def find_failed_rows(session: Session, inputs: RecipeInput, score: float | None) -> FailedRows | None:
+def find_failing_ratings(session: Session, inputs: RecipeInput, score: float | None) -> FailingRatings | None:
     """By a score at least as bad as `score`, where one is named; else by errors; None where none are marked."""
     rows, marked = inputs.rows, inputs.marked
     if score is not None:
         failed = rows.score <= score if rows.higher_is_better else rows.score >= score
-        return FailedRows(failed, f"a rating of {score:g} or {'less' if rows.higher_is_better else 'more'}")
-    widget = None if marked is None else next((w for w in marked.reading.protocol.form if isinstance(w, Spans)), None)
+        return FailingRatings(failed, f"a rating of {score:g} or {'less' if rows.higher_is_better else 'more'}")
+    widget = (
+        None if marked is None else next((w for w in marked.reading.protocol.form if isinstance(w, SpansWidget)), None)
+    )
     if marked is None or widget is None or (rows.n_errors < 0).all():
         return None
     errors = side_tables.load_error_table(
@@ -47,7 +49,7 @@ def find_failed_rows(session: Session, inputs: RecipeInput, score: float | None)
     failed = np.zeros(len(rows), dtype=np.bool_)
     if errors.row.size:
         failed[errors.row[grave[errors.severity]]] = True
-    return FailedRows(failed, f"an error of severity {worst}")
+    return FailingRatings(failed, f"an error of severity {worst}")
 
 
 def make_undefined_failure_error() -> Invalid:
@@ -57,7 +59,7 @@ def make_undefined_failure_error() -> Invalid:
 
 
 def make_failures_view(
-    inputs: RecipeInput, recipe: Recipe, known: FailedRows, systems: tuple[str, str], alpha: float
+    inputs: RecipeInput, recipe: Recipe, known: FailingRatings, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Failures of candidate and baseline among what the recipe ranks."""
     selection = select_rows_by_recipe(inputs.rows.with_scores(known.failed.astype(np.float64)), recipe)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.reports.gate.view import RecipeVerdict
+from app.reports.gate.view import RecipePairVerdict
 from app.stats.ranking.result import PairRow, Ranking
 
 
@@ -25,11 +25,11 @@ def orient_interval_to_candidate(
     return [low, high] if row.better == candidate else [-high, -low]
 
 
-def make_recipe_verdict(ranking: Ranking, row: PairRow | None) -> RecipeVerdict | None:
+def make_recipe_pair_verdict(ranking: Ranking, row: PairRow | None) -> RecipePairVerdict | None:
     """The test of the recipe."""
     if row is None:
         return None
-    return RecipeVerdict(
+    return RecipePairVerdict(
         test=f"{ranking.recipe.test} by {ranking.recipe.unit}, adjustment {ranking.recipe.adjust}",
         better=row.better,
         p_value=row.p_value,

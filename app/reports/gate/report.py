@@ -15,13 +15,13 @@ from app.domain.recipe import Normalize, Recipe
 from app.reports.gate.caveats import explain_unlinked_raters, list_decision_caveats
 from app.reports.gate.earlier_looks import NEVER, EarlierLooks, load_earlier_looks, make_earlier_looks_key
 from app.reports.gate.failures import (
-    FailedRows,
-    find_failed_rows,
+    FailingRatings,
+    find_failing_ratings,
     make_failures_view,
     make_undefined_failure_error,
     withhold_claim_by_failures,
 )
-from app.reports.gate.ranking_of_pair import find_pair_row, make_recipe_verdict, orient_interval_to_candidate
+from app.reports.gate.ranking_of_pair import find_pair_row, make_recipe_pair_verdict, orient_interval_to_candidate
 from app.reports.gate.view import (
     GateView,
     ReplicationView,
@@ -117,7 +117,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
     if options.alpha is not None:
         recipe = replace(recipe, alpha=options.alpha, name=f"{recipe.name}+alpha"[:128])
     inputs = replace(inputs, recipe=recipe)
-    failed = find_failed_rows(session, inputs, options.critical)
+    failed = find_failing_ratings(session, inputs, options.critical)
     if failed is None and options.max_critical is not None:
         raise make_undefined_failure_error()
     evidence = FailuresAndEarlierLooks(
@@ -130,7 +130,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
 class FailuresAndEarlierLooks:
     """What a gate reads beside the ratings: failures, None where nothing says what one is, and earlier looks."""
 
-    failures: FailedRows | None = None
+    failures: FailingRatings | None = None
     looks: EarlierLooks = NEVER
 
 
@@ -202,7 +202,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
         srp=None if point is None else point.srp,
         srp_mc_error=None if point is None else point.mc_error,
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
-        by_recipe=None if _is_interim_look(options, decision) else make_recipe_verdict(ranking, row),
+        by_recipe=None if _is_interim_look(options, decision) else make_recipe_pair_verdict(ranking, row),
         recipe=recipe.name,
         recipe_hash=inputs.hash_requested_recipe(recipe),
         normalize=recipe.normalize,

@@ -34,7 +34,7 @@ class ReplicationView(BaseModel):
     why: str | None = Field(None, description="Why a chance is missing.")
 
 
-class RecipeVerdict(BaseModel):
+class RecipePairVerdict(BaseModel):
     """What the recipe's own test says of the pair, in its ranking of all systems."""
 
     model_config = ConfigDict(frozen=True)
@@ -127,7 +127,7 @@ class GateView(ReportHeader):
     srp: float | None = Field(description="Stable Ranking Probability of all systems; null where nothing was re-rated.")
     srp_mc_error: float | None
     srp_significant_pairs: float | None = Field(description="That a simulated study finds, mean: SRP is never alone.")
-    by_recipe: RecipeVerdict | None
+    by_recipe: RecipePairVerdict | None
     recipe: str
     recipe_hash: str
     normalize: str
@@ -256,7 +256,7 @@ def _by_recipe(view: GateView) -> str:
     return f"{comparison.better} ranks higher, {verdict}, p {p} ({comparison.test})"
 
 
-def _reverse(comparison: RecipeVerdict) -> float | None:
+def _reverse(comparison: RecipePairVerdict) -> float | None:
     """The p by which the lower-ranked one is better: its own, or, adjusted, one for both directions."""
     alone = comparison.p_adjusted == comparison.p_value
     return comparison.p_reverse if alone and comparison.p_reverse is not None else comparison.p_adjusted

@@ -65,7 +65,7 @@ class CampaignCalibrationSplit:
         return self.ratings.snapshot.campaign.key
 
     @property
-    def sign(self) -> int:
+    def better_sign(self) -> int:
         """1 where a higher score is better, −1 where a lower one is."""
         return self.ratings.rows.better_sign
 
@@ -228,7 +228,7 @@ def make_language_pair_ratings(
         merge_units_by_person(find_bootstrap_units(direction, part), direction.people, units.raters) for part in parts
     )
     return LanguagePairRatings(
-        direction.key, systems, humans, CalibrationPairs(units, number, agreed), direction.sign
+        direction.key, systems, humans, CalibrationPairs(units, number, agreed), direction.better_sign
     ), units
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from app.domain.recipe import NamedExclusion, Recipe
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.inputs.data_hash import ScoreSemantics, hash_rating_columns
-from app.reports.inputs.scores import ScoreDefinition, ensure_judgments_scored, make_ratings_frame
+from app.reports.inputs.scores import ScoreDefinition, ensure_judgments_scored, make_ratings_metadata
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.normalize import RaterMoments
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
@@ -79,7 +79,7 @@ def open_or_write_ratings_file(
             write_ratings_file(session, part, **keys)
         folder.delete_stale_files()
         path = folder.path / key.folder_name
-    return RatingsFile.open(path, make_ratings_frame(about.campaign, read))
+    return RatingsFile.open(path, make_ratings_metadata(about.campaign, read))
 
 
 def hash_included_ratings_in_file(
@@ -221,7 +221,7 @@ class HashableFileColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeableRatingsFile:
+class RatingsFileUnderChanges:
     """A file of ratings that is read with changes: `SummableChangedRatings` of `stats.robustness.reranking_sums`.
 
     It is opened for each change, by any process of this machine.

@@ -26,7 +26,7 @@ Draw = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class RatingsModel:
+class RatingsWithVarianceModel:
     """The ratings that a recipe counts, and their model, fitted when it is first needed.
 
     draws: of the parametric bootstrap, each a pure function of the recipe's seed and its number.
@@ -93,18 +93,18 @@ class RatingsModel:
         return json.dumps([redraw.simulate_component_estimates(rng) for rng in seeds]).encode()
 
 
-def load_ratings_model(
+def load_ratings_with_variance_model(
     session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions, draws: int | None
-) -> RatingsModel:
+) -> RatingsWithVarianceModel:
     """Read what a recipe counts. Raises as `load_recipe_input`."""
     inputs = load_recipe_input(session, snapshot, options)
     selection = select_rows_by_recipe(inputs.rows, inputs.recipe)
     ratings = selection.ratings.where(selection.ranked)
-    return RatingsModel(
+    return RatingsWithVarianceModel(
         inputs, ratings, selection.dropped, default_number_of_draws(len(ratings)) if draws is None else draws
     )
 
 
-def parse_bootstrap_draws(parts: Sequence[bytes]) -> list[Draw]:
+def parse_component_draws(parts: Sequence[bytes]) -> list[Draw]:
     """What the chunks found."""
     return [draw for part in parts for draw in json.loads(part)]

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app.domain.recipe import ScoringChoice
-from app.protocols.base import Count, Protocol, TextEdit
+from app.protocols.base import CountWidget, Protocol, TextEditWidget
 from app.reports.inputs.campaign import find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.registration import StandingExclusion, load_exclusions_and_lock
 from app.reports.inputs.scores import load_scored_ratings, resolve_score_definition
@@ -98,9 +98,9 @@ class PostEdits:
         return _ROWS.dump_json([_pack_segment(count_segment_edits(texts, self.tokens)) for texts in part])
 
 
-def find_post_edit_widget(protocol: Protocol[Any]) -> TextEdit | None:
+def find_post_edit_widget(protocol: Protocol[Any]) -> TextEditWidget | None:
     """The widget in which raters correct an output; None where they correct none."""
-    return next((one for one in protocol.form if isinstance(one, TextEdit) and one.start == "output"), None)
+    return next((one for one in protocol.form if isinstance(one, TextEditWidget) and one.start == "output"), None)
 
 
 def load_post_edits(session: Session, snapshot: CampaignSnapshot, options: PostEditsOptions) -> PostEdits:
@@ -154,7 +154,7 @@ def _edits(
     for standing in _load_standing_exclusions(session, snapshot):
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
     payloads = post_edits.load_post_edit_payloads(session, snapshot.campaign_id, np.unique(loaded))
-    field = next((one.field for one in protocol.form if isinstance(one, Count)), "")
+    field = next((one.field for one in protocol.form if isinstance(one, CountWidget)), "")
     dropped: Counter[str] = Counter()
     edits = []
     for n in range(len(rows)):

@@ -12,7 +12,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.domain.recipe_choices import LARGEST_SEED
 from app.domain.recipe_parsing import WrongValue, parse_option
-from app.protocols.base import Spans
+from app.protocols.base import SpansWidget
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.scores import ScoreDefinition, load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot, make_report_header_fields
@@ -168,7 +168,7 @@ def _choose_values(session: Session, raw: RawRatings, on: On) -> RawRatings:
 
 def find_spans_field(raw: RawRatings) -> str | None:
     """The field of the payload that holds marked errors; None where the protocol marks none."""
-    return next((widget.field for widget in raw.reading.protocol.form if isinstance(widget, Spans)), None)
+    return next((widget.field for widget in raw.reading.protocol.form if isinstance(widget, SpansWidget)), None)
 
 
 def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:

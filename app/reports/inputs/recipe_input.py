@@ -13,7 +13,7 @@ from app.domain.recipe import NamedExclusion, Recipe, parse_recipe_options
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.recipe_ratings import RatingsWithUnknownErrors, load_ratings_with_unknown_errors
+from app.reports.inputs.recipe_ratings import RatingsWithUnweightedErrors, load_ratings_with_unweighted_errors
 from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.caveats import NO_RATINGS
@@ -88,7 +88,7 @@ class RecipeInput(CampaignUnderRecipe):
 
     rows: Ratings
     errors_without_weight: ErrorsWithoutWeight | None = None
-    marked: RatingsWithUnknownErrors | None = None
+    marked: RatingsWithUnweightedErrors | None = None
 
 
 def find_requested_recipe(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> Recipe:
@@ -134,7 +134,7 @@ def load_recipe_input(session: Session, snapshot: CampaignSnapshot, options: Nam
     Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
     """
     recipe = find_requested_recipe(session, snapshot, options)
-    marked = load_ratings_with_unknown_errors(session, snapshot, recipe)
+    marked = load_ratings_with_unweighted_errors(session, snapshot, recipe)
     rows = marked.rows
     facts = load_campaign_under_recipe(
         session,

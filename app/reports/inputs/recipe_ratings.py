@@ -42,7 +42,7 @@ def load_ratings_with_judgment_ids(
 
 
 @dataclass(frozen=True, slots=True)
-class RatingsWithUnknownErrors:
+class RatingsWithUnweightedErrors:
     """Ratings as of `load_recipe_ratings`.
 
     errors_without_weight: errors that the weights do not know; None where none are read, or marked.
@@ -54,14 +54,14 @@ class RatingsWithUnknownErrors:
     errors_without_weight: ErrorsWithoutWeight | None
 
 
-def load_ratings_with_unknown_errors(
+def load_ratings_with_unweighted_errors(
     session: Session, snapshot: CampaignSnapshot, recipe: Recipe
-) -> RatingsWithUnknownErrors:
+) -> RatingsWithUnweightedErrors:
     """The same as `load_recipe_ratings`, with the errors that its weights do not know."""
     rows, ids, scores = load_ratings_with_judgment_ids(session, snapshot, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
-        return RatingsWithUnknownErrors(rows, ids, scores, None)
+        return RatingsWithUnweightedErrors(rows, ids, scores, None)
     unknown = unweighed.load_errors_without_weight(
         session, snapshot.campaign_id, rows.judgment, ids, scores.options.profile
     )
-    return RatingsWithUnknownErrors(rows, ids, scores, unknown)
+    return RatingsWithUnweightedErrors(rows, ids, scores, unknown)

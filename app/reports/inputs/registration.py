@@ -79,7 +79,7 @@ def add_standing_exclusions(recipe: Recipe, stands: ExclusionsAndLock) -> Recipe
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
-def restore_requested_recipe(ranking: Ranking, recipe: Recipe, stands: ExclusionsAndLock) -> Ranking:
+def put_requested_recipe_in_ranking(ranking: Ranking, recipe: Recipe, stands: ExclusionsAndLock) -> Ranking:
     """A ranking with standing exclusions as one under the recipe: it says what was left out, but not which rater."""
     reasons = {
         f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason

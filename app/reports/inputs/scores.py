@@ -76,12 +76,12 @@ def load_scored_ratings(
     statement: of `storage.ratings`, for other rows than those that ratings are usually read from.
     """
     profile = ensure_judgments_scored(session, snapshot.campaign_id, read)
-    frame = make_ratings_frame(snapshot.campaign, read)
+    frame = make_ratings_metadata(snapshot.campaign, read)
     keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
     return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
 
 
-def make_ratings_frame(campaign: CampaignInfo, read: ScoreDefinition) -> ratings.RatingsMetadata:
+def make_ratings_metadata(campaign: CampaignInfo, read: ScoreDefinition) -> ratings.RatingsMetadata:
     """What is true of all ratings of a score definition."""
     return ratings.RatingsMetadata(
         higher_is_better=read.measure.higher_is_better,

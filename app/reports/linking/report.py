@@ -26,8 +26,8 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.standing_exclusions import drop_excluded_rows
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.linking.view import (
-    LinkedSystem,
-    LinkingView,
+    ScaleLinkedSystem,
+    ScaleLinkingView,
     ScaleLinkView,
     make_caption,
     make_csv_rows,
@@ -42,7 +42,7 @@ from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
 
 
-class LinkingOptions(ScoreSelectionOptions):
+class ScaleLinkingOptions(ScoreSelectionOptions):
     """By which items, and how."""
 
     method: Link = Field("mean", description="Matches the mean of the anchors; mean_sigma also matches their spread.")
@@ -77,16 +77,16 @@ class CampaignMeans:
 
 
 def _prepare(
-    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: LinkingOptions
-) -> ReportWork[LinkingView]:
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ScaleLinkingOptions
+) -> ReportWork[ScaleLinkingView]:
     parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
-    if len({one.sign for one in parts}) > 1:
+    if len({one.better_sign for one in parts}) > 1:
         what = "higher is better in one of these campaigns and worse in another"
         raise Invalid("the campaigns do not fit together", places=(Place(("query", "campaigns"), what),))
     return make_undivided_work(lambda: _view(parts, options))
 
 
-def _view(parts: Sequence[CampaignCalibrationSplit], options: LinkingOptions) -> LinkingView:
+def _view(parts: Sequence[CampaignCalibrationSplit], options: ScaleLinkingOptions) -> ScaleLinkingView:
     means = [_load_campaign_means(one, options) for one in parts]
     links, systems, head = [], [], make_comparison_header(parts)
     warnings: list[str] = []
@@ -110,17 +110,17 @@ def _view(parts: Sequence[CampaignCalibrationSplit], options: LinkingOptions) ->
     ]
     if not systems:
         warnings = [NOTHING]
-    return LinkingView(
+    return ScaleLinkingView(
         **head,
         warnings=warnings,
         base=parts[0].key,
         method=options.method,
-        higher_is_better=parts[0].sign > 0,
+        higher_is_better=parts[0].better_sign > 0,
         draws=options.bootstrap,
         level=options.level,
         seed=options.seed,
         links=links,
-        systems=_sort_systems(systems, parts[0].sign),
+        systems=_sort_systems(systems, parts[0].better_sign),
     )
 
 
@@ -129,7 +129,7 @@ def _link_warnings(
     part: CampaignCalibrationSplit,
     anchored: LinkAnchors,
     linked: ScaleLink,
-    options: LinkingOptions,
+    options: ScaleLinkingOptions,
 ) -> Iterator[str]:
     """What is to be said of one link."""
     if linked.why:
@@ -150,7 +150,7 @@ def _link_warnings(
                 )
 
 
-def _load_campaign_means(parts: CampaignCalibrationSplit, options: LinkingOptions) -> CampaignMeans:
+def _load_campaign_means(parts: CampaignCalibrationSplit, options: ScaleLinkingOptions) -> CampaignMeans:
     test = make_unit_values(parts, parts.test, options.repeats)
     human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
     pairs = make_unit_values(parts, parts.calibration, options.repeats)
@@ -179,7 +179,9 @@ def _means_by_address(
     return outputs
 
 
-def _choose_anchors(base: CampaignMeans, other: CampaignMeans, options: LinkingOptions) -> tuple[LinkAnchors, str, int]:
+def _choose_anchors(
+    base: CampaignMeans, other: CampaignMeans, options: ScaleLinkingOptions
+) -> tuple[LinkAnchors, str, int]:
     """What both judged: calibration items where they share some or those are asked for, else outputs.
 
     Beside them which of both, and how many were left out because their sources differ.
@@ -199,7 +201,7 @@ def _choose_anchors(base: CampaignMeans, other: CampaignMeans, options: LinkingO
     return anchors, "calibration" if calibration else "common", len(both) - len(chosen)
 
 
-def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOptions) -> ScaleLinkView:
+def _link_view(campaign: str, linked: ScaleLink, which: str, options: ScaleLinkingOptions) -> ScaleLinkView:
     slopes, intercepts = (
         percentile_interval_of_draws(values, options.level) for values in (linked.slopes, linked.intercepts)
     )
@@ -221,8 +223,12 @@ def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOpt
 
 
 def _systems(
-    parts: CampaignCalibrationSplit, means: CampaignMeans, linked: ScaleLink | None, options: LinkingOptions, n: int
-) -> list[LinkedSystem]:
+    parts: CampaignCalibrationSplit,
+    means: CampaignMeans,
+    linked: ScaleLink | None,
+    options: ScaleLinkingOptions,
+    n: int,
+) -> list[ScaleLinkedSystem]:
     """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
     units, labels, shown = means.test, parts.ratings.rows.labels.systems, []
     held, code = np.unique(units.document, return_inverse=True)
@@ -240,7 +246,7 @@ def _systems(
         again = np.divide(summed, total, out=np.full(total.size, np.nan), where=total > 0)
         value, error, interval = _place_on_scale(raw, again, linked, options)
         shown.append(
-            LinkedSystem(
+            ScaleLinkedSystem(
                 campaign=parts.key,
                 system=labels[system],
                 n_units=int(own.sum()),
@@ -255,7 +261,7 @@ def _systems(
 
 
 def _place_on_scale(
-    raw: float, again: Floats, linked: ScaleLink | None, options: LinkingOptions
+    raw: float, again: Floats, linked: ScaleLink | None, options: ScaleLinkingOptions
 ) -> tuple[float | None, float | None, tuple[float, float] | None]:
     if linked is None:
         return raw, 0.0, percentile_interval_of_draws(again, options.level)
@@ -271,7 +277,7 @@ def _place_on_scale(
     )
 
 
-def _sort_systems(systems: list[LinkedSystem], sign: int) -> list[LinkedSystem]:
+def _sort_systems(systems: list[ScaleLinkedSystem], sign: int) -> list[ScaleLinkedSystem]:
     values = [None if s.linked is None else float(round_scores(np.asarray(s.linked))) * sign for s in systems]
     known = [v for v in values if v is not None]
     ranked = [
@@ -320,13 +326,13 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[LinkingOptions, LinkingView] = Report(
+REPORT: Report[ScaleLinkingOptions, ScaleLinkingView] = Report(
     name="linking",
     title="Campaigns linked by shared items",
     summary="Systems of several campaigns on the scale of the first, linked by shared items, with the error of the "
     "link.",
-    options=LinkingOptions,
-    result=LinkingView,
+    options=ScaleLinkingOptions,
+    result=ScaleLinkingView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,

@@ -35,7 +35,7 @@ class ScaleLinkView(FiniteResultPart):
     why: str | None = None
 
 
-class LinkedSystem(FiniteResultPart):
+class ScaleLinkedSystem(FiniteResultPart):
     """A system as it was scored, and on the scale of the first campaign."""
 
     campaign: str
@@ -48,7 +48,7 @@ class LinkedSystem(FiniteResultPart):
     rank: int | None
 
 
-class LinkingView(ReportHeader):
+class ScaleLinkingView(ReportHeader):
     """Several campaigns on the scale of the first."""
 
     base: str
@@ -58,14 +58,14 @@ class LinkingView(ReportHeader):
     level: float
     seed: int
     links: list[ScaleLinkView]
-    systems: list[LinkedSystem] = Field(description="The best first; those that cannot be placed last.")
+    systems: list[ScaleLinkedSystem] = Field(description="The best first; those that cannot be placed last.")
 
 
 def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def make_tables(view: LinkingView) -> Sequence[TableSection]:
+def make_tables(view: ScaleLinkingView) -> Sequence[TableSection]:
     """Links, then systems."""
     shown = []
     if view.links:
@@ -103,7 +103,7 @@ CSV = (
 )
 
 
-def make_csv_rows(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: ScaleLinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system, with its campaign's link."""
     links = {one.campaign: one for one in view.links}
     rows: list[tuple[Cell, ...]] = []
@@ -118,7 +118,7 @@ def make_csv_rows(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[C
     return CSV, rows
 
 
-def make_caption(view: LinkingView) -> str:
+def make_caption(view: ScaleLinkingView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     how = "mean and spread" if view.method == "mean_sigma" else "mean"
@@ -128,7 +128,7 @@ def make_caption(view: LinkingView) -> str:
     )
 
 
-def plot_linked_scores(view: LinkingView) -> bytes:
+def plot_linked_scores(view: ScaleLinkingView) -> bytes:
     """Every system before and after."""
     rows = []
     for s in view.systems:

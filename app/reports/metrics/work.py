@@ -96,12 +96,12 @@ class MetricEvaluation:
     by_document: bool
     humans: bool
 
-    def evaluate_unchanged(self) -> bytes:
+    def evaluate_without_changes(self) -> bytes:
         """Every metric beside the human scores as they are."""
         panel = self.make_human_score_matrix(self.experiments.rows, frozenset())
         return LINES.dump_json([self._line(one, panel) for one in self.metrics])
 
-    def evaluate_changes(self, changes: Sequence[ScoreChange]) -> bytes:
+    def evaluate_after_changes(self, changes: Sequence[ScoreChange]) -> bytes:
         """The figures of systems after each change; a change that leaves nothing to compare is left out."""
         figures: list[Found] = []
         for change in changes:

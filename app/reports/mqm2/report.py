@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import NAMED, Recipe, ScoringChoice
-from app.protocols.base import Spans
+from app.protocols.base import SpansWidget
 from app.reports.inputs import data_hash, recipe_ratings
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
@@ -21,7 +21,7 @@ from app.reports.inputs.scores import ScoreDefinition
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.mqm2.view import MQM2View, SystemScore, make_caption, make_csv_rows, make_tables, plot_penalties
+from app.reports.mqm2.view import MQM2SystemScore, MQM2View, make_caption, make_csv_rows, make_tables, plot_penalties
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import PassingThreshold
@@ -131,7 +131,7 @@ def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) 
 
 def _critical(session: Session, snapshot: CampaignSnapshot, ids: side_tables.Ids, read: ScoreDefinition) -> Codes:
     """Critical errors that were marked in each row."""
-    field = next(widget.field for widget in read.protocol.form if isinstance(widget, Spans))
+    field = next(widget.field for widget in read.protocol.form if isinstance(widget, SpansWidget))
     errors = side_tables.load_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
     serious = np.array([name.casefold() == mqm2.CRITICAL for name in errors.severities], dtype=np.bool_)
     marked = errors.row[serious[errors.severity]] if errors.row.size else errors.row
@@ -175,11 +175,11 @@ def _view(counts: RatingsWithErrorCounts, threshold: PassingThreshold | None, op
     )
 
 
-def _line(counts: RatingsWithErrorCounts, system: Mqm2SystemScore) -> SystemScore | None:
+def _line(counts: RatingsWithErrorCounts, system: Mqm2SystemScore) -> MQM2SystemScore | None:
     if system.scored is None:
         return None
     key = counts.rows.labels.systems[system.system]
-    return SystemScore(
+    return MQM2SystemScore(
         system=key,
         name=counts.names[key],
         words=round(system.words),

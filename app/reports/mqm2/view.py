@@ -21,7 +21,7 @@ COLUMNS = (
 )
 
 
-class SystemScore(FiniteResultPart):
+class MQM2SystemScore(FiniteResultPart):
     """One system."""
 
     system: str
@@ -47,7 +47,7 @@ class MQM2View(ReportHeader):
     passing: float | None = Field(description="PT.")
     points: float | None = Field(description="APP, per 1,000 words.")
     critical_fails: bool
-    systems: list[SystemScore]
+    systems: list[MQM2SystemScore]
 
 
 def make_tables(view: MQM2View) -> Sequence[TableSection]:
@@ -102,7 +102,7 @@ def plot_penalties(view: MQM2View) -> bytes:
     return plot_penalty_bars(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, notes)
 
 
-def _format_raw_and_calibrated(score: SystemScore) -> str:
+def _format_raw_and_calibrated(score: MQM2SystemScore) -> str:
     text = f"raw {captions.format_number(score.raw, PLACES)}"
     if score.calibrated is None:
         return text

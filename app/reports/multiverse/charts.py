@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
@@ -51,7 +51,7 @@ def _declare_shares(
     return CellChart(title, systems, systems, cells, "system", "system")
 
 
-@declares_chart(_declare_shares)
+@attach_chart_declaration(_declare_shares)
 def plot_claim_shares(
     title: str, systems: Sequence[str], pairs: Sequence[ChartedPairClaims], notes: Sequence[str]
 ) -> bytes:
@@ -112,7 +112,7 @@ def _declare_choices(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequenc
     return RowChart(title, "share of the tested pairs that are claimed", marks)
 
 
-@declares_chart(_declare_choices)
+@attach_chart_declaration(_declare_choices)
 def plot_claims_by_choice(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
     names = [canvas.shorten_in_middle(bar.choice, LONGEST_NAME) for bar in bars]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.reports.postediting.drawings import (
     RateDots,
-    ReferenceCurveBar,
     StackedBar,
+    TERByReferencesBar,
     plot_rate_dots,
     plot_stacked_bars,
     plot_ter_by_references,
@@ -34,10 +34,10 @@ def plot_closest_reference_shares(view: PosteditingView) -> bytes:
     return plot_stacked_bars(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def plot_reference_curve(view: PosteditingView) -> bytes:
+def plot_mean_ter_by_references(view: PosteditingView) -> bytes:
     """TER against single references, and mTER against more and more."""
     bars = [
-        ReferenceCurveBar(
+        TERByReferencesBar(
             {"other": str(one.n), "targeted": "targeted", "external": "external"}[one.what],
             one.single,
             one.growing,

@@ -15,7 +15,7 @@ from app.reports.kit.charts.declaration import (
     CurvePanel,
     RowChart,
     RowChartMark,
-    declares_chart,
+    attach_chart_declaration,
 )
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
@@ -45,7 +45,7 @@ class StackedBar:
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceCurveBar:
+class TERByReferencesBar:
     """One position of a curve. bar: of the reference alone; line: of all up to it."""
 
     name: str
@@ -65,7 +65,7 @@ def _declare_edit_rates(title: str, below: str, rows: Sequence[RateDots], notes:
     return RowChart(title, below, marks)
 
 
-@declares_chart(_declare_edit_rates)
+@attach_chart_declaration(_declare_edit_rates)
 def plot_rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
     """One row a system and one marker a series, with intervals as lines; as SVG."""
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
@@ -115,7 +115,7 @@ def _declare_shares(title: str, below: str, rows: Sequence[StackedBar], notes: S
     return RowChart(title, below, marks)
 
 
-@declares_chart(_declare_shares)
+@attach_chart_declaration(_declare_shares)
 def plot_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
     """One row a share: filled, hatched, and what is left; as SVG."""
     shown = rows[:MOST]
@@ -144,14 +144,14 @@ def plot_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes:
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _declare_references(title: str, below: str, bars: Sequence[ReferenceCurveBar], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
+def _declare_references(title: str, below: str, bars: Sequence[TERByReferencesBar], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
     alone = Curve("this reference alone", [ChartPoint(bar.name, bar.bar) for bar in bars])
     together = Curve("all up to it", [ChartPoint(bar.name, bar.line) for bar in bars])
     return CurveChart(title, below, "", [CurvePanel("", [alone, together])], top=0.0)
 
 
-@declares_chart(_declare_references)
-def plot_ter_by_references(title: str, below: str, bars: Sequence[ReferenceCurveBar], notes: Sequence[str]) -> bytes:
+@attach_chart_declaration(_declare_references)
+def plot_ter_by_references(title: str, below: str, bars: Sequence[TERByReferencesBar], notes: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
@@ -169,7 +169,7 @@ def plot_ter_by_references(title: str, below: str, bars: Sequence[ReferenceCurve
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _steps(surface: DrawingSurface, bars: Sequence[ReferenceCurveBar], left: float, bottom: float) -> None:
+def _steps(surface: DrawingSurface, bars: Sequence[TERByReferencesBar], left: float, bottom: float) -> None:
     most = max(1.0, *(value for step in bars for value in (step.bar, step.line)))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT

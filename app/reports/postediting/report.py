@@ -8,16 +8,16 @@ from typing import Any
 from app.reports.inputs.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segment_edits
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.postediting.charts import plot_closest_reference_shares, plot_edit_rates, plot_reference_curve
+from app.reports.postediting.charts import plot_closest_reference_shares, plot_edit_rates, plot_mean_ter_by_references
 from app.reports.postediting.view import (
     ClosestReferenceLine,
-    EditedSystem,
     EditOperationsLine,
     EditRateView,
     LabClosenessLine,
+    PostEditedSystem,
     PosteditingView,
-    ReferenceCurvePoint,
     SufficientReferences,
+    TERByReferencesPoint,
     make_caption,
     make_csv_rows,
     make_tables,
@@ -84,11 +84,11 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
     )
 
 
-def _system(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> EditedSystem:
+def _system(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> PostEditedSystem:
     key = post_edits.systems[code]
     edits = [one for one in post_edits.edits if one.system == key]
     own = [one for _, one in rates.iterate_own_post_edit_distances(segments, code)]
-    return EditedSystem(
+    return PostEditedSystem(
         system=key,
         lab=post_edits.labs[code],
         n_post_edits=len(edits),
@@ -158,10 +158,10 @@ def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferenceCount])
     ]
 
 
-def _points(drawn: ReferenceCurve) -> list[ReferenceCurvePoint]:
+def _points(drawn: ReferenceCurve) -> list[TERByReferencesPoint]:
     others = len(drawn.systems) - 1
     return [
-        ReferenceCurvePoint(
+        TERByReferencesPoint(
             n=n + 1,
             what="other" if n < others else "targeted" if n == others else "external",
             single=single,
@@ -264,7 +264,7 @@ REPORT: Report[PostEditsOptions, PosteditingView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_edit_rates, "closest": plot_closest_reference_shares, "curve": plot_reference_curve},
+    charts={"default": plot_edit_rates, "closest": plot_closest_reference_shares, "curve": plot_mean_ter_by_references},
     caption=make_caption,
     long=True,
 )

@@ -26,7 +26,7 @@ class EditRateView(ResultPart):
     n: int = Field(description="Texts that were compared.")
 
 
-class EditedSystem(ResultPart):
+class PostEditedSystem(ResultPart):
     """One system's outputs."""
 
     system: str
@@ -76,7 +76,7 @@ class LabClosenessLine(ResultPart):
     n_other_labs: int
 
 
-class ReferenceCurvePoint(ResultPart):
+class TERByReferencesPoint(ResultPart):
     """Means over the post-edited systems at one position, from the farthest post-edits to the closest."""
 
     n: int = Field(description="References up to here.")
@@ -103,11 +103,11 @@ class PosteditingView(ReportHeader):
     n_segments: int
     n_post_edits: int
     n_raters: int
-    systems: list[EditedSystem] = Field(description="By mTER, fewest edits first.")
+    systems: list[PostEditedSystem] = Field(description="By mTER, fewest edits first.")
     operations: list[EditOperationsLine]
     closest: list[ClosestReferenceLine]
     labs: list[LabClosenessLine]
-    curve: list[ReferenceCurvePoint]
+    curve: list[TERByReferencesPoint]
     curve_segments: int = Field(description="Segments of which every post-edited output was edited.")
     enough: int | None = Field(description="As of the systems, of the means of the curve.")
     enough_by_system: list[SufficientReferences]

@@ -17,7 +17,7 @@ def plot_mean_correlations(view: PosteditingDAView) -> bytes:
     return plot_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def plot_score_edit_scatter(view: PosteditingDAView) -> bytes:
+def plot_score_edit_rate_scatter(view: PosteditingDAView) -> bytes:
     """Scores over mTER, a panel a system."""
     panels = [ScatterPanel(one.system, one.r, one.points) for one in view.scatter]
     below = f"Scores of {view.compared_with or 'no campaign'} (up: better) over mTER (right: more edits)"

@@ -23,15 +23,15 @@ from app.reports.inputs.recipe_input import NamedRecipeOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting_da import work
-from app.reports.postediting_da.charts import plot_mean_correlations, plot_score_edit_scatter
+from app.reports.postediting_da.charts import plot_mean_correlations, plot_score_edit_rate_scatter
 from app.reports.postediting_da.view import (
     MEASURES,
     MeanCorrelation,
     PosteditingDAView,
     ReferenceBiasView,
     ScoredCampaign,
-    ScoreEditCorrelations,
-    ScoreEditPoints,
+    ScoreEditRateCorrelations,
+    ScoreEditRatePoints,
     make_caption,
     make_csv_rows,
     make_tables,
@@ -123,10 +123,10 @@ def _view(
     segments: Sequence[SegmentEdits],
 ) -> PosteditingDAView:
     lines = {one.snapshot.campaign.key: work.join_edit_rates_and_scores(postediting, segments, one) for one in others}
-    each = [line for key, ones in lines.items() for line in work.make_score_edit_correlations(key, ones)]
+    each = [line for key, ones in lines.items() for line in work.make_score_edit_rate_correlations(key, ones)]
     means = [mean for key in lines for mean in _mean_correlations(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
-    findings = work.find_score_edit_disagreements(lines[looked], options.rule) if looked is not None else []
+    findings = work.find_score_post_edit_disagreements(lines[looked], options.rule) if looked is not None else []
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in snapshots},
         data_hash=" ".join([postediting.data_hash, *(one.data_hash for one in others)]),
@@ -145,7 +145,9 @@ def _view(
         compared_with=looked,
         n_few_edits=sum(one.few_edits for one in findings),
         n_many_edits=sum(not one.few_edits for one in findings),
-        conflicts=[work.make_score_conflict(postediting, segments, sources, one) for one in findings[: options.most]],
+        conflicts=[
+            work.make_score_post_edit_conflict(postediting, segments, sources, one) for one in findings[: options.most]
+        ],
         scatter=_scatter(lines[looked]) if looked is not None else [],
     )
 
@@ -162,7 +164,7 @@ def _make_scored_campaign(campaign: work.CampaignScores, lines: Sequence[work.Ed
     )
 
 
-def _mean_correlations(campaign: str, lines: Sequence[ScoreEditCorrelations]) -> list[MeanCorrelation]:
+def _mean_correlations(campaign: str, lines: Sequence[ScoreEditRateCorrelations]) -> list[MeanCorrelation]:
     n = np.array([one.n for one in lines], dtype=np.float64)
     means = []
     for measure in MEASURES:
@@ -250,7 +252,7 @@ def _is_flat(line: work.EditRatesAndScores) -> bool:
     return len(line.at) > 0 and not (np.ptp(line.score) and any(np.ptp(rates) for rates in known if rates.size))
 
 
-def _scatter(lines: Sequence[work.EditRatesAndScores]) -> list[ScoreEditPoints]:
+def _scatter(lines: Sequence[work.EditRatesAndScores]) -> list[ScoreEditRatePoints]:
     """Points spread evenly over the segments where there are too many."""
     step = max(1, -(-sum(len(line.at) for line in lines) // MOST_POINTS))
     plots = []
@@ -258,7 +260,7 @@ def _scatter(lines: Sequence[work.EditRatesAndScores]) -> list[ScoreEditPoints]:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))[::step]
         points = zip(line.rates["mter"][known].tolist(), line.score[known].tolist(), strict=True)
         r = number_or_none(relation.correlate_rates_and_scores(line.rates["mter"], line.score))
-        plots.append(ScoreEditPoints(system=line.system, r=r, points=list(points)))
+        plots.append(ScoreEditRatePoints(system=line.system, r=r, points=list(points)))
     return plots
 
 
@@ -319,7 +321,7 @@ REPORT: Report[PosteditingDAOptions, PosteditingDAView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_mean_correlations, "scatter": plot_score_edit_scatter},
+    charts={"default": plot_mean_correlations, "scatter": plot_score_edit_rate_scatter},
     caption=make_caption,
     over="campaigns",
     long=True,

@@ -30,7 +30,7 @@ class ScoredCampaign(ResultPart):
     n_ratings: int
 
 
-class ScoreEditCorrelations(ResultPart):
+class ScoreEditRateCorrelations(ResultPart):
     """Pearson over the segments of one system, of scores with rates of edits; negative where both agree."""
 
     campaign: str
@@ -60,7 +60,7 @@ class ReferenceBiasView(ResultPart):
     ter_external: float | None = Field(description="|r(reference, TER external)| − |r(source, TER external)|.")
 
 
-class ScoreConflict(ResultPart):
+class ScorePostEditConflict(ResultPart):
     """An output that post-edits and scores disagree about."""
 
     system: str
@@ -78,7 +78,7 @@ class ScoreConflict(ResultPart):
     tags: list[str] = Field(description="What may explain it.")
 
 
-class ScoreEditPoints(ResultPart):
+class ScoreEditRatePoints(ResultPart):
     """Outputs of one system: mTER and score of each, at most a few thousand in all."""
 
     system: str
@@ -94,15 +94,15 @@ class PosteditingDAView(ReportHeader):
     reference: str | None
     recipe: str
     scored: list[ScoredCampaign]
-    correlations: list[ScoreEditCorrelations]
+    correlations: list[ScoreEditRateCorrelations]
     means: list[MeanCorrelation]
     bias: ReferenceBiasView | None = Field(description="Null without a source-based and a reference-based campaign.")
     rule: str
     compared_with: str | None = Field(description="The campaign whose scores conflicts are with.")
     n_few_edits: int = Field(description="Few edits and a low score.")
     n_many_edits: int
-    conflicts: list[ScoreConflict] = Field(description="The farthest from the line of their system first.")
-    scatter: list[ScoreEditPoints]
+    conflicts: list[ScorePostEditConflict] = Field(description="The farthest from the line of their system first.")
+    scatter: list[ScoreEditRatePoints]
 
 
 def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:

@@ -11,7 +11,7 @@ import numpy as np
 from app.reports.inputs.post_edits import PostEdits
 from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.postediting_da.view import ScoreConflict, ScoreEditCorrelations
+from app.reports.postediting_da.view import ScoreEditRateCorrelations, ScorePostEditConflict
 from app.stats.aggregate import average_segment_scores
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates, relation
@@ -150,10 +150,12 @@ def _hter(at: SegmentEdits, code: int) -> float:
     return 100.0 * sum(one.total_edits for one in own) / length if length else float("nan")
 
 
-def make_score_edit_correlations(campaign: str, lines: Sequence[EditRatesAndScores]) -> list[ScoreEditCorrelations]:
+def make_score_edit_rate_correlations(
+    campaign: str, lines: Sequence[EditRatesAndScores]
+) -> list[ScoreEditRateCorrelations]:
     """One a system."""
     return [
-        ScoreEditCorrelations(
+        ScoreEditRateCorrelations(
             campaign=campaign,
             system=one.system,
             n=len(one.at),
@@ -167,7 +169,7 @@ def make_score_edit_correlations(campaign: str, lines: Sequence[EditRatesAndScor
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreEditDisagreement:
+class ScorePostEditDisagreement:
     """One disagreement: which line, which of its outputs, and of which sort."""
 
     line: EditRatesAndScores
@@ -176,21 +178,28 @@ class ScoreEditDisagreement:
     residual: float
 
 
-def find_score_edit_disagreements(lines: Sequence[EditRatesAndScores], rule: Rule) -> list[ScoreEditDisagreement]:
+def find_score_post_edit_disagreements(
+    lines: Sequence[EditRatesAndScores], rule: Rule
+) -> list[ScorePostEditDisagreement]:
     """Disagreements of every system, the farthest from its line first."""
-    disagreements = list[ScoreEditDisagreement]()
+    disagreements = list[ScorePostEditDisagreement]()
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))
         conflicts = relation.find_score_edit_conflicts(line.rates["mter"][known], line.score[known], rule)
         for place in np.flatnonzero(conflicts.low | conflicts.high).tolist():
             residual = float(conflicts.residual[place])
-            disagreements.append(ScoreEditDisagreement(line, int(known[place]), bool(conflicts.low[place]), residual))
+            disagreements.append(
+                ScorePostEditDisagreement(line, int(known[place]), bool(conflicts.low[place]), residual)
+            )
     return sorted(disagreements, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
 
 
-def make_score_conflict(
-    post_edits: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: ScoreEditDisagreement
-) -> ScoreConflict:
+def make_score_post_edit_conflict(
+    post_edits: PostEdits,
+    segments: Sequence[SegmentEdits],
+    sources: Mapping[Any, str],
+    finding: ScorePostEditDisagreement,
+) -> ScorePostEditConflict:
     """What to look at, and why it may be so."""
     place = finding.line.at[finding.n]
     address, at = post_edits.addresses[place], segments[place]
@@ -199,7 +208,7 @@ def make_score_conflict(
     row = int(np.flatnonzero(at.systems == code)[0])
     edits = np.where(at.is_post_edit, at.edits[row], np.iinfo(np.int32).max)
     origin, closest = post_edits.texts[place].post_edits[int(edits.argmin())]
-    return ScoreConflict(
+    return ScorePostEditConflict(
         system=finding.line.system,
         document=address[0],
         segment=address[1],
@@ -216,7 +225,7 @@ def make_score_conflict(
     )
 
 
-def _tags(post_edits: PostEdits, place: int, finding: ScoreEditDisagreement, closest: str) -> Iterator[str]:
+def _tags(post_edits: PostEdits, place: int, finding: ScorePostEditDisagreement, closest: str) -> Iterator[str]:
     address = post_edits.addresses[place]
     output = post_edits.outputs[(finding.line.system, *address)]
     words = len(post_edits.tokens.tokenize(output))

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.reports.inputs.model_ratings import load_ratings_model
+from app.reports.inputs.model_ratings import load_ratings_with_variance_model
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
-from app.reports.power.view import DesignLine, PowerView, describe_design, make_caption, make_csv_rows, make_tables
+from app.reports.power.view import PowerView, StudyDesignLine, describe_design, make_caption, make_csv_rows, make_tables
 from app.reports.power.work import PowerPlanner
 from app.storage.db import Session
 
@@ -26,7 +26,7 @@ RECOMMENDED = (
 
 def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PowerOptions) -> ReportWork[PowerView]:
     options.list_designs(), options.parse_given_components()
-    data, *pilots = (load_ratings_model(session, one, options, options.draws) for one in snapshots)
+    data, *pilots = (load_ratings_with_variance_model(session, one, options, options.draws) for one in snapshots)
     for pilot in pilots:
         _check_pilot(snapshots[0], pilot.inputs.snapshot)
     planner = PowerPlanner(options, data, snapshots[0].campaign.protocol, *pilots)
@@ -55,7 +55,7 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
         if len(planner.planning_ratings.ratings)
         else None,
         pilot=None if planner.pilot is None else planner.pilot.inputs.snapshot.campaign.key,
-        difference=planner.difference
+        difference=planner.difference_to_find
         if known and (planner.feasible_designs or options.difference is not None)
         else None,
         power=options.power,
@@ -137,14 +137,14 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
     return warnings
 
 
-def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str]:
+def _warn_limits(planner: PowerPlanner, lines: Sequence[StudyDesignLine]) -> list[str]:
     """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
     warnings, points = [], [one for line in lines for one in line.points]
-    if any(one.documents < planner.fewest_documents for one in points):
+    if any(one.documents < planner.fewest_documents_for_claim for one in points):
         named = planner.data.inputs.recipe.name
         warnings.append(
-            f"below {planner.fewest_documents} documents no pair can be significant under {named}: power is 0 there; "
-            "plan more documents"
+            f"below {planner.fewest_documents_for_claim} documents no pair can be significant under {named}: "
+            "power is 0 there; plan more documents"
         )
     each = planner.alpha_per_pair
     over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from app.reports.inputs.model_ratings import RatingsModel
+from app.reports.inputs.model_ratings import RatingsWithVarianceModel
 from app.reports.power.options import PowerOptions
 from app.stats.planning.non_normal_scores import (
     expected_clusters,
@@ -75,7 +75,7 @@ class ScoreSimulator:
         share = n_claims / n
         return {"simulated": share, "simulated_error": sqrt(share * (1 - share) / n)}
 
-    def simulate_test_size(
+    def simulate_type_i_error(
         self, layout: StudyLayout, *, alpha: float, studies: int, rng: np.random.Generator
     ) -> Shares:
         """Share of studies of equal systems that find one better, of normal scores, and its error. Raises TooLarge."""
@@ -120,7 +120,7 @@ class ScoreSimulator:
 
 
 def make_score_simulator(
-    options: PowerOptions, components: VarianceComponents, judged: RatingsModel, difference: float
+    options: PowerOptions, components: VarianceComponents, judged: RatingsWithVarianceModel, difference: float
 ) -> ScoreSimulator:
     """Scores as asked for, fitted to single ratings; the reason where they cannot be drawn."""
     if options.scores == "normal":

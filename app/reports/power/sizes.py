@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.reports.inputs.model_ratings import RatingsModel
+from app.reports.inputs.model_ratings import RatingsWithVarianceModel
 from app.reports.power.options import PowerOptions
 from app.stats.planning.planning import RatingPrices
 
@@ -20,17 +20,17 @@ class StudySizes:
     """A question about a campaign, and the sizes that follow from both."""
 
     options: PowerOptions
-    data: RatingsModel
+    data: RatingsWithVarianceModel
     protocol: str
-    pilot: RatingsModel | None = None
+    pilot: RatingsWithVarianceModel | None = None
 
     @property
-    def planning_ratings(self) -> RatingsModel:
+    def planning_ratings(self) -> RatingsWithVarianceModel:
         """The judgments that are planned from: the pilot's, else the campaign's own."""
         return self.pilot or self.data
 
     @property
-    def _size_source(self) -> RatingsModel:
+    def _size_source(self) -> RatingsWithVarianceModel:
         """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
         return self.data if len(self.data.ratings) else self.planning_ratings
 

@@ -23,7 +23,7 @@ GROUPED: dict[Grouping, str] = {
 }
 
 
-class ComponentsLine(ResultPart):
+class PowerComponentsLine(ResultPart):
     """The components that everything is computed from."""
 
     doc_system: float
@@ -65,7 +65,7 @@ class StudySizeLine(ResultPart):
     )
 
 
-class DesignLine(ResultPart):
+class StudyDesignLine(ResultPart):
     """One design: a grouping and a number of ratings per item."""
 
     grouping: Grouping
@@ -109,11 +109,11 @@ class PowerView(ReportHeader):
     scores: Scores = Field("normal", description="Of simulated studies.")
     marginal: str | None = Field(None, description="What was fitted to single ratings, where scores are not normal.")
     clusters: ClusterRule = Field("none", description="Rule of the clusters that are counted in simulated studies.")
-    components: ComponentsLine | None = None
-    designs: list[DesignLine] = Field(default_factory=list)
+    components: PowerComponentsLine | None = None
+    designs: list[StudyDesignLine] = Field(default_factory=list)
 
 
-def describe_design(design: DesignLine) -> str:
+def describe_design(design: StudyDesignLine) -> str:
     """A design in words."""
     plural = "s" if design.ratings_per_item > 1 else ""
     return f"{GROUPED[design.grouping]}, {design.ratings_per_item} rating{plural} per item"
@@ -222,7 +222,7 @@ def _clusters(view: PowerView) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _components(line: ComponentsLine) -> Table:
+def _components(line: PowerComponentsLine) -> Table:
     values = [(name.replace("_", " × "), value) for name, value in line.model_dump(exclude={"source"}).items()]
     places = captions.choose_decimals([max(value for _, value in values) / 10])
     rows = [

@@ -12,10 +12,10 @@ from typing import TypedDict
 import numpy as np
 
 from app.domain.errors import Invalid
-from app.reports.inputs.model_ratings import Draw, parse_bootstrap_draws
+from app.reports.inputs.model_ratings import Draw, parse_component_draws
 from app.reports.power.scores import ScoreSimulator, make_score_simulator
 from app.reports.power.sizes import StudySizes
-from app.reports.power.view import ComponentsLine, DesignLine, StudySizeLine
+from app.reports.power.view import PowerComponentsLine, StudyDesignLine, StudySizeLine
 from app.stats.components.generalizability import (
     assign_confounded_variance_to_systems,
     make_planning_components,
@@ -110,7 +110,7 @@ class PowerPlanner(StudySizes):
         )
 
     @property
-    def recipe_test(self) -> PlannedClaimRule:
+    def recipe_claim_rule(self) -> PlannedClaimRule:
         """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
         recipe = self.data.inputs.recipe
         return PlannedClaimRule(
@@ -118,16 +118,16 @@ class PowerPlanner(StudySizes):
         )
 
     @property
-    def fewest_documents(self) -> int:
+    def fewest_documents_for_claim(self) -> int:
         """Documents below which that recipe can claim nothing."""
-        if not self.recipe_test.sign_flips:
+        if not self.recipe_claim_rule.sign_flips:
             return 1
         return planning.fewest_documents_for_significance(
             self.n_pairs if self.options.adjust == "holm" else 1, self.options.alpha
         )
 
     @cached_property
-    def difference(self) -> float:
+    def difference_to_find(self) -> float:
         """Asked for, else what the first design finds with the campaign's own number of documents."""
         if self.options.difference is not None or isinstance(self.components, str) or not self.feasible_designs:
             return self.options.difference or 0.0
@@ -140,7 +140,7 @@ class PowerPlanner(StudySizes):
         """Scores of simulated studies. There must be components."""
         if isinstance(self.components, str):
             raise Invalid(self.components)
-        return make_score_simulator(self.options, self.components, self.planning_ratings, self.difference)
+        return make_score_simulator(self.options, self.components, self.planning_ratings, self.difference_to_find)
 
     @cached_property
     def _points(self) -> list[tuple[int, int]]:
@@ -166,7 +166,7 @@ class PowerPlanner(StudySizes):
 
     def decode_component_draws(self, parts: Sequence[bytes]) -> list[Draw]:
         """Drawn components."""
-        return parse_bootstrap_draws(parts[: self._n_draws])
+        return parse_component_draws(parts[: self._n_draws])
 
     def _drawing(self, design: int, documents: int) -> Drawing:
         """Power by drawn studies and by drawn documents, and SRP, of one point."""
@@ -197,12 +197,12 @@ class PowerPlanner(StudySizes):
             return {}
         try:
             power = self.score_simulator.simulate_power(
-                layout, difference=self.difference, alpha=self.alpha_per_pair, studies=n, rng=rng
+                layout, difference=self.difference_to_find, alpha=self.alpha_per_pair, studies=n, rng=rng
             )
-            size = self.score_simulator.simulate_test_size(
+            size = self.score_simulator.simulate_type_i_error(
                 layout, alpha=self.alpha_per_pair, studies=max(n, FEWEST_FOR_SIZE), rng=rng
             )
-            if layout.documents < self.fewest_documents:
+            if layout.documents < self.fewest_documents_for_claim:
                 power, size = dict.fromkeys(power, 0.0), dict.fromkeys(size, 0.0)
             ahead = forecast_srp(
                 components,
@@ -211,7 +211,7 @@ class PowerPlanner(StudySizes):
                 between=self.between_systems_variance,
                 systems=self.n_systems,
                 alpha=self.options.alpha,
-                rule=self.recipe_test,
+                rule=self.recipe_claim_rule,
                 worlds=SRP_WORLDS if layout.documents * self.n_systems <= MANY_ITEMS else SRP_WORLDS_OF_MANY,
                 rng=rng,
             )
@@ -229,11 +229,11 @@ class PowerPlanner(StudySizes):
         source = self.pilot_ratings(layout)
         if source is None or layout.documents < 2:
             return {}
-        if layout.documents < self.fewest_documents:
+        if layout.documents < self.fewest_documents_for_claim:
             return {"resampled": 0.0, "resampled_error": 0.0}
         power, error = estimate_power_by_resampling(
             source,
-            difference=self.difference,
+            difference=self.difference_to_find,
             documents=layout.documents,
             alpha=self.alpha_per_pair,
             studies=self.options.studies,
@@ -265,7 +265,7 @@ class PowerPlanner(StudySizes):
         """Variance between systems: of the judgments, else published, else as much as between documents of one."""
         if self.planning_ratings.components_fit is not None:
             return system_variance(self.planning_ratings.components_fit)
-        return planning.BETWEEN.get(self.protocol, self.difference**2)
+        return planning.BETWEEN.get(self.protocol, self.difference_to_find**2)
 
     @property
     def estimated_true_means(self) -> Floats | None:
@@ -279,7 +279,7 @@ class PowerPlanner(StudySizes):
         sign = self.planning_ratings.ratings.better_sign
         return np.asarray(sign * (middle + reliability * (fitted.means - middle)), dtype=np.float64)
 
-    def make_design_lines(self, parts: Sequence[bytes]) -> list[DesignLine]:
+    def make_design_lines(self, parts: Sequence[bytes]) -> list[StudyDesignLine]:
         """Every design with its points."""
         if isinstance(self.components, str):
             return []
@@ -302,13 +302,13 @@ class PowerPlanner(StudySizes):
         components: VarianceComponents,
         draws: Sequence[VarianceComponents],
         by_point: dict[tuple[int, int], Drawing],
-    ) -> DesignLine:
+    ) -> StudyDesignLine:
         design = self.feasible_designs[i]
         base = self.make_layout(design, 1)
         needed = self._find_needed_documents(components, base)
         bill = None if needed is None else self._cost(replace(base, documents=needed))
         panel = raters_needed(components, replace(base, documents=self.planned_documents), **self._aim)
-        return DesignLine(
+        return StudyDesignLine(
             grouping=design[0],
             ratings_per_item=design[1],
             documents_needed=needed,
@@ -327,13 +327,18 @@ class PowerPlanner(StudySizes):
 
     def _find_needed_documents(self, components: VarianceComponents, base: StudyLayout) -> int | None:
         documents = planning.documents_needed(components, base, **self._aim)
-        return None if documents is None else max(documents, self.fewest_documents)
+        return None if documents is None else max(documents, self.fewest_documents_for_claim)
 
     @property
     def _aim(self) -> _Aim:
         """What the closed forms are solved for; alpha of all pairs, since they split it over them."""
         alpha = self.alpha_per_pair * self.n_pairs
-        return {"difference": self.difference, "systems": self.n_systems, "alpha": alpha, "power": self.options.power}
+        return {
+            "difference": self.difference_to_find,
+            "systems": self.n_systems,
+            "alpha": alpha,
+            "power": self.options.power,
+        }
 
     def _needed_interval(
         self, draws: Sequence[VarianceComponents], base: StudyLayout
@@ -371,13 +376,13 @@ class PowerPlanner(StudySizes):
         )
 
     def _power(self, layout: StudyLayout, variance: float) -> float:
-        if layout.documents < self.fewest_documents:
+        if layout.documents < self.fewest_documents_for_claim:
             return 0.0
-        return planning.z_test_power(self.difference, variance, alpha=self.alpha_per_pair)
+        return planning.z_test_power(self.difference_to_find, variance, alpha=self.alpha_per_pair)
 
-    def make_components_line(self) -> ComponentsLine | None:
+    def make_components_line(self) -> PowerComponentsLine | None:
         """The components used."""
-        return None if isinstance(self.components, str) else ComponentsLine(**asdict(self.components))
+        return None if isinstance(self.components, str) else PowerComponentsLine(**asdict(self.components))
 
 
 CLUSTERS = ("clusters", "clusters_error")

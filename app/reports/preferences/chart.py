@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 ROW, BARS = 20.0, 320.0
@@ -42,7 +42,7 @@ def _declare_preferences(title: str, pairs: Sequence[PreferenceBar], notes: Sequ
     return RowChart(title, "share of the comparisons", marks)
 
 
-@declares_chart(_declare_preferences)
+@attach_chart_declaration(_declare_preferences)
 def plot_preference_bars(title: str, pairs: Sequence[PreferenceBar], notes: Sequence[str]) -> bytes:
     """One row a pair, at most MOST of them: wins from the left, losses from the right, ties between; as SVG."""
     shown = pairs[:MOST]

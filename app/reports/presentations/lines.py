@@ -32,7 +32,7 @@ SLIDER_TOLERANCE = 15.0
 FINE = 50
 
 
-class PresentationSpread(FiniteResultPart):
+class PresentationScoreSpread(FiniteResultPart):
     """Segment scores under one condition."""
 
     arm: str
@@ -90,9 +90,9 @@ class ConditionComparison(FiniteResultPart):
     tau: float | None = Field(description="τ-b between the orders of the systems by these outputs.")
 
 
-def measure_score_spreads(name: str, rows: Ratings) -> Iterator[PresentationSpread]:
+def measure_score_spreads(name: str, rows: Ratings) -> Iterator[PresentationScoreSpread]:
     """Of one condition."""
-    return (PresentationSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
+    return (PresentationScoreSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
 
 
 def choose_agreement_tolerance(scale: ScoreScale | None) -> float | None:
@@ -157,7 +157,7 @@ def _agreement(
     )
 
 
-def correlate_documents_with_segments(name: str, rows: Ratings) -> Iterator[PresentationCorrelation]:
+def correlate_document_and_segment_scores(name: str, rows: Ratings) -> Iterator[PresentationCorrelation]:
     """Of one condition: every summary over all, short and long documents (more than 20, as published), the mean by
     length."""
     data = join_document_scores(rows)

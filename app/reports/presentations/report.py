@@ -20,7 +20,7 @@ from app.reports.arms.judgments import (
     list_unfinished_task_states,
     load_judgments_by_condition,
 )
-from app.reports.arms.lines import ArmPace
+from app.reports.arms.lines import ArmPaceTrend
 from app.reports.arms.report import ONE, order_conditions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, make_undivided_work
@@ -40,7 +40,7 @@ from app.reports.presentations.view import (
     make_caption,
     make_csv_rows,
     make_tables,
-    plot_score_curves,
+    plot_scores_and_agreement,
     plot_times_by_document_length,
 )
 from app.stats.agreement.distributions import make_histogram_bins
@@ -211,19 +211,21 @@ def _make_view(
         ],
         agreement=agreement,
         correlations=[
-            line for one in each for line in of_scores.correlate_documents_with_segments(one.condition.name, one.scored)
+            line
+            for one in each
+            for line in of_scores.correlate_document_and_segment_scores(one.condition.name, one.scored)
         ],
         shared=pairs,
         conclusions=list(make_conclusions(times, revisions, spread, agreement, pairs)),
     )
 
 
-def _pace(campaign_conditions: Sequence[JudgmentsByCondition], names: Sequence[str]) -> list[ArmPace]:
+def _pace(campaign_conditions: Sequence[JudgmentsByCondition], names: Sequence[str]) -> list[ArmPaceTrend]:
     """Of all work of each campaign, whatever was matched: place in one's work counts all of it."""
     named, at, pace_lines = _name_conditions(campaign_conditions), 0, []
     for conditions in campaign_conditions:
         pace_lines += list(
-            lines.estimate_arm_paces(
+            lines.estimate_arm_pace_trends(
                 [each.name for each in named[at : at + len(conditions.names)]], conditions.judgment_paces()
             )
         )
@@ -338,7 +340,7 @@ REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_score_curves, "times": plot_times_by_document_length},
+    charts={"default": plot_scores_and_agreement, "times": plot_times_by_document_length},
     caption=make_caption,
     over="campaigns",
     extra_key=list_unfinished_task_states,

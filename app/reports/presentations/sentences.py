@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.reports.arms.lines import ArmRevisions, ArmTime, format_percent_change
 from app.reports.kit import captions
-from app.reports.presentations.lines import ConditionComparison, PresentationAgreement, PresentationSpread
+from app.reports.presentations.lines import ConditionComparison, PresentationAgreement, PresentationScoreSpread
 
 TIMED = {"segment": "A segment score", "document": "A document", "task": "A task", "document_score": "A document score"}
 
@@ -14,7 +14,7 @@ TIMED = {"segment": "A segment score", "document": "A document", "task": "A task
 def make_conclusions(
     times: Sequence[ArmTime],
     revisions: Sequence[ArmRevisions],
-    spread: Sequence[PresentationSpread],
+    spread: Sequence[PresentationScoreSpread],
     agreement: Sequence[PresentationAgreement],
     shared: Sequence[ConditionComparison],
 ) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:
         yield f"Segment scores that were changed: {', '.join(shares)}{change}."
 
 
-def _spread_sentences(lines: Sequence[PresentationSpread]) -> Iterator[str]:
+def _spread_sentences(lines: Sequence[PresentationScoreSpread]) -> Iterator[str]:
     if len(lines) < 2:
         return
     places = captions.choose_decimals([one.sd for one in lines])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.arms import lines
-from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmWorkVolume
+from app.reports.arms.lines import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkVolume
 from app.reports.arms.view import RANGES, make_arm_csv_rows, make_curve_panel
 from app.reports.document_scores.view import PARTS
 from app.reports.document_scores.view import describe_document_range as correlated
@@ -21,7 +21,7 @@ from app.reports.presentations.lines import (
     ConditionComparison,
     PresentationAgreement,
     PresentationCorrelation,
-    PresentationSpread,
+    PresentationScoreSpread,
 )
 
 PLACES = 3
@@ -43,9 +43,9 @@ class PresentationsView(ReportHeader):
     bins: list[str]
     arms: list[ArmWorkVolume]
     times: list[ArmTime]
-    pace: list[ArmPace]
+    pace: list[ArmPaceTrend]
     revisions: list[ArmRevisions]
-    spread: list[PresentationSpread]
+    spread: list[PresentationScoreSpread]
     histograms: list[ArmScoreHistogram]
     agreement: list[PresentationAgreement]
     correlations: list[PresentationCorrelation]
@@ -60,7 +60,7 @@ def make_tables(view: PresentationsView) -> Sequence[TableSection]:
     shown = [
         TableSection("Conditions", lines.make_volume_table(view.arms)),
         TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
-        TableSection("Learning and fatigue per hundred judgments", lines.make_pace_table(view.pace)),
+        TableSection("Learning and fatigue per hundred judgments", lines.make_pace_trend_table(view.pace)),
         TableSection("Revised answers", lines.make_revision_table(view.revisions)),
         TableSection("Segment scores", _spread_table(view.spread)),
         TableSection("Share of segment scores", _histograms(view), frozenset()),
@@ -81,7 +81,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def _spread_table(spreads: Sequence[PresentationSpread]) -> Table:
+def _spread_table(spreads: Sequence[PresentationScoreSpread]) -> Table:
     heads = ("Condition", "Documents", "Scores", "Mean", "SD", "SD within documents", "Documents shown")
     places = captions.choose_decimals([one.sd for one in spreads])
     rows = [
@@ -188,7 +188,7 @@ def make_caption(view: PresentationsView) -> str:
     )
 
 
-def plot_score_curves(view: PresentationsView) -> bytes:
+def plot_scores_and_agreement(view: PresentationsView) -> bytes:
     """Distribution of scores under each condition, their SD by length of the document, and agreement by length."""
     names = [one.arm for one in view.arms]
     sd = {(one.arm, one.documents): one.sd for one in view.spread}

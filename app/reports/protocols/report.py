@@ -27,8 +27,8 @@ from app.reports.inputs.raw_ratings import NOTHING
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
-    ProtocolsView,
-    ProtocolView,
+    ComparedProtocolView,
+    ProtocolComparisonView,
     ScorePredictionView,
     SystemGapView,
     WorkDurationView,
@@ -54,7 +54,7 @@ MOST_POINTS = 101
 Timed = Literal["segment", "document_score", "all_segments"]
 
 
-class ProtocolsOptions(ScoreSelectionOptions):
+class ProtocolComparisonOptions(ScoreSelectionOptions):
     """What should stand above what, and how intervals are drawn."""
 
     order: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
@@ -79,14 +79,14 @@ class ProtocolRatings:
 
 
 def _prepare(
-    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ProtocolsOptions
-) -> ReportWork[ProtocolsView]:
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ProtocolComparisonOptions
+) -> ReportWork[ProtocolComparisonView]:
     protocols = [_protocol_ratings(session, one, options) for one in snapshots]
     _check_order([one.parts for one in protocols], options)
     return make_undivided_work(lambda: _view(protocols, options))
 
 
-def _check_order(parts: Sequence[CampaignCalibrationSplit], options: ProtocolsOptions) -> None:
+def _check_order(parts: Sequence[CampaignCalibrationSplit], options: ProtocolComparisonOptions) -> None:
     known = {key for one in parts for key in one.kinds}
     for key in filter(None, options.order.split(",")):
         if key not in known:
@@ -94,7 +94,9 @@ def _check_order(parts: Sequence[CampaignCalibrationSplit], options: ProtocolsOp
             raise Invalid("the query is not valid", places=(Place(("query", "order"), what),))
 
 
-def _protocol_ratings(session: Session, snapshot: CampaignSnapshot, options: ProtocolsOptions) -> ProtocolRatings:
+def _protocol_ratings(
+    session: Session, snapshot: CampaignSnapshot, options: ProtocolComparisonOptions
+) -> ProtocolRatings:
     parts = load_campaign_calibration_split(session, snapshot, options)
     units = find_bootstrap_units(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
@@ -148,7 +150,7 @@ def _keep_last_or_first(rows: Ratings, *, last: bool) -> Bools:
     return keep
 
 
-def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> ProtocolsView:
+def _view(protocols: Sequence[ProtocolRatings], options: ProtocolComparisonOptions) -> ProtocolComparisonView:
     shown = [_protocol(one, options) for one in protocols]
     crossed = [
         _bridge(one, other, np.random.default_rng([options.seed, 7, n]), options)
@@ -160,7 +162,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
     head["dropped"] += [
         line for one, other in combinations(protocols, 2) for line in _count_unbridged_outputs(one, other)
     ]
-    return ProtocolsView(
+    return ProtocolComparisonView(
         **head,
         warnings=warnings if any(one.units.n_units for one in protocols) else [NOTHING],
         order=[key for key in options.order.split(",") if key],
@@ -172,7 +174,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
     )
 
 
-def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolView:
+def _protocol(protocol: ProtocolRatings, options: ProtocolComparisonOptions) -> ComparedProtocolView:
     gaps, spent = _gaps(protocol, options), summarize_trimmed_durations(protocol.seconds["segment"])
     paired = protocol.units.with_two_or_more_values()
     agreed = _alpha(paired, options)
@@ -189,7 +191,7 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
         why.append(
             "no times of ratings are known, so protocols cannot be compared by time; import times if they are known"
         )
-    return ProtocolView(
+    return ComparedProtocolView(
         campaign=protocol.parts.key,
         protocol=protocol.parts.ratings.snapshot.campaign.protocol,
         n_units=protocol.units.n_units,
@@ -217,7 +219,7 @@ def _time(what: Timed, seconds: Floats) -> Iterator[WorkDurationView]:
         yield WorkDurationView(what=what, **asdict(trimmed_times))
 
 
-def _alpha(units: ValuesByUnit, options: ProtocolsOptions) -> tuple[float | None, tuple[float, float] | None]:
+def _alpha(units: ValuesByUnit, options: ProtocolComparisonOptions) -> tuple[float | None, tuple[float, float] | None]:
     if not units.n_units:
         return None, None
     of = alpha.krippendorff_alpha(units, "interval")
@@ -229,7 +231,7 @@ def _alpha(units: ValuesByUnit, options: ProtocolsOptions) -> tuple[float | None
     )
 
 
-def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[SystemGapView]:
+def _gaps(protocol: ProtocolRatings, options: ProtocolComparisonOptions) -> list[SystemGapView]:
     labels, campaign = protocol.parts.ratings.rows.labels.systems, protocol.parts
     code = {key: i for i, key in enumerate(labels)}
     there = np.unique(protocol.units.system).tolist()
@@ -244,7 +246,7 @@ def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[SystemGa
             protocol.units,
             better,
             worse,
-            sign=campaign.sign,
+            sign=campaign.better_sign,
             draws=options.bootstrap,
             level=options.level,
             rng=rng,
@@ -282,11 +284,11 @@ def _count_unbridged_outputs(protocol: ProtocolRatings, other: ProtocolRatings) 
 
 
 def _bridge(
-    source: ProtocolRatings, target: ProtocolRatings, rng: np.random.Generator, options: ProtocolsOptions
+    source: ProtocolRatings, target: ProtocolRatings, rng: np.random.Generator, options: ProtocolComparisonOptions
 ) -> ScorePredictionView:
     shared = _match_shared_outputs(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
-    rising = source.parts.sign == target.parts.sign
+    rising = source.parts.better_sign == target.parts.better_sign
     bridge = bridges.fit_protocol_bridge(
         source.mean[first],
         target.mean[second],
@@ -366,13 +368,13 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[ProtocolsOptions, ProtocolsView] = Report(
+REPORT: Report[ProtocolComparisonOptions, ProtocolComparisonView] = Report(
     name="protocols",
     title="Comparison of protocols",
     summary="Separation of human and machine translations, agreement and time of several protocols; prediction of "
     "one from another.",
-    options=ProtocolsOptions,
-    result=ProtocolsView,
+    options=ProtocolComparisonOptions,
+    result=ProtocolComparisonView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,

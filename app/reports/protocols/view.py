@@ -54,7 +54,7 @@ class WorkDurationView(FiniteResultPart):
     sd: float | None
 
 
-class ProtocolView(FiniteResultPart):
+class ComparedProtocolView(FiniteResultPart):
     """One campaign: what its protocol tells apart, how far its raters agree, what it costs."""
 
     campaign: str
@@ -89,14 +89,14 @@ class ScorePredictionView(FiniteResultPart):
     why: str | None = None
 
 
-class ProtocolsView(ReportHeader):
+class ProtocolComparisonView(ReportHeader):
     """Comparison of protocols."""
 
     order: list[str] = Field(description="Expected order of systems; empty: human translations above systems.")
     draws: int
     level: float
     seed: int
-    protocols: list[ProtocolView]
+    protocols: list[ComparedProtocolView]
     bridges: list[ScorePredictionView]
 
 
@@ -112,7 +112,7 @@ def _yes_or_no(value: bool | None) -> str:
     return "–" if value is None else "yes" if value else "no"
 
 
-def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
+def make_tables(view: ProtocolComparisonView) -> Sequence[TableSection]:
     """The three criteria, the gaps, the bridges."""
     heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
     rows = []
@@ -179,7 +179,7 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
 CSV = ("what", "campaign", "other", "name", "value", "interval_low", "interval_high", "n", "why")
 
 
-def make_csv_rows(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: ProtocolComparisonView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     rows: list[tuple[Cell, ...]] = []
     for protocol in view.protocols:
@@ -206,7 +206,7 @@ def make_csv_rows(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence
     return CSV, rows
 
 
-def make_caption(view: ProtocolsView) -> str:
+def make_caption(view: ProtocolComparisonView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (
@@ -216,7 +216,7 @@ def make_caption(view: ProtocolsView) -> str:
     )
 
 
-def plot_protocol_gaps(view: ProtocolsView) -> bytes:
+def plot_protocol_gaps(view: ProtocolComparisonView) -> bytes:
     """Every standardized gap by protocol."""
     rows = []
     for protocol in view.protocols:

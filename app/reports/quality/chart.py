@@ -7,9 +7,9 @@ from math import floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
-from app.reports.quality.view import QualityView
+from app.reports.quality.view import RaterQualityView
 
 ROW, PLOT, WIDTH_OF_FIGURES = 16.0, 260.0, 150.0
 LONGEST_NAME = 26
@@ -17,7 +17,7 @@ MARKS = {"pass": (BLUE, False), "fail": (ORANGE, False), "not_testable": (QUIET,
 WORDS = {"pass": "passed", "fail": "failed", "not_testable": "not testable"}
 
 
-def _declare_controls(view: QualityView) -> RowChart:
+def _declare_controls(view: RaterQualityView) -> RowChart:
     marks = [
         RowChartMark(
             rater.rater,
@@ -31,8 +31,8 @@ def _declare_controls(view: QualityView) -> RowChart:
     return RowChart(f"Control items of {view.campaign}", "degraded minus original, mean", marks, lines=[0.0])
 
 
-@declares_chart(_declare_controls)
-def plot_control_differences(view: QualityView) -> bytes:
+@attach_chart_declaration(_declare_controls)
+def plot_control_differences(view: RaterQualityView) -> bytes:
     """One line a rater as SVG: mean of degraded minus original, with the adjusted p and the verdict in words.
 
     Raters who failed stand in orange with a square, those without a verdict hollow.
@@ -83,7 +83,7 @@ def plot_control_differences(view: QualityView) -> bytes:
         return canvas.figure_to_svg(surface.figure, title=f"Control items of {view.campaign}")
 
 
-def _reach(view: QualityView) -> float:
+def _reach(view: RaterQualityView) -> float:
     sizes = [abs(one.control.mean_difference or 0.0) for one in view.raters if one.control]
     return _round_up(max(sizes, default=0.0))
 
@@ -100,7 +100,7 @@ def _round_up(size: float) -> float:
     return next(float(f"{step * decade:.6g}") for step in (1, 2, 4, 10) if step * decade >= size)
 
 
-def _sentence(view: QualityView) -> str:
+def _sentence(view: RaterQualityView) -> str:
     c = view.choices
     rule = f"{c.test.replace('_', ' ')} test, one-sided, at least {c.min_pairs} pairs"
     return f"{captions.make_sentence(rule)} q is p adjusted over the raters ({c.adjust}); passed below {c.alpha:g}."

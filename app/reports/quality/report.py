@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.domain.recipe import ScoringChoice
-from app.protocols.base import Spans
+from app.protocols.base import SpansWidget
 from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableHeadings, make_undivided_work
 from app.reports.quality.chart import plot_control_differences
 from app.reports.quality.tables import make_caption, make_csv_rows, make_tables
-from app.reports.quality.view import QualityOptions, QualityView
+from app.reports.quality.view import RaterQualityOptions, RaterQualityView
 from app.stats.quality.choices import RaterQualityCriteria
 from app.stats.quality.controls import ControlTest
 from app.stats.quality.drift import SeverityDrift
@@ -35,8 +35,8 @@ from app.storage.db import Session
 
 
 def _prepare(
-    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: QualityOptions
-) -> ReportWork[QualityView]:
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RaterQualityOptions
+) -> ReportWork[RaterQualityView]:
     read = load_ratings_with_times(session, snapshots[0], on=options.on)
     return make_undivided_work(partial(_result, read, _load_seeded_errors(session, snapshots[0], read), options))
 
@@ -51,7 +51,7 @@ class _SeededErrorCounts:
 
 def _load_seeded_errors(session: Session, snapshot: CampaignSnapshot, read: RatingsWithTimes) -> _SeededErrorCounts:
     form = resolve_score_definition(snapshot.campaign, ScoringChoice()).protocol.form
-    field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
+    field = next((widget.field for widget in form if isinstance(widget, SpansWidget)), None)
     texts = (
         []
         if field is None
@@ -65,9 +65,9 @@ def _load_seeded_errors(session: Session, snapshot: CampaignSnapshot, read: Rati
     )
 
 
-def _result(read: RatingsWithTimes, errors: _SeededErrorCounts, options: QualityOptions) -> QualityView:
+def _result(read: RatingsWithTimes, errors: _SeededErrorCounts, options: RaterQualityOptions) -> RaterQualityView:
     evidence = make_rater_quality_report(read.rows, read.events, read.words, options.to_criteria())
-    return QualityView(
+    return RaterQualityView(
         **read.head.model_dump(),
         on=options.on,
         choices=options.to_criteria(),
@@ -84,7 +84,7 @@ def _result(read: RatingsWithTimes, errors: _SeededErrorCounts, options: Quality
     )
 
 
-EXAMPLE = QualityView(
+EXAMPLE = RaterQualityView(
     campaign="esa-ende",
     data_version=7,
     data_hash="sha256:" + "5e" * 32,
@@ -114,12 +114,12 @@ EXAMPLE = QualityView(
     ],
     warnings=[],
 )
-REPORT: Report[QualityOptions, QualityView] = Report(
+REPORT: Report[RaterQualityOptions, RaterQualityView] = Report(
     name="quality",
     title="Quality of the raters' work",
     summary="Control items, repeats, level compared with the others, pace, habits and drift of each rater.",
-    options=QualityOptions,
-    result=QualityView,
+    options=RaterQualityOptions,
+    result=RaterQualityView,
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=make_tables,

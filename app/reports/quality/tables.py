@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from app.reports.kit import captions
 from app.reports.kit.columns import NONE, Column, File, make_csv_file, make_table_section
 from app.reports.kit.report import TableSection
-from app.reports.quality.view import QualityView
+from app.reports.quality.view import RaterQualityView
 from app.stats.quality.report import RaterQuality
 
 VERDICTS = {"pass": "passed", "fail": "failed", "not_testable": "not testable"}
@@ -18,11 +18,11 @@ VERDICTS = {"pass": "passed", "fail": "failed", "not_testable": "not testable"}
 class _RaterEvidence(NamedTuple):
     """The evidence on a rater, and the report that it stands in."""
 
-    report: QualityView
+    report: RaterQualityView
     rater: RaterQuality
 
 
-def _lines(report: QualityView) -> Iterator[_RaterEvidence]:
+def _lines(report: RaterQualityView) -> Iterator[_RaterEvidence]:
     return (_RaterEvidence(report, rater) for rater in report.raters)
 
 
@@ -130,19 +130,19 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
 )
 
 
-def make_tables(report: QualityView) -> Sequence[TableSection]:
+def make_tables(report: RaterQualityView) -> Sequence[TableSection]:
     """One row a rater; checks where any rater had some."""
     checked = any(rater.attention for rater in report.raters)
     columns = [column for column in COLUMNS if checked or column is not CHECKS]
     return [make_table_section(f"{report.campaign}: quality", columns, _lines(report))]
 
 
-def make_csv_rows(report: QualityView) -> File:
+def make_csv_rows(report: RaterQualityView) -> File:
     """One row a rater at full precision."""
     return make_csv_file(COLUMNS, _lines(report))
 
 
-def make_caption(report: QualityView) -> str:
+def make_caption(report: RaterQualityView) -> str:
     """What the figures are, and from which data."""
     choices, counts = report.choices, report.counts
     verdicts = ", ".join(f"{counts[verdict]} {text}" for verdict, text in VERDICTS.items())

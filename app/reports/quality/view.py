@@ -13,7 +13,7 @@ from app.stats.quality.report import AlikeRaterPair, RaterQuality
 MOST_PAIRS = 1000
 
 
-class QualityOptions(BaseModel):
+class RaterQualityOptions(BaseModel):
     """How raters are tested."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,7 +30,7 @@ class QualityOptions(BaseModel):
         return RaterQualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
 
-class QualityView(RaterReportHeader):
+class RaterQualityView(RaterReportHeader):
     """Evidence on each rater; the verdict is that of the control items alone, and flags decide nothing."""
 
     on: On

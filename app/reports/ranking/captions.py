@@ -46,7 +46,7 @@ def describe_recipe(recipe: RecipeSummary) -> str:
     return "; ".join(parts)
 
 
-def describe_counts(view: RankingView) -> str:
+def describe_data_counts(view: RankingView) -> str:
     """How much data stands behind a ranking."""
     parts = [pluralize(len(view.systems), "system"), pluralize(view.n_ratings, "rating")]
     segments = {s.n_segments for s in view.systems}
@@ -68,7 +68,9 @@ def make_caption(view: RankingView) -> str:
     """Recipe, counts and origin as sentences, for below a table or a picture."""
     recipe = f"Recipe {view.recipe.name}: {describe_recipe(view.recipe)}."
     humans = [make_sentence(HUMANS_COUNT)] if HUMANS_COUNT in view.notes else []
-    return " ".join((recipe, *humans, make_sentence(describe_counts(view)), make_sentence(describe_provenance(view))))
+    return " ".join(
+        (recipe, *humans, make_sentence(describe_data_counts(view)), make_sentence(describe_provenance(view)))
+    )
 
 
 def make_ranking_title(view: RankingView) -> str:
@@ -78,7 +80,7 @@ def make_ranking_title(view: RankingView) -> str:
     return view.campaign
 
 
-def describe_direction(view: RankingView) -> str:
+def describe_score_direction(view: RankingView) -> str:
     """Which way is better."""
     return "higher is better" if view.higher_is_better else "lower is better"
 

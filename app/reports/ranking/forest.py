@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import Range, RankingView, SystemLine
@@ -79,7 +79,7 @@ def _declare_row(line: SystemLine, layout: ForestLayout) -> RowChartMark:
     )
 
 
-@declares_chart(_declare_forest)
+@attach_chart_declaration(_declare_forest)
 def plot_forest(view: RankingView) -> bytes:
     """Systems by rank with their intervals, as SVG; human translations stand apart, above.
 
@@ -276,7 +276,7 @@ def _words(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
     figure.text(
         MARGIN / WIDTH, 1 - 18 / height, canvas.shorten_in_middle(heading, 84), size=11.5, weight="bold", color=INK
     )
-    below = ranking_captions.describe_direction(view).capitalize()
+    below = ranking_captions.describe_score_direction(view).capitalize()
     if view.has_human_translations:
         below += "; human translations shown separately, as diamonds"
     figure.text(MARGIN / WIDTH, 1 - 33 / height, below, size=8.5, color=QUIET)

@@ -10,13 +10,13 @@ from typing import Any
 from app.domain.recipe import Recipe
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.file_sums import FROM_SUMS
-from app.reports.inputs.recipe_ratings import load_ratings_with_unknown_errors
+from app.reports.inputs.recipe_ratings import load_ratings_with_unweighted_errors
 from app.reports.inputs.registration import (
     ExclusionsAndLock,
     add_standing_exclusions,
     compare_ranking_with_lock,
     load_exclusions_and_lock,
-    restore_requested_recipe,
+    put_requested_recipe_in_ranking,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.store import make_report_key
@@ -69,7 +69,9 @@ class RankingInput:
             self.documents,
             self.errors_without_weight,
         )
-        return restore_requested_recipe(add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration)
+        return put_requested_recipe_in_ranking(
+            add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration
+        )
 
     def compute_ranking_json(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
@@ -110,7 +112,7 @@ def load_ranking_input(session: Session, about: CampaignSnapshot, recipe: Recipe
 
     Raises Invalid where the recipe's scores are not in the judgments.
     """
-    loaded = load_ratings_with_unknown_errors(session, about, recipe)
+    loaded = load_ratings_with_unweighted_errors(session, about, recipe)
     words, documents, names = load_names_and_domains(session, about.campaign_id, loaded.rows.labels)
     registration = load_exclusions_and_lock(session, about.campaign_id, about.version)
     return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight)

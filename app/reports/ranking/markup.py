@@ -12,7 +12,7 @@ def render_markdown(view: RankingView, table: Table, *, names: frozenset[int]) -
     """A table that fits a pull request. names: columns whose cells are names, shown as code so that nothing runs."""
     title, direction = (
         format_code_span(ranking_captions.make_ranking_title(view)),
-        ranking_captions.describe_direction(view),
+        ranking_captions.describe_score_direction(view),
     )
     head = f"**{title}**: ranking by `{view.recipe.name}`, {direction}"
     return render_markdown_table(
@@ -22,7 +22,7 @@ def render_markdown(view: RankingView, table: Table, *, names: frozenset[int]) -
 
 def render_latex(view: RankingView, table: Table, *, long: bool) -> bytes:
     """A booktabs table with its caption; a rule between clusters. long: over pages, for tables of pairs."""
-    title, direction = ranking_captions.make_ranking_title(view), ranking_captions.describe_direction(view)
+    title, direction = ranking_captions.make_ranking_title(view), ranking_captions.describe_score_direction(view)
     caption = f"{title}, {direction}. {ranking_captions.make_caption(view)}"
     label = f"{view.campaign}-{view.recipe.name}"
     return render_latex_table(table, caption=caption, label=label, warnings=view.warnings, long=long)

@@ -8,7 +8,7 @@ from itertools import groupby
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, declares_chart
+from app.reports.kit.charts.declaration import CellChart, ChartCell, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system
@@ -68,7 +68,7 @@ PAIR_SHARES = ((1e-3, 1.0), (1e-2, 0.8), (0.05, 0.5), (0.2, 0.25), (1.1, 0.0))
 """How dark a p-value up to each bound is."""
 
 
-@declares_chart(_declare_pairs)
+@attach_chart_declaration(_declare_pairs)
 def plot_pair_matrix(view: RankingView) -> bytes:
     """The pairs of a ranking as a matrix, as SVG: systems by rank in rows and columns.
 

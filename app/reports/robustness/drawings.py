@@ -16,7 +16,7 @@ from app.reports.kit.charts.declaration import (
     CurvePanel,
     RowChart,
     RowChartMark,
-    declares_chart,
+    attach_chart_declaration,
 )
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, DrawingSurface, wrap_caption_lines
 
@@ -59,7 +59,7 @@ def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
     return RowChart(title, "share of rankings that differ", marks)
 
 
-@declares_chart(_declare_changes)
+@attach_chart_declaration(_declare_changes)
 def plot_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
     """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
@@ -103,7 +103,7 @@ def _declare_ranks(title: str, below: str, columns: Sequence[BumpChartColumn], n
     return CurveChart(title, below, "rank", [CurvePanel("", curves)], look="ranks")
 
 
-@declares_chart(_declare_ranks)
+@attach_chart_declaration(_declare_ranks)
 def plot_rank_bumps(title: str, below: str, columns: Sequence[BumpChartColumn], notes: Sequence[str]) -> bytes:
     """One column a ranking, the best at the top, and one line a system; a bar ends each cluster; as SVG."""
     systems = columns[0].systems if columns else []

@@ -8,7 +8,7 @@ from itertools import pairwise
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import RankingView
@@ -25,7 +25,7 @@ def declare_rank_chart(shown: RankingsSideBySide) -> CurveChart:
     """A line a system over the rankings; in each its place from the top."""
     curves = [
         Curve(
-            label_system(shown.first_system_line(system)),
+            label_system(shown.system_line_in_first_ranking(system)),
             [
                 ChartPoint(shown.columns_with_ranking[i].name, row + 1, text=f"rank {captions.format_rank(rank)}")
                 for i, row, rank in _places(shown.columns_with_ranking, system)
@@ -36,7 +36,7 @@ def declare_rank_chart(shown: RankingsSideBySide) -> CurveChart:
     return CurveChart(f"Rankings of {shown.subject}", "", "rank", [CurvePanel("", curves)], look="ranks")
 
 
-@declares_chart(declare_rank_chart)
+@attach_chart_declaration(declare_rank_chart)
 def plot_bump_chart(shown: RankingsSideBySide) -> bytes:
     """One column a ranking, the best at the top, and one line a system, as SVG; a bar ends each cluster.
 
@@ -46,7 +46,8 @@ def plot_bump_chart(shown: RankingsSideBySide) -> bytes:
     columns = shown.columns_with_ranking
     most = max((len(column.view.systems) for column in columns if column.view), default=1)
     longest = (
-        max((len(label_system(shown.first_system_line(system))) for system in shown.systems), default=8) * CHARACTER
+        max((len(label_system(shown.system_line_in_first_ranking(system))) for system in shown.systems), default=8)
+        * CHARACTER
     )
     heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
     step = min(WIDEST_STEP, max(NARROWEST_STEP, MOST_ACROSS / max(1, len(columns))))

@@ -51,10 +51,10 @@ def compute_missing_recipe_rankings(
         make_ranking_column(name, partial(ranking_report.compute_missing_ranking, database, one))
         for name, one in wanted.items()
     ]
-    return arrange_rankings(describe_campaign(about), columns)
+    return arrange_rankings(describe_ranked_campaign(about), columns)
 
 
-def describe_campaign(about: CampaignSnapshot) -> str:
+def describe_ranked_campaign(about: CampaignSnapshot) -> str:
     """What rankings of a campaign are rankings of."""
     return f"{about.campaign.key}, data version {about.version}"
 

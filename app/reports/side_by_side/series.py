@@ -52,7 +52,7 @@ def find_or_compute_series_rankings(
     """
     with database.transaction(snapshot=True) as session:
         members = look_up_series_rankings(session, name, recipe, only)
-    return compute_missing_series_rankings(database, describe_series(name, recipe), members)
+    return compute_missing_series_rankings(database, describe_ranked_series(name, recipe), members)
 
 
 def look_up_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
@@ -74,10 +74,10 @@ def compute_missing_series_rankings(
 ) -> RankingsSideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
     columns = [_column(database, one) for one in members]
-    return arrange_rankings(subject, columns, list_series_notes(columns))
+    return arrange_rankings(subject, columns, list_comparability_notes(columns))
 
 
-def describe_series(name: str, recipe: str) -> str:
+def describe_ranked_series(name: str, recipe: str) -> str:
     """What rankings of a series are rankings of."""
     return f"{name} by {recipe}"
 
@@ -87,7 +87,7 @@ def make_column_without_recipe(campaign: str) -> ComparedRanking:
     return ComparedRanking(campaign, None, NoSuchRecipe.title())
 
 
-def list_series_notes(columns: Sequence[ComparedRanking]) -> list[str]:
+def list_comparability_notes(columns: Sequence[ComparedRanking]) -> list[str]:
     """What keeps the means over these campaigns from being compared."""
     views = [one.view for one in columns if one.view is not None]
     everywhere = set.intersection(*({line.system for line in view.systems} for view in views)) if views else set()

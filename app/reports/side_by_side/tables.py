@@ -19,7 +19,7 @@ from app.reports.side_by_side.rankings import ComparedRanking as RankingColumn
 from app.reports.side_by_side.rankings import RankingsSideBySide
 
 
-def render_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
+def render_rankings_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
     """As `csv` (a line a system and ranking), `tex`, `md` (a line a system) or `svg`.
 
     The picture has ranks as lines; a grid of ranks where the rankings do not have the same systems.
@@ -32,22 +32,23 @@ def render_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
         head = f"**{markup.format_code_span(shown.subject)}**: rank, and cluster in brackets"
         return markup.render_markdown_table(
             head,
-            make_side_by_side_table(shown),
+            make_rankings_table(shown),
             names=frozenset({0}),
             caption=make_caption(shown),
             warnings=_warnings(shown),
         )
     said = f"{shown.subject}: rank, and cluster in brackets. {make_caption(shown)}"
     return markup.render_latex_table(
-        make_side_by_side_table(shown), caption=said, label=shown.subject, warnings=_warnings(shown)
+        make_rankings_table(shown), caption=said, label=shown.subject, warnings=_warnings(shown)
     )
 
 
-def make_side_by_side_table(shown: RankingsSideBySide) -> Table:
+def make_rankings_table(shown: RankingsSideBySide) -> Table:
     """One row a system: its mean relative rank, and rank and cluster in every ranking."""
     columns: list[Column[str]] = [
         Column(
-            heading="System", text=lambda system: ranking_tables.label_system_with_key(shown.first_system_line(system))
+            heading="System",
+            text=lambda system: ranking_tables.label_system_with_key(shown.system_line_in_first_ranking(system)),
         ),
         Column(heading="Mean relative rank", value=shown.mean_relative_rank.get, digits=2),
         *(Column(heading=ranking.name, digits=0, text=partial(_place, ranking)) for ranking in shown.columns),

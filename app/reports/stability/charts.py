@@ -10,9 +10,9 @@ from typing import Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
-from app.reports.stability.view import DesignView, StabilityCurveView, StabilityPointView, StabilityView
+from app.reports.stability.view import StabilityCurveView, StabilityPointView, StabilityView, StudyDesignView
 
 Picture = Literal["documents", "power"]
 GROUPINGS = {"psxs": "pSxS", "system_balanced": "System-balanced", "none": "No grouping"}
@@ -52,7 +52,7 @@ def _declare_point(point: StabilityPointView, x: float) -> ChartPoint:
     return ChartPoint(x, point.srp, point.srp - error, min(1.0, point.srp + error), pairs)
 
 
-@declares_chart(_declare_stability)
+@attach_chart_declaration(_declare_stability)
 def plot_stability_curves(view: StabilityView, picture: Picture = "documents") -> bytes:
     """One line a design as SVG: SRP against documents, or against the mean number of significant pairs (`power`).
 
@@ -84,12 +84,12 @@ def plot_stability_curves(view: StabilityView, picture: Picture = "documents") -
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def describe_design(design: DesignView) -> str:
+def describe_design(design: StudyDesignView) -> str:
     """A design in words."""
     return f"{_assignment(design)}, {NORMALIZED[design.normalize]}"
 
 
-def _assignment(design: DesignView) -> str:
+def _assignment(design: StudyDesignView) -> str:
     balance = "" if design.entropy is None else f", entropy {design.entropy:g}"
     each = "" if design.ratings_per_item == 1 else f", {design.ratings_per_item} ratings per item"
     return f"{GROUPINGS[design.grouping]}{balance}{each}"

@@ -36,7 +36,7 @@ FROM_SUMS_NOTE = "made from sums by document and rater, because the campaign is 
 
 
 @dataclass(frozen=True, slots=True)
-class StudyInput:
+class StudySimulationInput:
     """The part that studies are drawn from, and what tells which normalizations its scores can have.
 
     ratings: those that count; of a large campaign one for each rater and system, with the lowest score. moments: of
@@ -50,7 +50,9 @@ class StudyInput:
     notes: tuple[str, ...] = ()
 
 
-def load_study_input(session: Session, snapshot: CampaignSnapshot, recipe: Recipe, counting: Recipe) -> StudyInput:
+def load_study_simulation_input(
+    session: Session, snapshot: CampaignSnapshot, recipe: Recipe, counting: Recipe
+) -> StudySimulationInput:
     """Read what studies are drawn from. counting: the recipe with the standing exclusions that it applies.
 
     Raises NotMultiplyRated, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
@@ -64,12 +66,12 @@ def load_study_input(session: Session, snapshot: CampaignSnapshot, recipe: Recip
     digest = hash_report_data(drop_excluded_ratings(rows, counting.exclude), documents, words)
     selection = select_rows_by_recipe(rows, counting)
     used = selection.ratings.where(selection.ranked)
-    return StudyInput(extract_multiply_rated(used), used, moments_per_rater(used), digest)
+    return StudySimulationInput(extract_multiply_rated(used), used, moments_per_rater(used), digest)
 
 
 def _sum_file(
     session: Session, snapshot: CampaignSnapshot, recipe: Recipe, counting: Recipe, folder: RatingsFolder
-) -> StudyInput:
+) -> StudySimulationInput:
     read = resolve_score_definition(snapshot.campaign, recipe.scoring)
     with closing(open_or_write_ratings_file(session, snapshot, read, folder)) as file:
         documents = side_tables.load_document_table(session, snapshot.campaign_id, file.labels)
@@ -85,7 +87,7 @@ def _sum_file(
             higher_is_better=ratings.higher_is_better,
         )
         digest = hash_included_ratings_in_file(file, counting, documents, words)
-    return StudyInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
+    return StudySimulationInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
 
 
 def check_studies_computable(session: Session, snapshots: Sequence[CampaignSnapshot], options: StabilityIn) -> None:

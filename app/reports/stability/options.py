@@ -19,7 +19,7 @@ class _StrictModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
 
 
-class EntropyIn(_StrictModel):
+class WorkEntropyIn(_StrictModel):
     """Uneven work: normalized entropy over all raters of the data, met within .03."""
 
     entropy: Annotated[float, Field(ge=0, le=1)]
@@ -29,13 +29,13 @@ class StudyDesignIn(_StrictModel):
     """A way to run a study."""
 
     grouping: Literal["psxs", "system_balanced", "none"] = "psxs"
-    balance: Literal["full"] | EntropyIn = "full"
+    balance: Literal["full"] | WorkEntropyIn = "full"
     ratings_per_item: Annotated[int, Field(ge=1, le=20)] = 1
     normalize: Literal["none", "mean", "center", "error", "error_rate", "z"] = "none"
 
     def to_design(self) -> StudyDesign:
         """The value behind it."""
-        entropy = self.balance.entropy if isinstance(self.balance, EntropyIn) else None
+        entropy = self.balance.entropy if isinstance(self.balance, WorkEntropyIn) else None
         return StudyDesign(RaterAssignmentScheme(self.grouping, entropy, self.ratings_per_item), self.normalize)
 
 

@@ -22,7 +22,7 @@ from app.reports.inputs.registration import (
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableHeadings
 from app.reports.stability.charts import plot_stability_curves
-from app.reports.stability.input import StudyInput, check_studies_computable, load_study_input
+from app.reports.stability.input import StudySimulationInput, check_studies_computable, load_study_simulation_input
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.tables import (
     EXPLAINED,
@@ -33,13 +33,13 @@ from app.reports.stability.tables import (
     make_tables,
 )
 from app.reports.stability.view import (
-    DesignView,
     OmittedDocuments,
     StabilityCurveView,
     StabilityPointView,
     StabilityRequestView,
     StabilityView,
-    TargetEntropy,
+    StudyDesignView,
+    WorkEntropyView,
 )
 from app.stats.normalize import normalize_ratings
 from app.stats.stability import curves
@@ -78,7 +78,7 @@ def _work(
     Raises Invalid where the request does not fit the data.
     """
     registration = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
-    given = load_study_input(session, snapshot, recipe, add_standing_exclusions(recipe, registration))
+    given = load_study_simulation_input(session, snapshot, recipe, add_standing_exclusions(recipe, registration))
     rated = given.data if isinstance(given.data, MultiplyRatedDocuments) else given.data.data
     resolved, misfits = _drop_impossible_designs(request.resolve(len(rated.documents), len(rated.systems)), given)
     notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(rated.systems)) + given.notes
@@ -181,18 +181,18 @@ def _curve(curve: StabilityCurve) -> StabilityCurveView:
     return StabilityCurveView(design=_design(curve.design), points=points, why=curve.why, pairs=list(curve.pairs))
 
 
-def _design(design: StudyDesign) -> DesignView:
+def _design(design: StudyDesign) -> StudyDesignView:
     assignment = design.assignment
-    return DesignView(
+    return StudyDesignView(
         grouping=assignment.grouping,
-        balance="full" if assignment.entropy is None else TargetEntropy(entropy=assignment.entropy),
+        balance="full" if assignment.entropy is None else WorkEntropyView(entropy=assignment.entropy),
         ratings_per_item=assignment.ratings,
         normalize=design.normalize,
     )
 
 
 def _drop_impossible_designs(
-    request: StabilityRequest, given: StudyInput
+    request: StabilityRequest, given: StudySimulationInput
 ) -> tuple[StabilityRequest, tuple[StabilityCurve, ...]]:
     """The request without designs whose normalization these scores cannot have, and those with the reason.
 

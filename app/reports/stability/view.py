@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class TargetEntropy(BaseModel):
+class WorkEntropyView(BaseModel):
     """Normalized entropy of the work over raters."""
 
     model_config = ConfigDict(frozen=True)
@@ -15,13 +15,13 @@ class TargetEntropy(BaseModel):
     entropy: float
 
 
-class DesignView(BaseModel):
+class StudyDesignView(BaseModel):
     """A way to run a study, as it is asked for."""
 
     model_config = ConfigDict(frozen=True)
 
     grouping: Literal["psxs", "system_balanced", "none"]
-    balance: Literal["full"] | TargetEntropy = Field(description="As even as possible, or a normalized entropy.")
+    balance: Literal["full"] | WorkEntropyView = Field(description="As even as possible, or a normalized entropy.")
     ratings_per_item: int
     normalize: str
 
@@ -65,7 +65,7 @@ class StabilityCurveView(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    design: DesignView
+    design: StudyDesignView
     points: list[StabilityPointView]
     why: str | None = None
     pairs: list[tuple[int, int]] = Field(
@@ -85,7 +85,7 @@ class OmittedDocuments(BaseModel):
 class StabilityRequestView(BaseModel):
     """What was asked, with nothing left open."""
 
-    designs: list[DesignView]
+    designs: list[StudyDesignView]
     documents: list[int]
     studies: int
     studies_per_document_set: int

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.calibration import CampaignCalibrationSplit
-from app.reports.xsts.view import ExternalScoreCorrelation, XstsView
+from app.reports.xsts.view import AutomaticScoreCorrelation, XstsView
 from app.stats.calibration.external import correlate_external_scores
 from app.stats.calibration.lines import METHODS, Method
 
@@ -43,7 +43,7 @@ def _invalid_scores(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "automatic"), what),))
 
 
-def correlate_with_automatic_scores(view: XstsView, seed: int) -> list[ExternalScoreCorrelation]:
+def correlate_with_automatic_scores(view: XstsView, seed: int) -> list[AutomaticScoreCorrelation]:
     """Each method against the automatic score: into the shared language, out of it, and both.
 
     The score of a direction is the mean over its systems. Empty where no automatic score is known.
@@ -74,10 +74,10 @@ def _means_by_campaign(view: XstsView, method: Method, members: set[str]) -> dic
 
 def _external_line(
     method: Method, name: str, values: Mapping[str, float], automatic: Mapping[str, float], seed: int
-) -> ExternalScoreCorrelation:
+) -> AutomaticScoreCorrelation:
     x, y = np.array([automatic[key] for key in values]), np.array(list(values.values()))
     fit = correlate_external_scores(x, y, rng=np.random.default_rng([seed, 3]))
-    return ExternalScoreCorrelation(
+    return AutomaticScoreCorrelation(
         method=method,
         directions=name,
         n=fit.n,

@@ -51,7 +51,7 @@ class XstsOptions(ScoreSelectionOptions, BootstrapOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageGroups:
+class CampaignsByLanguage:
     """Campaigns beside each other. languages, groups, ready: of each campaign its language, the campaigns of that, and
     what was judged. n_pairs: calibration pairs of all. target: H.
     """
@@ -66,7 +66,7 @@ class LanguageGroups:
 
 def check_shared_scale(parts: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> None:
     """Raise Invalid where no scale can be shared, or none has the pivot that is asked for."""
-    if len({one.sign for one in parts}) > 1 or len({one.ratings.scale for one in parts}) > 1:
+    if len({one.better_sign for one in parts}) > 1 or len({one.ratings.scale for one in parts}) > 1:
         what = "these campaigns do not use the same scale"
         raise Invalid(MISFIT, places=(Place(("query", "campaigns"), what),))
     if options.pivot is not None and not any(options.pivot in _languages(one) for one in parts):
@@ -74,9 +74,11 @@ def check_shared_scale(parts: Sequence[CampaignCalibrationSplit], options: XstsO
         raise Invalid(MISFIT, places=(Place(("query", "pivot"), what),))
 
 
-def pool_calibration_by_language(parts: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> LanguageGroups:
+def pool_calibration_by_language(
+    parts: Sequence[CampaignCalibrationSplit], options: XstsOptions
+) -> CampaignsByLanguage:
     """Pool the calibration items of each language, and take H where none is asked for from these directions."""
-    pivot, pairs = find_pivot_language(parts, options.pivot), dict[Pair, int]()
+    pivot, pairs = find_shared_language(parts, options.pivot), dict[Pair, int]()
     languages = [_language(one, pivot, options.pool) for one in parts]
     groups = [[other for other, own in zip(parts, languages, strict=True) if own == mine] for mine in languages]
     ready = [
@@ -84,10 +86,10 @@ def pool_calibration_by_language(parts: Sequence[CampaignCalibrationSplit], opti
         for one, group in zip(parts, groups, strict=True)
     ]
     target = options.target if options.target is not None else language_pairs.default_calibration_target(ready)
-    return LanguageGroups(pivot, languages, groups, ready, len(pairs), target)
+    return CampaignsByLanguage(pivot, languages, groups, ready, len(pairs), target)
 
 
-def check_fixed_points(grouped: LanguageGroups, options: XstsOptions) -> None:
+def check_fixed_points(grouped: CampaignsByLanguage, options: XstsOptions) -> None:
     """Fixed points that stand the wrong way round are an error where they are asked for."""
     if options.method != "cs_ht":
         return
@@ -98,7 +100,7 @@ def check_fixed_points(grouped: LanguageGroups, options: XstsOptions) -> None:
         raise Invalid(MISFIT, places=(Place(("query", "method"), what),))
 
 
-def find_pivot_language(parts: Sequence[CampaignCalibrationSplit], pivot: str | None) -> str | None:
+def find_shared_language(parts: Sequence[CampaignCalibrationSplit], pivot: str | None) -> str | None:
     """The language that every campaign has on one side, None where there is none or both are."""
     if pivot is not None:
         return pivot
@@ -119,7 +121,7 @@ def _language(part: CampaignCalibrationSplit, pivot: str | None, pool: str) -> s
     return part.key if pool == "campaign" or not others else "-".join(others)
 
 
-def list_shared_rater_key_warnings(grouped: LanguageGroups) -> list[str]:
+def list_shared_rater_key_warnings(grouped: CampaignsByLanguage) -> list[str]:
     """Raters of one key in campaigns that are pooled: told, because who they are decides what is pooled."""
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [

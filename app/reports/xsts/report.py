@@ -23,7 +23,7 @@ from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_afte
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.xsts.external_scores import correlate_with_automatic_scores, find_automatic_scores
 from app.reports.xsts.language_pairs import (
-    LanguageGroups,
+    CampaignsByLanguage,
     XstsOptions,
     check_fixed_points,
     check_shared_scale,
@@ -35,9 +35,9 @@ from app.reports.xsts.view import (
     IN_WORDS,
     CalibratedScoreView,
     CalibrationLineView,
-    ComparedSystemView,
     LanguageDirectionView,
     RaterFixedPoints,
+    XstsSystemView,
     XstsView,
     format_score,
     label_system,
@@ -84,7 +84,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
 
 def _view(
     parts: Sequence[CampaignCalibrationSplit],
-    grouped: LanguageGroups,
+    grouped: CampaignsByLanguage,
     automatic: Mapping[str, float],
     options: XstsOptions,
 ) -> XstsView:
@@ -98,7 +98,9 @@ def _view(
         _direction(one, before, target, size, automatic, options)
         for one, before, size in zip(directions, ready, sizes, strict=True)
     ]
-    systems = _rank_systems(_systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].sign)
+    systems = _rank_systems(
+        _systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].better_sign
+    )
     head = make_comparison_header(parts)
     head["dropped"] += [line for one in parts for line in count_items_without_agreed_score(one, options.repeats)]
     view = XstsView(
@@ -109,7 +111,7 @@ def _view(
         target=target,
         target_from="asked for" if options.target is not None else "mean of the human references of these directions",
         pivot=grouped.pivot,
-        higher_is_better=parts[0].sign > 0,
+        higher_is_better=parts[0].better_sign > 0,
         draws=options.bootstrap if options.by == "language" else 0,
         level=options.level,
         seed=options.seed,
@@ -143,7 +145,7 @@ def _systems(
     target: float | None,
     n_pairs: int,
     options: XstsOptions,
-) -> list[ComparedSystemView]:
+) -> list[XstsSystemView]:
     shown = []
     for number, (direction, before) in enumerate(zip(directions, ready, strict=True)):
         draws = options.bootstrap if options.by == "language" else 0
@@ -169,19 +171,19 @@ def _select_system(judged: LanguagePairRatings, system: int) -> ValuesByUnit:
 
 def _system(
     direction: CampaignToCalibrate, system: CalibratedSystemScores, key: str, by_rater: float, options: XstsOptions
-) -> ComparedSystemView:
+) -> XstsSystemView:
     scores = []
     for method, moved in system.moved.items():
         value, ends = moved.value, moved.interval
         if options.by == "rater" and method == options.method and value is not None and method != "raw":
             value, ends = by_rater, None
         scores.append(CalibratedScoreView(method=method, value=value, interval=ends, rank=None, why=moved.why))
-    return ComparedSystemView(
+    return XstsSystemView(
         campaign=direction.parts.key, system=key, n_units=system.n_units, n_ratings=system.n_ratings, scores=scores
     )
 
 
-def _rank_systems(systems: list[ComparedSystemView], options: XstsOptions, sign: int) -> list[ComparedSystemView]:
+def _rank_systems(systems: list[XstsSystemView], options: XstsOptions, sign: int) -> list[XstsSystemView]:
     """With the rank of each under every method, the best under the chosen one first, those without a score last."""
     ranks: dict[Method, dict[int, int]] = {}
     for method in METHODS:
@@ -252,7 +254,7 @@ def _raters(direction: CampaignToCalibrate) -> list[RaterFixedPoints]:
 def _warnings(
     directions: Sequence[CampaignToCalibrate],
     direction_views: Sequence[LanguageDirectionView],
-    systems: Sequence[ComparedSystemView],
+    systems: Sequence[XstsSystemView],
     options: XstsOptions,
 ) -> list[str]:
     if not systems:
@@ -269,7 +271,7 @@ def _warnings(
                 f"{shown.campaign}: only {shown.share_of_set:.0%} of the calibration set was judged, so its line "
                 "is imprecise; have the rest judged"
             )
-        width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * direction.parts.sign
+        width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * direction.parts.better_sign
         if width is not None and 0 < width < NARROW:
             warnings.append(
                 f"{shown.campaign}: its fixed points differ by only {width:.2f}, so the line is sensitive "

@@ -72,7 +72,7 @@ class CalibratedScoreView(FiniteResultPart):
     why: str | None = None
 
 
-class ComparedSystemView(FiniteResultPart):
+class XstsSystemView(FiniteResultPart):
     """One system of one campaign."""
 
     campaign: str
@@ -86,7 +86,7 @@ class ComparedSystemView(FiniteResultPart):
         return next(one for one in self.scores if one.method == method)
 
 
-class ExternalScoreCorrelation(FiniteResultPart):
+class AutomaticScoreCorrelation(FiniteResultPart):
     """How scores under one method follow an automatic score over language pairs."""
 
     method: Method
@@ -112,9 +112,9 @@ class XstsView(ReportHeader):
     level: float
     seed: int
     directions: list[LanguageDirectionView]
-    systems: list[ComparedSystemView] = Field(description="The best first; those without a score last.")
+    systems: list[XstsSystemView] = Field(description="The best first; those without a score last.")
     raters: list[RaterFixedPoints]
-    external: list[ExternalScoreCorrelation]
+    external: list[AutomaticScoreCorrelation]
 
 
 def format_score(value: float | None) -> str:
@@ -122,7 +122,7 @@ def format_score(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def label_system(view: XstsView, system: ComparedSystemView) -> str:
+def label_system(view: XstsView, system: XstsSystemView) -> str:
     """A system of a campaign; the campaign alone where it has but one."""
     alone = sum(other.campaign == system.campaign for other in view.systems) == 1
     return system.campaign if alone else f"{system.campaign} {system.system}"

@@ -41,7 +41,7 @@ class NewSession:
         return f"NewSession({self.caller!r})"
 
 
-def open_session(session: Session, token: str, *, lifetime: timedelta) -> NewSession:
+def exchange_token_for_session(session: Session, token: str, *, lifetime: timedelta) -> NewSession:
     """Exchange a token for a session. Raises BadCredential, LinkAlreadyOpened.
 
     A session that no token can open again lasts as long as its token.
@@ -49,10 +49,10 @@ def open_session(session: Session, token: str, *, lifetime: timedelta) -> NewSes
     caller = authenticate_for_session(session, token)
     if caller.answers_since is not None and caller.expires_at is not None:
         lifetime = max(lifetime, caller.expires_at - clock.database_now(session))
-    return start_session(session, caller, lifetime=lifetime)
+    return start_session_for_caller(session, caller, lifetime=lifetime)
 
 
-def start_session(session: Session, caller: Caller, *, lifetime: timedelta) -> NewSession:
+def start_session_for_caller(session: Session, caller: Caller, *, lifetime: timedelta) -> NewSession:
     """A session of a caller who has proved who they are."""
     secret = add_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="))
     expires_at = sessions.insert_session(

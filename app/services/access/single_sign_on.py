@@ -95,7 +95,7 @@ def sign_in(
     account_id = accounts.upsert_login_account(
         session, issuer=person.issuer, subject=person.subject, name=person.name, token_id=caller.token_id
     )
-    new = sessions.start_session(session, caller, lifetime=lifetime)
+    new = sessions.start_session_for_caller(session, caller, lifetime=lifetime)
     sealed, digest = encrypt_provider_tokens(given, new.secret), tokens.hash_secret(new.secret)
     accounts.insert_login_session(session, digest=digest, account_id=account_id, sid=sid, sealed=sealed)
     return new
@@ -206,7 +206,7 @@ def _give_role(
         return None
     role, bound = fitting
     if token is None or not live:
-        issued = tokens.create_token(
+        issued = tokens.create_token_unchecked(
             session,
             role=role.role,
             name=person.name,

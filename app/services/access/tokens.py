@@ -162,7 +162,7 @@ def issue_token(
         raise Invalid(places=(Place(("name",), f"must be at most {LONGEST_NAME} printable characters"),))
     if expires_at is not None and expires_at.tzinfo is None:
         raise Invalid(places=(Place(("expires_at",), "must have a time zone"),))
-    return create_token(
+    return create_token_unchecked(
         session,
         role=role,
         name=name,
@@ -180,7 +180,7 @@ def check_future_expiry(session: Session, at: datetime) -> None:
         raise Invalid(places=(Place(("body", "expires_at"), "must be in the future"),))
 
 
-def create_token(
+def create_token_unchecked(
     session: Session,
     *,
     role: Role,

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 MOST_REPEATS = 5
 
 
-class AttentionSettings(BaseModel):
+class AttentionCheckSettings(BaseModel):
     """`settings.attention` of a campaign.
 
     rate: after which share of hand-ins a check comes before the next task; 0: never. loud: raters are warned at once
@@ -28,13 +28,13 @@ class AttentionSettings(BaseModel):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
 
 
-def parse_attention_settings(settings: Mapping[str, object]) -> AttentionSettings:
+def parse_attention_check_settings(settings: Mapping[str, object]) -> AttentionCheckSettings:
     """What the settings of a campaign say. Raises Invalid, naming each field that is wrong."""
     given = settings.get(KIND)
     if given is None:
-        return AttentionSettings()
+        return AttentionCheckSettings()
     try:
-        read = AttentionSettings.model_validate(given)
+        read = AttentionCheckSettings.model_validate(given)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         places = tuple(Place(("settings", KIND, *fault["loc"]), fault["msg"]) for fault in faults)
@@ -45,9 +45,9 @@ def parse_attention_settings(settings: Mapping[str, object]) -> AttentionSetting
     return read
 
 
-def get_attention_settings(settings: Mapping[str, object]) -> AttentionSettings:
+def get_attention_check_settings(settings: Mapping[str, object]) -> AttentionCheckSettings:
     """Those of settings that were checked when they were set; none where they were set before there were checks."""
     try:
-        return parse_attention_settings(settings)
+        return parse_attention_check_settings(settings)
     except Invalid:
-        return AttentionSettings()
+        return AttentionCheckSettings()

@@ -16,9 +16,9 @@ from app.protocols.base import Protocol
 from app.protocols.base import resolve_scoring_options as understood
 from app.reports.inputs.campaign import CampaignInfo, make_campaign_info
 from app.services.campaigns import audit, deadlines, display_settings, phrases, setting_numbers
-from app.services.campaigns.attention_settings import parse_attention_settings
+from app.services.campaigns.attention_settings import parse_attention_check_settings
 from app.services.campaigns.media_rules import list_playback_rule_faults
-from app.services.campaigns.quality_settings import parse_quality_settings
+from app.services.campaigns.quality_settings import parse_rater_quality_settings
 from app.storage import campaigns
 from app.storage.db import Session
 from app.storage.sorting import SortCursor
@@ -139,8 +139,8 @@ def check_new_campaign(new: NewCampaign) -> Protocol[Any]:
     if places:
         raise Invalid("the campaign is not valid", places=tuple(places))
     protocol = protocols.get_protocol(new.protocol)
-    parse_quality_settings(new.settings)
-    parse_attention_settings(new.settings)
+    parse_rater_quality_settings(new.settings)
+    parse_attention_check_settings(new.settings)
     protocols.find_visible_texts(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
     understood(protocol, new.options)
     return protocol

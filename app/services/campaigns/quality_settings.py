@@ -18,7 +18,7 @@ Action = Literal["warn", "end_task", "block"]
 Template = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
 
 
-class QualitySettings(BaseModel):
+class RaterQualitySettings(BaseModel):
     """`settings.quality` of a campaign.
 
     code_pass, code_fail: completion codes by verdict; `{code}` in them is a code of the task's own. code_checks: who
@@ -62,13 +62,13 @@ class QualitySettings(BaseModel):
         return frozenset(check for check, given in self.actions.items() if given == action)
 
 
-def parse_quality_settings(settings: Mapping[str, object]) -> QualitySettings:
+def parse_rater_quality_settings(settings: Mapping[str, object]) -> RaterQualitySettings:
     """What the settings of a campaign say. Raises Invalid, naming each field that is wrong."""
     given = settings.get(NAME)
     if given is None:
-        return QualitySettings()
+        return RaterQualitySettings()
     try:
-        read = QualitySettings.model_validate(given)
+        read = RaterQualitySettings.model_validate(given)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         places = tuple(Place(("settings", NAME, *fault["loc"]), fault["msg"]) for fault in faults)

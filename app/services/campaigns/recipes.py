@@ -25,7 +25,7 @@ class RecipeNameReserved(Conflict):
     published = "NameReserved"
 
 
-def put_campaign_recipe(
+def put_named_recipe(
     session: Session, campaign: str, name: str, given: Mapping[str, object], *, actor: str
 ) -> NamedRecipe:
     """Store a recipe under a name: other choices than the latest revision's are a new one, the same change nothing.
@@ -50,10 +50,10 @@ def put_campaign_recipe(
         )
         done = {"recipe": name, "revision": revision, "hash": recipe.hash}
         audit.record_action(session, row.id, actor=actor, action="recipe stored", what=done)
-    return get_campaign_recipe(session, campaign, name)
+    return get_named_recipe(session, campaign, name)
 
 
-def get_campaign_recipe(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
+def get_named_recipe(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
     """A campaign's own recipe, the latest revision or the one asked for. Raises NotFound."""
     row = recipes.find_recipe(session, campaigns.load_campaign(session, campaign).id, name, revision=revision)
     if row is None:
@@ -61,7 +61,7 @@ def get_campaign_recipe(session: Session, campaign: str, name: str, *, revision:
     return make_named_recipe(row)
 
 
-def list_recipes(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
+def list_named_recipes(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
     """A campaign's own recipes by name after `after`, each in its latest revision."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [make_named_recipe(row) for row in recipes.load_recipes_page(session, campaign_id, after=after, limit=limit)]

@@ -164,7 +164,7 @@ def load_archive_index(session: Session, campaign: str, *, after: str | None = N
     return ArchiveIndex(get_campaign(session, campaign), shown, shown[-1][0] if len(documents) > PAGE else None)
 
 
-def find_next_document(session: Session, campaign: str, document: str) -> str | None:
+def find_next_archived_document(session: Session, campaign: str, document: str) -> str | None:
     """Key of the document that comes after another in the list; None where that is the last. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     following = test_sets.load_documents_page(session, row.id, kind=SHOWN, after=document, limit=1)

@@ -23,7 +23,7 @@ from app.formats.base import (
     SystemRecord,
     VoidedJudgmentRow,
 )
-from app.protocols.base import TextEdit
+from app.protocols.base import TextEditWidget
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data import exports
@@ -154,7 +154,7 @@ def _check(view: CampaignInfo, other: CampaignInfo) -> None:
     protocol = protocols.get_protocol(view.protocol)
     if protocol.written is None:
         raise ProtocolWritesNoText(f"it judges by {view.protocol}")
-    anew = any(isinstance(widget, TextEdit) and widget.start == "empty" for widget in protocol.form)
+    anew = any(isinstance(widget, TextEditWidget) and widget.start == "empty" for widget in protocol.form)
     language = view.source_language if anew else view.target_language
     if language is not None and other.target_language is not None and language != other.target_language:
         raise BackTranslationLanguageDiffers(f"{language} there, {other.target_language} here")

@@ -155,7 +155,9 @@ def _recipes(making: _BundleInProgress) -> Sequence[Recipe]:
     with making.database.transaction() as session:
         about = snapshot.load_snapshot(session, making.campaign, making.version)
         stands = load_exclusions_and_lock(session, about.campaign_id, about.version)
-        own = [one.recipe for one in recipes.list_recipes(session, making.campaign, after=None, limit=MOST_RECIPES)]
+        own = [
+            one.recipe for one in recipes.list_named_recipes(session, making.campaign, after=None, limit=MOST_RECIPES)
+        ]
     locked = [stands.lock.recipe] if stands.lock else []
     by_name = {recipe.name: recipe for recipe in (*NAMED.values(), *own, *locked)}
     return [add_standing_exclusions(recipe, stands) for recipe in by_name.values()]

@@ -38,7 +38,7 @@ from app.reports.kit.render import parquet
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import SLIDER_COLORS
 from app.services.data.archives import stream_tar
-from app.services.data.known_documents import list_documents_with_unfit_answers
+from app.services.data.known_documents import list_documents_with_unfit_known_answers
 from app.services.data.ratings_table import stream_ratings_csv
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, exports
@@ -72,7 +72,7 @@ Files = Iterator[tuple[str, Iterable[bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
-class ExportFileForm:
+class ExportFileType:
     """What an export gives. suffix: what a file's name ends in. files: it is several, sent as one tar archive."""
 
     suffix: str
@@ -84,17 +84,17 @@ class ExportFileForm:
         return MEDIA_TYPES[self.suffix.rpartition(".")[2]]
 
 
-def find_export_file_form(format: str) -> ExportFileForm:
+def find_export_file_type(format: str) -> ExportFileType:
     """How a format is written. Raises NotFound, FormatNotWritable, or NeedsExtra."""
     if format in EXTRAS:
         if format in PARQUET:
             parquet.check_parquet_installed()
-        return ExportFileForm(SUFFIXES.get(format, format), files=False)
+        return ExportFileType(SUFFIXES.get(format, format), files=False)
     writer = formats.get_format(format)
     if not (writer.write or writer.write_book or writer.write_file_tree):
         raise FormatNotWritable(format)
     suffix = writer.suffix or writer.name
-    return ExportFileForm(
+    return ExportFileType(
         f"{suffix}.tar" if writer.write_file_tree else suffix, files=writer.write_file_tree is not None
     )
 
@@ -114,14 +114,14 @@ def export_campaign(
     and FormatNotWritable, before the first byte.
     """
     lost = Counter() if lost is None else lost
-    if find_export_file_form(format).files:
+    if find_export_file_type(format).files:
         return stream_tar(export_campaign_files(database, campaign, format, lost=lost))
     with database.transaction() as session:
         campaigns.load_campaign(session, campaign)
     return _stream(database, campaign, format, lost)
 
 
-class Losses(BaseModel):
+class ExportLosses(BaseModel):
     """What a format cannot carry of a campaign."""
 
     format: str
@@ -139,14 +139,14 @@ def count_export_losses(database: Database, campaign: str, format: str) -> Itera
     def counted() -> Iterator[bytes]:
         for _ in made:
             yield b""
-        yield Losses(format=format, losses=dict(sorted(lost.items()))).model_dump_json().encode()
+        yield ExportLosses(format=format, losses=dict(sorted(lost.items()))).model_dump_json().encode()
 
     return counted()
 
 
 def export_campaign_files(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Files:
     """A campaign as files by their paths, each to be taken before the next. Raises as `export_campaign`."""
-    if not find_export_file_form(format).files:
+    if not find_export_file_type(format).files:
         raise FormatNotWritable(f"{format} is one file")
     with database.transaction() as session:
         campaigns.load_campaign(session, campaign)
@@ -206,7 +206,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
     profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
-    unfit = list_documents_with_unfit_answers(session, row.id, view)
+    unfit = list_documents_with_unfit_known_answers(session, row.id, view)
     for query, build in (*_BUILDERS, *([(exports.COMPARISONS, _comparison)] if comparisons else [])):
         with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
             if query is exports.JUDGMENTS:
@@ -221,7 +221,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
                 yield from map(build, rows)
 
 
-def load_counted_judgments(session: Session, campaign: str) -> Iterator[JudgmentRow]:
+def load_judgments_that_count(session: Session, campaign: str) -> Iterator[JudgmentRow]:
     """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))

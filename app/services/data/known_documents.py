@@ -53,7 +53,9 @@ def check_staged_known_answers(session: Session, campaign_id: int, campaign: Cam
     return unfit
 
 
-def list_documents_with_unfit_answers(session: Session, campaign_id: int, campaign: CampaignInfo) -> frozenset[str]:
+def list_documents_with_unfit_known_answers(
+    session: Session, campaign_id: int, campaign: CampaignInfo
+) -> frozenset[str]:
     """Keys of the documents whose known answers do not fit the campaign's protocol."""
     rows = known_documents.load_segments_of_document_kinds(session, campaign_id, list(KINDS))
     return frozenset(

@@ -12,7 +12,7 @@ from typing import Any, Self
 from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
-from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
+from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, SpansWidget
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.scores import find_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
@@ -189,7 +189,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
 def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> None:
     """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
     protocol, options = protocols.get_protocol(campaign.protocol), parse_campaign_scoring_options(campaign)
-    if any(isinstance(widget, Spans) for widget in protocol.form):
+    if any(isinstance(widget, SpansWidget) for widget in protocol.form):
         outside = _find_spans_beyond_text(session, campaign_id, protocol, options)
         faults = chain(outside, _outside_of_new_texts(session, campaign_id, protocol, options))
         places = tuple(islice(faults, merge.MOST_PLACES))
@@ -212,7 +212,9 @@ def _find_spans_beyond_text(
 
 def _marks(payload: Any, protocol: Protocol[Any], side: str) -> bool:
     """Whether a judgment marks a place of the text of a side."""
-    spans = (span for widget in protocol.form if isinstance(widget, Spans) for span in getattr(payload, widget.field))
+    spans = (
+        span for widget in protocol.form if isinstance(widget, SpansWidget) for span in getattr(payload, widget.field)
+    )
     return any(span.side == side and span.start is not None for span in spans)
 
 

@@ -67,7 +67,7 @@ def prefill_errors_from_campaign(
         raise PrefillNotSupported
     same = cloning.load_unchanged_output_keys(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
-    chosen = _choose_judgments(exports.load_counted_judgments(session, source), same, rater, left)
+    chosen = _choose_judgments(exports.load_judgments_that_count(session, source), same, rater, left)
     ids = plans.load_outputs_by_position(session, row.id, {document for _, document, _ in chosen})
     rows, errors = [], 0
     for address, record in sorted(chosen.items()):

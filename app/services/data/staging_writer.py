@@ -31,7 +31,7 @@ from app.formats.base import (
     VoidedJudgmentRow,
 )
 from app.protocols import list_known_severities
-from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, Spans
+from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, SpansWidget
 from app.services.plans.prefilled_errors import encode_prefilled_spans
 from app.stats.ratings import RatingRole
 from app.storage.imports import copy_text
@@ -100,7 +100,7 @@ class StagingWriter:
     @cached_property
     def span_fields(self) -> tuple[str, ...]:
         """Fields of a payload that hold marked spans."""
-        return tuple(widget.field for widget in self.get_protocol()[0].form if isinstance(widget, Spans))
+        return tuple(widget.field for widget in self.get_protocol()[0].form if isinstance(widget, SpansWidget))
 
     @cached_property
     def severities(self) -> Sequence[str]:

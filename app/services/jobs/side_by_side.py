@@ -83,7 +83,7 @@ def find_or_queue_recipe_rankings(
     with database.transaction(snapshot=True) as session:
         about, wanted = side_by_side.look_up_recipe_rankings(session, campaign, names, as_of)
         rows = [RequestedRanking(name, about, one) for name, one in wanted.items()]
-        outcome = _find_or_request(session, KIND, side_by_side.describe_campaign(about), rows)
+        outcome = _find_or_request(session, KIND, side_by_side.describe_ranked_campaign(about), rows)
     return (
         side_by_side.compute_missing_recipe_rankings(database, about, wanted)
         if outcome is None
@@ -98,7 +98,7 @@ def find_or_queue_series_rankings(
 
     Raises as `series.find_or_compute_series_rankings`.
     """
-    subject = series.describe_series(name, recipe)
+    subject = series.describe_ranked_series(name, recipe)
     with database.transaction(snapshot=True) as session:
         members = series.look_up_series_rankings(session, name, recipe, only)
         rows = [RequestedRanking(one.name, one.about, one.ranking) for one in members]
@@ -171,7 +171,7 @@ def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWor
 
     def finish(parts: Sequence[bytes]) -> StoredRankingsSideBySide:
         made = [StoredComparedRanking.model_validate_json(part) for part in parts]
-        notes = series.list_series_notes([one.to_ranking() for one in made]) if request.kind == SERIES else []
+        notes = series.list_comparability_notes([one.to_ranking() for one in made]) if request.kind == SERIES else []
         return StoredRankingsSideBySide(subject=request.arguments["subject"], parts=made, notes=notes)
 
     return ReportWork(len(columns), chunk, finish)

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.protocols import list_judged_levels, make_rater_form
-from app.protocols.base import JudgmentMeasure, Spans
+from app.protocols.base import JudgmentMeasure, SpansWidget
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.people.answer_rule import AnswerRule
 from app.services.people.qualification_marks import QualificationItem, compute_payload_measures
@@ -47,15 +47,15 @@ def _measures(campaign: CampaignInfo) -> tuple[JudgmentMeasure, ...]:
     return find_campaign_protocol(campaign).derive_measures(parse_campaign_scoring_options(campaign))
 
 
-def _find_marking(campaign: CampaignInfo) -> Spans | None:
+def _find_marking(campaign: CampaignInfo) -> SpansWidget | None:
     """How errors are marked; None where they are not."""
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     level = list_judged_levels(protocol, options)[0]
     form = make_rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
-    return next((widget for widget in form.widgets if isinstance(widget, Spans)), None)
+    return next((widget for widget in form.widgets if isinstance(widget, SpansWidget)), None)
 
 
-def _list_mark_faults(n: int, rule: AnswerRule, text: str, marking: Spans | None) -> Iterator[Place]:
+def _list_mark_faults(n: int, rule: AnswerRule, text: str, marking: SpansWidget | None) -> Iterator[Place]:
     if marking is None:
         yield Place((n, "marks"), "the protocol marks no errors")
         return

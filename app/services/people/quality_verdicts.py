@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from app.reports.kit.report import StoredReport
-from app.reports.quality.view import QualityView
+from app.reports.quality.view import RaterQualityView
 from app.services.access.tokens import Caller
 from app.stats.quality.choices import Check
 from app.stats.quality.controls import Verdict
@@ -45,7 +45,7 @@ def encode_team_rater_verdicts(database: Database, campaign: str, report: Stored
         there = {
             row.key for row in hours.load_enrolled_raters(session, campaigns.load_campaign(session, campaign).id, team)
         }
-    view = QualityView.model_validate_json(report.body)
+    view = RaterQualityView.model_validate_json(report.body)
     raters = [
         RaterVerdict(
             rater=one.rater,

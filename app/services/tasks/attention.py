@@ -22,9 +22,9 @@ from app.domain.faults import list_first_validation_errors
 from app.protocols import list_known_severities, span_faults
 from app.protocols.base import JudgedTexts, Span
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.services.campaigns.attention_settings import AttentionSettings, get_attention_settings
+from app.services.campaigns.attention_settings import AttentionCheckSettings, get_attention_check_settings
 from app.services.campaigns.campaigns import get_campaign
-from app.services.campaigns.quality_settings import parse_quality_settings
+from app.services.campaigns.quality_settings import parse_rater_quality_settings
 from app.services.people.answer_rule import MOST_COLUMNS, AnswerRule
 from app.services.people.answer_rules import list_broken_rules
 from app.services.people.known_answers import KnownAnswer, KnownAnswerSegment, list_known_answer_faults
@@ -129,7 +129,7 @@ def record_attention_check_result(session: Session, rater: ActingRater, public_i
     result = note.get("result")
     if result is None:
         view = get_campaign(session, rater.campaign)
-        asked = get_attention_settings(view.settings)
+        asked = get_attention_check_settings(view.settings)
         result = _make_result(session, view, load_task_content(session, public_id), rater.rater_id, asked)
         result |= {"again": result["warns"] and int(note.get("try", 1)) <= asked.repeats}
         attention.store_attention_check_result(session, row.campaign_id, row.id, json.dumps(result))
@@ -156,7 +156,7 @@ def list_attention_check_results(
     key.
     """
     row = campaigns.load_campaign(session, campaign)
-    least = parse_quality_settings(row.settings).code_attention
+    least = parse_rater_quality_settings(row.settings).code_attention
     rows = attention.load_attention_results_by_rater(
         session, row.id, after=after, limit=limit, state=state, sort=sort, words=q.split()
     )
@@ -179,7 +179,7 @@ def make_attention_check_result_cursor(result: RaterAttentionCheckResults, sort:
 
 
 def _make_result(
-    session: Session, view: CampaignInfo, sheet: TaskContent, rater_id: int, asked: AttentionSettings
+    session: Session, view: CampaignInfo, sheet: TaskContent, rater_id: int, asked: AttentionCheckSettings
 ) -> dict[str, Any]:
     """outcome; broken: rules by number of segment and rule, from 1 (rule null: the right judgment was missed)."""
     answers = OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater_id)

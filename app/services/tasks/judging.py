@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from app.domain.errors import AppError, Conflict, Invalid, Place, Unavailable
 from app.protocols import PreferencePayload, check_answer, check_preference, payload_type
-from app.protocols.base import Level, Payload, Preference
+from app.protocols.base import Level, Payload, PreferenceWidget
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
 from app.services.tasks.addresses import (
@@ -293,7 +293,7 @@ def _check_comparison(task: AnswerableTask, screen: int, given: SentAnswer, rate
     columns = task.addresses.count_columns(screen)
     if "screen" not in task.rules.forms or columns < 2:
         raise TaskAddressNotFound("nothing is asked of this screen")
-    asked = next(widget for widget in task.rules.forms["screen"].widgets if isinstance(widget, Preference))
+    asked = next(widget for widget in task.rules.forms["screen"].widgets if isinstance(widget, PreferenceWidget))
     if not isinstance(given.payload, PreferencePayload):
         why = "a screen takes a preference"
         raise Invalid(why, places=(Place(("preference",), why),))

@@ -10,7 +10,7 @@ from typing import Literal
 
 from app.domain.errors import Invalid, Place
 from app.services.access.tokens import BadCredential
-from app.services.campaigns.attention_settings import get_attention_settings
+from app.services.campaigns.attention_settings import get_attention_check_settings
 from app.services.campaigns.setting_numbers import get_lease_duration
 from app.services.people import questionnaires, raters
 from app.services.people.raters import ActingRater
@@ -100,7 +100,7 @@ def _find_attention_draw(
     session: Session, rater: ActingRater, settings: Mapping[str, object]
 ) -> AttentionCheckSampling | None:
     """How attention checks are drawn. Pearmut's campaigns have checks of their own, which its pages draw."""
-    asked = get_attention_settings(settings)
+    asked = get_attention_check_settings(settings)
     if not asked.rate or pearmut.find_pearmut_campaign(session, rater.campaign_id, loaded=False) is not None:
         return None
     return AttentionCheckSampling(asked.rate, asked.seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from app.services.campaigns.quality_settings import QualitySettings
+from app.services.campaigns.quality_settings import RaterQualitySettings
 from app.stats.quality.report import RaterQuality
 
 Outcome = Literal["pass", "fail", "untested"]
@@ -37,7 +37,7 @@ class OverallRaterVerdict:
 
 
 def decide_overall_rater_verdict(
-    asked: QualitySettings, quality: RaterQuality | None, right: float | None, passed: float | None
+    asked: RaterQualitySettings, quality: RaterQuality | None, right: float | None, passed: float | None
 ) -> OverallRaterVerdict:
     """The verdict by the rules for completion codes. right: share of right first answers in the tutorial, if any.
 

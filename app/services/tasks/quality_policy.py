@@ -14,7 +14,7 @@ from app.reports.inputs.judged_ratings import load_control_ratings, load_ratings
 from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings
+from app.services.campaigns.quality_settings import CODE, RaterQualitySettings, parse_rater_quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
 from app.services.tasks.attention import AttentionCheckWarning, record_attention_check_result
@@ -44,7 +44,7 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
     what is left to do. Raises as `tasks.hand_in_task` does.
     """
     with database.transaction() as session:
-        asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
+        asked = parse_rater_quality_settings(get_campaign(session, rater.campaign).settings)
         code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_completion_codes)
         warning = record_attention_check_result(session, rater, public_id)
     if code is not None and not asked.has_consequences:
@@ -67,7 +67,7 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
 
 def is_rater_stopped_by_checks(session: Session, rater: ActingRater) -> bool:
     """Whether a rater gets no new task now, because a check that ends tasks fails; a task in hand stays theirs."""
-    asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
+    asked = parse_rater_quality_settings(get_campaign(session, rater.campaign).settings)
     ending = asked.checks_leading_to("end_task")
     if not ending or quality_policy.has_task_in_hand(session, rater.campaign_id, rater.rater_id):
         return False
@@ -79,7 +79,7 @@ def load_rater_quality_evidence(
     session: Session,
     campaign: str,
     rater: str,
-    asked: QualitySettings,
+    asked: RaterQualitySettings,
     watched: frozenset[Check],
     *,
     whole: bool = False,
@@ -99,7 +99,7 @@ def load_rater_quality_evidence(
         return None
 
 
-def _fails_controls(session: Session, about: CampaignSnapshot, rater: str, asked: QualitySettings) -> bool:
+def _fails_controls(session: Session, about: CampaignSnapshot, rater: str, asked: RaterQualitySettings) -> bool:
     rows, of_segments = load_control_ratings(session, about)
     results = decide_rater_verdicts_by_controls(rows, asked.to_criteria(), of_segments=of_segments, only=rater)
     return results.get(rater) == "fail"
@@ -108,7 +108,7 @@ def _fails_controls(session: Session, about: CampaignSnapshot, rater: str, asked
 def load_overall_rater_verdict(session: Session, campaign: str, rater: str) -> OverallRaterVerdict:
     """The verdict that the rater's next completion code would tell. Raises NotFound."""
     about = get_campaign(session, campaign)
-    asked = parse_quality_settings(about.settings)
+    asked = parse_rater_quality_settings(about.settings)
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater_id = raters.load_rater(session, campaign_id, rater).id
     right = tutorials.load_correct_answer_share(session, campaign_id, rater_id)
@@ -117,18 +117,18 @@ def load_overall_rater_verdict(session: Session, campaign: str, rater: str) -> O
     return decide_overall_rater_verdict(asked, quality, right, passed)
 
 
-def _load_passed_share(session: Session, asked: QualitySettings, campaign_id: int, rater_id: int) -> float | None:
+def _load_passed_share(session: Session, asked: RaterQualitySettings, campaign_id: int, rater_id: int) -> float | None:
     """Share of attention checks that were passed at the first try, where anything follows from it."""
     return None if asked.code_attention is None else attention.load_first_try_pass_share(session, campaign_id, rater_id)
 
 
-def _code(asked: QualitySettings, overall: OverallRaterVerdict) -> str:
+def _code(asked: RaterQualitySettings, overall: OverallRaterVerdict) -> str:
     """The code of the verdict."""
     template = (asked.code_fail if overall.verdict == "fail" else asked.code_pass) or CODE
     return template.replace(CODE, secrets.token_hex(5).upper())
 
 
-def _act(session: Session, rater: ActingRater, asked: QualitySettings, quality: RaterQuality) -> None:
+def _act(session: Session, rater: ActingRater, asked: RaterQualitySettings, quality: RaterQuality) -> None:
     """Put what failed on record, once for each check and act, and pause whom a check blocks."""
     for check in quality.beyond:
         then = asked.actions.get(check)

@@ -12,7 +12,7 @@ from app.domain.attention import KIND
 from app.domain.errors import Conflict, Place
 from app.domain.glossary import GlossaryTerm, TermInText, find_terms, preselect_terms
 from app.domain.markup import parse_markup
-from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
+from app.protocols import RaterForm, ShownText, find_visible_texts, list_shown_texts
 from app.services.campaigns.media_rules import MediaPlaybackRules
 from app.services.media.listening import load_heard_stretches
 from app.services.people.raters import ActingRater
@@ -80,7 +80,7 @@ class SegmentView:
     alignment: str | None
     terms: tuple[TermInText, ...]
     instructions: str | None
-    texts: tuple[LabelledText, ...]
+    texts: tuple[ShownText, ...]
     judgment: OwnAnswer | None
 
 
@@ -401,7 +401,7 @@ def _segment(
     terms: Sequence[GlossaryTerm],
 ) -> SegmentView:
     seen, hidden = find_visible_texts(sheet.protocol, sheet.basis), sheet.protocol.hides_source
-    texts = list_labelled_texts(
+    texts = list_shown_texts(
         sheet.protocol,
         sheet.basis,
         source=segment.source,

@@ -233,7 +233,7 @@ def exclusions_page_values(visit: PageVisit) -> Values:
 
 def list_ranking_recipe_names(session: Session, campaign: str) -> list[str]:
     """What a campaign can be ranked by: its own recipes, then those that come with the service. Raises NotFound."""
-    own = [one.name for one in recipes.list_recipes(session, campaign, after=None, limit=MOST_OWN)]
+    own = [one.name for one in recipes.list_named_recipes(session, campaign, after=None, limit=MOST_OWN)]
     return list(dict.fromkeys((*own, *NAMED)))
 
 

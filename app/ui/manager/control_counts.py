@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.reports.quality.report import REPORT as QUALITY
-from app.reports.quality.view import QualityView
+from app.reports.quality.view import RaterQualityView
 from app.storage import campaigns, reports
 from app.storage.db import Session
 
@@ -15,4 +15,4 @@ def count_raters_by_control_verdict(session: Session, campaign: str) -> dict[str
     """
     row = campaigns.load_campaign(session, campaign)
     body = reports.find_newest_report(session, row.id, f"{QUALITY.over}/{QUALITY.name}")
-    return None if body is None else dict(QualityView.model_validate_json(body).counts)
+    return None if body is None else dict(RaterQualityView.model_validate_json(body).counts)

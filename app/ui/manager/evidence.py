@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit.request import ReportRequest, parse_report_options
 from app.reports.kit.store import look_up_report
 from app.reports.quality.report import REPORT as QUALITY
-from app.reports.quality.view import QualityView
+from app.reports.quality.view import RaterQualityView
 from app.reports.stability.report import REPORT as STABILITY
 from app.reports.stability.view import StabilityPointView, StabilityView
 from app.services.access.tokens import Caller
@@ -89,7 +89,7 @@ def _quality(session: Session, campaign: str, words: PageMessages) -> str:
     body = look_up_report(session, ReportRequest(QUALITY, (campaign,), parse_report_options(QUALITY, {}))).body
     if body is None:
         return words.translate(mark_translatable("Control items, repeats, pace and habits of each rater."))
-    counts = QualityView.model_validate_json(body).counts
+    counts = RaterQualityView.model_validate_json(body).counts
     return words.translate(
         mark_translatable("Control items: {passed} raters pass, {failed} fail, {few} have too few."),
         passed=words.format_count(counts.get("pass", 0)),

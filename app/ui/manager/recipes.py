@@ -68,13 +68,13 @@ def _make_comparison_content(
     return {
         "why": why if caller.has_rights_of("manager") else [str(hide_rater_and_task_keys(text)) for text in why],
         "ranked": bool(rankings.columns_with_ranking),
-        "table": side_by_side_renderings.make_side_by_side_table(rankings),
+        "table": side_by_side_renderings.make_rankings_table(rankings),
         "changed_pairs": rankings.changed_pairs(),
         "names": [one.name for one in rankings.columns_with_ranking],
         "caption": side_by_side_renderings.make_caption(rankings),
         "chart": make_page_chart(
             _address(campaign, ".svg", chosen),
-            partial(side_by_side_renderings.render_side_by_side, rankings, "svg"),
+            partial(side_by_side_renderings.render_rankings_side_by_side, rankings, "svg"),
         ),
         "links": [(name, _address(campaign, suffix, chosen)) for name, suffix in SHAPES],
     }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.protocols.base import Protocol, Spans, TextEdit
+from app.protocols.base import Protocol, SpansWidget, TextEditWidget
 from app.reports import registry
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
 from app.reports.kit.report import Report
@@ -66,11 +66,11 @@ NEEDS: Mapping[str, ReportRequirement] = {
         lambda facts, _: facts.metrics, mark_translatable("It needs scores of automatic metrics.")
     ),
     "mqm2": ReportRequirement(
-        lambda _, protocol: any(isinstance(one, Spans) for one in protocol.form),
+        lambda _, protocol: any(isinstance(one, SpansWidget) for one in protocol.form),
         mark_translatable("It needs marked errors."),
     ),
     "postediting": ReportRequirement(
-        lambda _, protocol: any(isinstance(one, TextEdit) for one in protocol.form),
+        lambda _, protocol: any(isinstance(one, TextEditWidget) for one in protocol.form),
         mark_translatable("It needs post-edits."),
     ),
     "document_scores": ReportRequirement(

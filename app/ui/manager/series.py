@@ -90,13 +90,13 @@ def _series_ranking_values(database: Database, name: str, recipe: str, caller: C
         if one.why
     ]
     return {
-        "table": side_by_side_renderings.make_side_by_side_table(outcome),
+        "table": side_by_side_renderings.make_rankings_table(outcome),
         "notes": [*outcome.notes],
         "left_out": why,
         "caption": side_by_side_renderings.make_caption(outcome),
         "chart": make_page_chart(
             _address(name, ".svg", recipe),
-            partial(side_by_side_renderings.render_side_by_side, outcome, "svg"),
+            partial(side_by_side_renderings.render_rankings_side_by_side, outcome, "svg"),
         ),
         "links": [(shape, _address(name, suffix, recipe)) for shape, suffix in SHAPES],
     }

@@ -10,8 +10,8 @@ import pytest
 from app.domain.errors import Invalid
 from app.protocols import (
     ALL,
-    NotAsked,
     PreferencePayload,
+    QuestionNotAsked,
     check_answer,
     check_preference,
     get_protocol,
@@ -22,13 +22,13 @@ from app.protocols import (
 )
 from app.protocols.base import (
     Basis,
-    Choice,
-    Criteria,
+    ChoiceWidget,
+    CriteriaWidget,
     JudgedTexts,
     Level,
-    Preference,
+    PreferenceWidget,
     Protocol,
-    Spans,
+    SpansWidget,
     Widget,
     resolve_scoring_options,
 )
@@ -59,7 +59,7 @@ def test_without_further_options_only_segments_are_asked_about_or_only_documents
     options = resolve_scoring_options(protocol, protocol.examples[0].options)
     assert list_judged_levels(protocol, options) == (protocol.level,)
     other: Level = "document" if protocol.level == "segment" else "segment"
-    with pytest.raises(NotAsked, match=f"but of {protocol.level}"):
+    with pytest.raises(QuestionNotAsked, match=f"but of {protocol.level}"):
         make_rater_form(protocol, options, basis=protocol.bases[0], level=other)
 
 
@@ -77,7 +77,7 @@ def test_every_widget_is_of_a_known_kind_and_has_its_bounds(protocol: Protocol[A
     for level in list_judged_levels(protocol, options):
         for widget in make_rater_form(protocol, options, basis=protocol.bases[0], level=level).widgets:
             assert isinstance(widget, get_args(Widget))
-            assert not isinstance(widget, Criteria) or widget.criteria
+            assert not isinstance(widget, CriteriaWidget) or widget.criteria
 
 
 @pytest.mark.parametrize("protocol", EVERY)
@@ -154,8 +154,8 @@ def test_a_form_offers_and_explains_severities_that_the_weights_know_and_takes_n
 ) -> None:
     protocol = get_protocol(name)
     form = make_rater_form(protocol, resolve_scoring_options(protocol, {"weights": weights}), basis="source")
-    (spans,) = (widget for widget in form.widgets if isinstance(widget, Spans))
-    known = next(widget.severities for widget in protocol.form if isinstance(widget, Spans))
+    (spans,) = (widget for widget in form.widgets if isinstance(widget, SpansWidget))
+    known = next(widget.severities for widget in protocol.form if isinstance(widget, SpansWidget))
     assert spans.severities == tuple(one for one in severities if one in known), "mqm2 has no undecided"
     explained = {value.split()[0] for value, _ in protocol.rubric}
     assert {value.split()[0] for value, _ in form.rubric} == explained & set(severities)
@@ -179,7 +179,7 @@ def test_without_a_source_on_the_screen_there_is_nothing_to_mark_on_it() -> None
     spans = make_rater_form(
         get_protocol("mqm"), resolve_scoring_options(get_protocol("mqm"), {}), basis="none"
     ).widgets[0]
-    assert isinstance(spans, Spans)
+    assert isinstance(spans, SpansWidget)
     assert spans.source_side is False
 
 
@@ -189,7 +189,7 @@ def test_a_scale_of_four_points_offers_four() -> None:
         choice = make_rater_form(
             protocol, resolve_scoring_options(protocol, {"points": points}), basis="source"
         ).widgets[0]
-        assert isinstance(choice, Choice)
+        assert isinstance(choice, ChoiceWidget)
         assert [value for value, _ in choice.points] == [float(n) for n in range(1, points + 1)]
 
 
@@ -199,7 +199,7 @@ def test_criteria_come_with_their_scales() -> None:
     (widget,) = make_rater_form(
         get_protocol("rating"), resolve_scoring_options(get_protocol("rating"), declared), basis="none"
     ).widgets
-    assert isinstance(widget, Criteria)
+    assert isinstance(widget, CriteriaWidget)
     (scale,) = widget.criteria
     assert (scale.name, scale.title, scale.ticks) == ("fluency", "Fluency", ((5.0, "reads well"),))
 
@@ -209,7 +209,7 @@ def test_criteria_come_with_their_scales() -> None:
 def test_a_preference_is_asked_of_a_screen_where_the_options_say_so(protocol: Protocol[Any], mode: Any) -> None:
     options = resolve_scoring_options(protocol, {**protocol.examples[0].options, "preference": mode})
     form = make_rater_form(protocol, options, basis=protocol.bases[0], level="screen")
-    assert form.widgets == screen_widgets(protocol, mode) == (Preference("preference", mode),)
+    assert form.widgets == screen_widgets(protocol, mode) == (PreferenceWidget("preference", mode),)
     payload = payload_type(protocol, "screen").model_validate({"protocol": protocol.name, "preference": [[2], [1, 3]]})
     check_preference(payload, form.widgets[0], protocol=protocol.name, columns=3)
     assert PreferencePayload.model_validate_json(payload.model_dump_json()) == payload
@@ -231,7 +231,7 @@ def test_a_preference_is_asked_of_a_screen_where_the_options_say_so(protocol: Pr
 )
 def test_a_preference_puts_every_column_in_one_group(mode: Any, preference: Any, fits: bool) -> None:
     payload = PreferencePayload.model_validate({"protocol": "da", "preference": preference})
-    asked = Preference("preference", mode)
+    asked = PreferenceWidget("preference", mode)
     if fits:
         check_preference(payload, asked, protocol="da", columns=3)
         return
@@ -243,4 +243,4 @@ def test_a_preference_puts_every_column_in_one_group(mode: Any, preference: Any,
 def test_a_preference_names_the_protocol_of_the_campaign() -> None:
     payload = PreferencePayload.model_validate({"protocol": "esa", "preference": [[1], [2]]})
     with pytest.raises(Invalid, match="judges by da"):
-        check_preference(payload, Preference("preference", "best"), protocol="da", columns=2)
+        check_preference(payload, PreferenceWidget("preference", "best"), protocol="da", columns=2)

@@ -19,7 +19,7 @@ from app.protocols import (
     make_rater_form,
     widgets_at_level,
 )
-from app.protocols.base import JudgedTexts, Span, Spans, resolve_scoring_options
+from app.protocols.base import JudgedTexts, Span, SpansWidget, resolve_scoring_options
 
 SPANS = st.builds(
     Span,
@@ -106,7 +106,7 @@ def test_anothers_errors_are_shown_without_the_rater_and_their_words() -> None:
 def test_an_id_that_was_not_shown_or_stands_twice_is_refused(protocol: object, ids: tuple[str, ...]) -> None:
     one = ALL[protocol.name]
     options = resolve_scoring_options(one, one.examples[0].options)
-    [spans] = [widget for widget in widgets_at_level(one, options, "segment") if isinstance(widget, Spans)]
+    [spans] = [widget for widget in widgets_at_level(one, options, "segment") if isinstance(widget, SpansWidget)]
     mark = ONE.model_copy(update={"severity": spans.severities[0], "category": None})
     errors = tuple(mark.model_copy(update={"prefill": name}) for name in ids)
     payload = one.examples[0].payload.model_copy(update={"errors": errors})

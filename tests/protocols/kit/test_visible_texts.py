@@ -10,11 +10,11 @@ import pytest
 from app.domain.errors import Invalid
 from app.protocols import (
     ALL,
-    LabelledText,
+    ShownText,
     VisibleTexts,
     find_visible_texts,
     get_protocol,
-    list_labelled_texts,
+    list_shown_texts,
     list_visible_text_labels,
 )
 from app.protocols.base import ANY_BASIS, Basis, Protocol
@@ -46,17 +46,17 @@ def test_a_basis_that_a_protocol_does_not_have_is_refused_and_those_it_has_are_n
 
 
 def test_texts_stand_with_their_labels_and_the_sides_that_spans_name() -> None:
-    assert list_labelled_texts(get_protocol("mqm"), "both", **TEXTS) == (
-        LabelledText("Source", "S", "source"),
-        LabelledText("Reference 1", "R1", None),
-        LabelledText("Reference 2", "R2", None),
-        LabelledText("Text", "T", "target"),
+    assert list_shown_texts(get_protocol("mqm"), "both", **TEXTS) == (
+        ShownText("Source", "S", "source"),
+        ShownText("Reference 1", "R1", None),
+        ShownText("Reference 2", "R2", None),
+        ShownText("Text", "T", "target"),
     )
 
 
 @pytest.mark.parametrize(("protocol", "basis"), BASES)
 def test_labels_are_those_of_the_texts_in_the_same_order(protocol: Protocol[Any], basis: Basis) -> None:
-    texts = list_labelled_texts(protocol, basis, source="S", references={"planted": "R"}, text="T")
+    texts = list_shown_texts(protocol, basis, source="S", references={"planted": "R"}, text="T")
     assert tuple(text.label for text in texts) == list_visible_text_labels(protocol, basis)
     assert "planted" not in str([asdict(text) for text in texts])
     assert [text.text for text in texts].count("T") == 1
@@ -65,7 +65,7 @@ def test_labels_are_those_of_the_texts_in_the_same_order(protocol: Protocol[Any]
 @pytest.mark.parametrize("protocol", BLIND)
 def test_two_texts_without_roles_swap_places_by_the_order_drawn_and_say_nothing_else(protocol: Protocol[Any]) -> None:
     def shown(side_order: Literal[0, 1]) -> list[dict[str, object]]:
-        texts = list_labelled_texts(
+        texts = list_shown_texts(
             protocol, protocol.bases[0], source="S", references={"r": "S"}, text="T", side_order=side_order
         )
         return [asdict(text) for text in texts]
@@ -84,4 +84,4 @@ def test_a_payload_about_two_texts_names_no_side(protocol: Protocol[Any]) -> Non
 @pytest.mark.parametrize("references", [{}, TEXTS["references"]])
 def test_a_text_stands_beside_exactly_one_reference(references: dict[str, str]) -> None:
     with pytest.raises(Invalid, match=f"there are {len(references)}"):
-        list_labelled_texts(get_protocol("msts"), "reference", source=None, references=references, text="T")
+        list_shown_texts(get_protocol("msts"), "reference", source=None, references=references, text="T")

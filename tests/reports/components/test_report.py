@@ -13,7 +13,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.reports.components import report as components
 from app.reports.forecast import report as forecast
-from app.reports.inputs.model_ratings import RatingsModel, parse_bootstrap_draws
+from app.reports.inputs.model_ratings import RatingsWithVarianceModel, parse_component_draws
 from app.reports.inputs.recipe_input import NOTHING, RecipeInput
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
@@ -25,7 +25,7 @@ from app.stats.validation.worlds import WORLDS, WorldName, simulate_campaign
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 
-def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
+def modelled(ratings: Ratings, draws: int = 0) -> RatingsWithVarianceModel:
     n = len(ratings.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.full(n, 2), np.full(n, 30))
     given = SimpleNamespace(
@@ -36,7 +36,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
         recipe=replace(NAMED["recommended"], seed=1),
         documents=documents,
     )
-    return RatingsModel(cast("RecipeInput", given), ratings, (), draws)
+    return RatingsWithVarianceModel(cast("RecipeInput", given), ratings, (), draws)
 
 
 def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.PowerView:
@@ -46,7 +46,7 @@ def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.Pow
 
 def told(ratings: Ratings, draws: int = 0) -> components.VarianceComponentsView:
     found = modelled(ratings, draws)
-    return components._view(found, parse_bootstrap_draws([found.compute_chunk(n) for n in range(found.n_chunks)]))
+    return components._view(found, parse_component_draws([found.compute_chunk(n) for n in range(found.n_chunks)]))
 
 
 def nobody() -> Ratings:

@@ -78,7 +78,8 @@ def test_no_ranking_and_no_quality_report_shows_a_p_of_nought(shape: str) -> Non
         assert cells
     quality = quality_report.EXAMPLE.model_dump(mode="json")
     bodies = [
-        quality_report.QualityView.model_validate(with_p(quality, p)).model_dump_json().encode() for p in (0.4321, 0.0)
+        quality_report.RaterQualityView.model_validate(with_p(quality, p)).model_dump_json().encode()
+        for p in (0.4321, 0.0)
     ]
     cells = changed(*(render_report(quality_report.REPORT, body, shape).decode() for body in bodies))
     assert cells

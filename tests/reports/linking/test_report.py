@@ -10,7 +10,7 @@ import pytest
 
 from app.reports.kit import request, store
 from app.reports.linking import report as linking
-from app.reports.linking.view import LinkingView
+from app.reports.linking.view import ScaleLinkingView
 from app.storage import embedded
 from tests.reports.languages import World, lines
 from tests.reports.protocols.test_report import as_da
@@ -28,9 +28,9 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
         yield found
 
 
-def linked(spine: Spine, *campaigns: str, **query: str) -> LinkingView:
+def linked(spine: Spine, *campaigns: str, **query: str) -> ScaleLinkingView:
     question = request.parse_report_options(linking.REPORT, {"bootstrap": "200", **query})
-    return LinkingView.model_validate(
+    return ScaleLinkingView.model_validate(
         json.loads(
             store.find_or_compute_report(
                 spine.database, request.ReportRequest(linking.REPORT, campaigns, question)

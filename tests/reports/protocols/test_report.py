@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.reports.kit import request, store
 from app.reports.protocols import of_a_campaign as protocols_of_a_campaign
 from app.reports.protocols import report as protocols
-from app.reports.protocols.view import ProtocolsView
+from app.reports.protocols.view import ProtocolComparisonView
 from app.storage import embedded
 from tests.reports.languages import World, lines
 from tests.spine import Spine, fresh
@@ -41,10 +41,10 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
         yield found
 
 
-def compared(spine: Spine, campaigns: tuple[str, ...] = ("xsts", "da"), **query: str) -> ProtocolsView:
+def compared(spine: Spine, campaigns: tuple[str, ...] = ("xsts", "da"), **query: str) -> ProtocolComparisonView:
     question = request.parse_report_options(protocols.REPORT, {"bootstrap": "200", **query})
     asking = request.ReportRequest(protocols.REPORT, campaigns, question)
-    return ProtocolsView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
+    return ProtocolComparisonView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
 
 
 def test_both_protocols_tell_the_human_translation_from_the_system(spine: Spine) -> None:
@@ -63,7 +63,7 @@ def test_both_protocols_tell_the_human_translation_from_the_system(spine: Spine)
 def test_one_campaign_is_told_by_itself_what_the_comparison_says_of_it(spine: Spine) -> None:
     kind = protocols_of_a_campaign.REPORT
     asking = request.ReportRequest(kind, ("xsts",), request.parse_report_options(kind, {"bootstrap": "200"}))
-    alone = ProtocolsView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
+    alone = ProtocolComparisonView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
     assert (alone.protocols, alone.bridges) == ([compared(spine).protocols[0]], [])
     assert alone.campaigns.keys() == {"xsts"}
 

@@ -107,13 +107,15 @@ def beside(body):
 
 @pytest.mark.parametrize("kind", ["md", "tex", "svg"])
 def test_rankings_beside_each_other_show_the_name_with_the_key(beside, kind):
-    shown = side_by_side_renderings.render_side_by_side(beside, kind).decode()
+    shown = side_by_side_renderings.render_rankings_side_by_side(beside, kind).decode()
     escaped = {"tex": NAME + r" [\_n\_c\_d\_sys\_\textasciitilde{}1a2b]"}
     assert escaped.get(kind, f"{NAME} [{KEY}]") in shown
 
 
 def test_rankings_beside_each_other_have_the_name_in_csv_and_json(beside):
-    rows = csv.DictReader(io.StringIO(side_by_side_renderings.render_side_by_side(beside, "csv").decode(), newline=""))
+    rows = csv.DictReader(
+        io.StringIO(side_by_side_renderings.render_rankings_side_by_side(beside, "csv").decode(), newline="")
+    )
     assert {(row["system"], row["name"]) for row in rows} == {("A", "A"), (KEY, NAME)}
     assert [(row.system, row.name) for row in RankingsSideBySideOut.from_rankings(beside).systems] == [
         ("A", "A"),

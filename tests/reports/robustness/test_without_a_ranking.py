@@ -114,7 +114,7 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
     tried = RecipeValidator.from_ratings(StudyPopulation.from_ratings(ratings), replace(RECIPE, permutations=200), 1)
     plain, all_worlds = (
         validation._Studies(
-            tried, 3, validation._select_worlds(tried, validation.ValidationOptions(studies=3, worlds=worlds))
+            tried, 3, validation._select_worlds(tried, validation.RecipeValidationOptions(studies=3, worlds=worlds))
         )
         for worlds in (False, True)
     )
@@ -138,5 +138,5 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
 def test_without_documents_only_worlds_of_raters_apply() -> None:
     ratings = replace(crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3), documents_known=False)
     tried = RecipeValidator.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1)
-    worlds = validation._select_worlds(tried, validation.ValidationOptions(worlds=True))
+    worlds = validation._select_worlds(tried, validation.RecipeValidationOptions(worlds=True))
     assert worlds == ("null", "resampled", "clean", "rater_system")

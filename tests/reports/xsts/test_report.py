@@ -150,6 +150,6 @@ def test_points_in_one_place_or_the_wrong_way_round_give_no_line(
     monkeypatch.setattr(
         language_pairs.language_pairs, "compute_fixed_points", lambda *_: SimpleNamespace(distance=width)
     )
-    laid = language_pairs.LanguageGroups("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
+    laid = language_pairs.CampaignsByLanguage("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
     with pytest.raises(Invalid) if refused else nullcontext():
         language_pairs.check_fixed_points(laid, request.parse_report_options(xsts.REPORT, {"method": "cs_ht"}))

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from app.domain.errors import AppError, Invalid
-from app.jobs.work import QueueComputer
+from app.jobs.work import QueueEntryComputer
 from app.reports import registry
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
@@ -141,7 +141,7 @@ def test_a_paused_worker_that_wakes_cannot_damage_a_result(
     job = ask(spine)
     drained(spine.database, most=1)
     taken = take(spine, ago=STALLED_AFTER + 1)
-    late = QueueComputer(spine.database, "paused")
+    late = QueueEntryComputer(spine.database, "paused")
     jobs.recover_stalled_jobs(spine.database)
     drained(spine.database, most=2)
     if broken:  # its look at the job was before the others stored anything
@@ -158,7 +158,7 @@ def test_a_paused_worker_that_wakes_cannot_damage_a_result(
 def test_everything_may_be_done_twice(spine: Spine) -> None:
     expected = undisturbed(spine)
     job = ask(spine)
-    one, other = QueueComputer(spine.database, "one"), QueueComputer(spine.database, "other")
+    one, other = QueueEntryComputer(spine.database, "one"), QueueEntryComputer(spine.database, "other")
     for task, n in [("prepare", None), *(("chunk", n) for n in range(4)), ("finish", None)]:
         for computer in (one, other, one):
             computer.compute_entry(task, job.number, n)
@@ -170,7 +170,7 @@ def test_everything_may_be_done_twice(spine: Spine) -> None:
 
 def test_who_computed_how_many_is_told(spine: Spine) -> None:
     job = ask(spine)
-    one, other = QueueComputer(spine.database, "one"), QueueComputer(spine.database, "other")
+    one, other = QueueEntryComputer(spine.database, "one"), QueueEntryComputer(spine.database, "other")
     one.compute_entry("prepare", job.number)
     for n in range(4):
         (one if n == 2 else other).compute_entry("chunk", job.number, n)

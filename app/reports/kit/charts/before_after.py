@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
@@ -36,7 +36,7 @@ def _declare_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow]
     return RowChart(title, below, marks)
 
 
-@declares_chart(_declare_before_after)
+@attach_chart_declaration(_declare_before_after)
 def plot_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
     """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
     shown = rows[:MOST]

@@ -16,7 +16,7 @@ from app.reports.kit.charts.declaration import (
     RowChart,
     RowChartMark,
     Target,
-    declares_chart,
+    attach_chart_declaration,
 )
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
@@ -67,7 +67,7 @@ def _declare_dots(
     return RowChart(title, below, [*values, *means], lines=[0.0] if ends[0] < 0 else [])
 
 
-@declares_chart(_declare_dots)
+@attach_chart_declaration(_declare_dots)
 def plot_dots(
     title: str,
     below: str,
@@ -132,7 +132,7 @@ def _declare_scatters(title: str, below: str, panels: Sequence[ScatterPanel], no
     return CurveChart(title, below, "", drawn, look="dots")
 
 
-@declares_chart(_declare_scatters)
+@attach_chart_declaration(_declare_scatters)
 def plot_scatter_panels(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
     """A small scatter for each of at most MOST_PANELS panels, all on the same scales; as SVG."""
     shown = panels[:MOST_PANELS]

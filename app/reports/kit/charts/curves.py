@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
@@ -47,7 +47,7 @@ def _declare_lines(
     return CurveChart(title, across, heading, [CurvePanel("", curves)], line=mark, top=highest)
 
 
-@declares_chart(_declare_lines)
+@attach_chart_declaration(_declare_lines)
 def plot_line_chart(
     title: str,
     heading: str,

@@ -1,7 +1,7 @@
 """What a chart shows, apart from how it is drawn: pages draw the same values in the browser that matplotlib draws here.
 
-A function that draws SVG says with `declares_chart` what its arguments mean. Under `describe_chart` it then gives that
-declaration as JSON instead of a picture, so a report declares each chart once.
+A function that draws SVG says with `attach_chart_declaration` what its arguments mean. Under `describe_chart` it then
+gives that declaration as JSON instead of a picture, so a report declares each chart once.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class CellChart:
 ChartDeclaration = RowChart | CurveChart | CellChart
 
 
-def declares_chart(
+def attach_chart_declaration(
     declare: Callable[Drawn, ChartDeclaration],
 ) -> Callable[[Callable[Drawn, bytes]], Callable[Drawn, bytes]]:
     """Of a function that draws: what its arguments declare."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, MarkedThing, declares_chart
+from app.reports.kit.charts.declaration import CellChart, ChartCell, MarkedThing, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
@@ -78,7 +78,7 @@ def _declare_map(what: HeatMap) -> CellChart:
     return CellChart(what.title, what.rows, what.columns, cells, what.of_rows, what.of_columns)
 
 
-@declares_chart(_declare_map)
+@attach_chart_declaration(_declare_map)
 def plot_heat_map(what: HeatMap) -> bytes:
     """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
     rows = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]

@@ -8,7 +8,7 @@ from math import floor, log10
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 WIDTH, HEIGHT, LEFT, GAP = 300.0, 190.0, 44.0, 64.0
@@ -64,7 +64,7 @@ def _declare_panel(panel: LinePanel) -> CurvePanel:
     return CurvePanel(panel.title, curves)
 
 
-@declares_chart(_declare_panels)
+@attach_chart_declaration(_declare_panels)
 def plot_line_panels(
     title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str
 ) -> bytes:

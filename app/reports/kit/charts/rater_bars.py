@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, PLOT, ROOM = 16.0, 280.0, 120.0
@@ -18,7 +18,7 @@ def _declare_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]]
     return RowChart(title, below, marks)
 
 
-@declares_chart(_declare_bars)
+@attach_chart_declaration(_declare_bars)
 def plot_rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
     """As SVG: of each bar the rater, its length, and what is written beside it. below: what the bars are."""
     names = [canvas.shorten_in_middle(name, LONGEST_NAME) for name, _, _ in bars]

@@ -8,7 +8,7 @@ from typing import Protocol
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
@@ -48,7 +48,7 @@ def _declare_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], note
     return RowChart(title, "share", marks)
 
 
-@declares_chart(_declare_rates)
+@attach_chart_declaration(_declare_rates)
 def plot_promised_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> bytes:
     """A row a rate on a scale from 0 to 1, under headings; broken promises in another colour and said so; as SVG."""
     rates = [rate for rows in groups.values() for rate in rows]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, declares_chart
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
@@ -43,7 +43,7 @@ def _declare_variance(title: str, bars: Sequence[VarianceBar], notes: Sequence[s
     return RowChart(title, "variance, in squares of the unit", marks)
 
 
-@declares_chart(_declare_variance)
+@attach_chart_declaration(_declare_variance)
 def plot_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
     """One bar a component, with its interval as a line; as SVG."""
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
@@ -73,7 +73,7 @@ def _declare_intervals(title: str, below: str, marks: Sequence[RaterInterval], n
     return RowChart(title, below, rows, lines=[0.0])
 
 
-@declares_chart(_declare_intervals)
+@attach_chart_declaration(_declare_intervals)
 def plot_caterpillar(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
     """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
     shown, more = _choose_extreme_raters(marks)
@@ -122,7 +122,7 @@ def _declare_rater_by_system(
     return CellChart(title, rows, columns, drawn, of_rows="rater", of_columns="system")
 
 
-@declares_chart(_declare_rater_by_system)
+@attach_chart_declaration(_declare_rater_by_system)
 def plot_rater_system_heat_map(
     title: str,
     below: str,
@@ -196,7 +196,7 @@ def _declare_replication(
     return RowChart(title, below, marks)
 
 
-@declares_chart(_declare_replication)
+@attach_chart_declaration(_declare_replication)
 def plot_replication_bars(
     title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]
 ) -> bytes:
