@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.markup import BLOCKS, INLINE, MOST_NESTED, has_markup, parse_markup
+from tests.examples import few
 
 TAGS = [f"<{end}{name}>" for name in sorted(BLOCKS | INLINE) for end in ("", "/")]
 PARTS = st.sampled_from(
@@ -44,6 +45,7 @@ def test_texts_are_shown_without_their_tags(text: str, shown: str, elements: tup
     assert has_markup(text) == (shown != text)
 
 
+@settings(max_examples=few(40))
 @given(TEXTS)
 def test_a_stretch_comes_back_from_the_stored_text_as_it_was_marked(text: str) -> None:
     marked_up = parse_markup(text)

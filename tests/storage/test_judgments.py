@@ -132,11 +132,12 @@ class History(RuleBasedStateMachine):
         assert rows == model
 
 
-def test_history_is_what_a_model_says(postgres: embedded.EmbeddedServer, migrated_template: str) -> None:
+@pytest.mark.parametrize("examples", [5, pytest.param(12, marks=pytest.mark.soak)])
+def test_history_is_what_a_model_says(postgres: embedded.EmbeddedServer, migrated_template: str, examples: int) -> None:
     with fresh(postgres, migrated_template) as spine:
         machine = type("Machine", (History,), {"spine": spine})
         bounds = settings(
-            max_examples=12,
+            max_examples=examples,
             stateful_step_count=8,
             deadline=None,
             phases=(Phase.generate,),

@@ -23,6 +23,7 @@ from app.formats.base import (
     SystemRecord,
     VoidedJudgmentRow,
 )
+from tests.examples import few
 from tests.formats.conftest import NOWHERE, Read, Write
 
 HEAD = CampaignRow(NOWHERE, protocol="esa", source_language="eng", target_language="deu")
@@ -210,7 +211,7 @@ def campaigns(draw: st.DrawFn) -> list[Record]:
     return records
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=few(40))
 @given(campaigns(), st.randoms())
 def test_what_is_written_reads_as_the_same_judgments_and_writes_to_the_same_bytes(
     read: Read, write: Write, records: list[Record], rng: random.Random

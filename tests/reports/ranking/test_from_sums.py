@@ -116,7 +116,7 @@ def spine(
         for part in tangled():
             plain.take("tangled", "jsonl", lines(*part))
         plain.take("mqm", "mqm-tsv", MQM.encode())
-        plain.take("marked", "jsonl", lines(*declared(), *rows(gaps=0.1, seed=2), *references()))
+        plain.take("marked", "jsonl", lines(*declared(12), *rows(n_documents=12, gaps=0.1, seed=2), *references()))
         folder = RatingsFolder(tmp_path_factory.mktemp("large") / "ratings", most_in_memory=1)
         large = Database(plain.url, size=2, role=plain.database.role, ratings_folder=folder)
         yield LargeSpine(plain.url, plain.database, large)
@@ -302,7 +302,7 @@ def test_curves_of_stability_are_those_of_all_ratings_in_memory(spine: LargeSpin
 @pytest.mark.parametrize(
     ("campaign", "own"),
     [
-        ("whole", {}),
+        pytest.param("whole", {}, marks=pytest.mark.soak),
         pytest.param("tangled", {}, marks=pytest.mark.soak),
         ("tangled", {"humans": "B", "recipe": "srp-paper"}),
         ("marked", {}),

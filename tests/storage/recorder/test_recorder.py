@@ -317,12 +317,13 @@ def histories(database_url: str) -> Iterator[type[Histories]]:
         runner.run(Histories.recorder.close())
 
 
-def test_the_history_of_an_address_is_what_a_model_says(histories: type[Histories]) -> None:
+@pytest.mark.parametrize("examples", [6, pytest.param(15, marks=pytest.mark.soak)])
+def test_the_history_of_an_address_is_what_a_model_says(histories: type[Histories], examples: int) -> None:
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
     run_state_machine_as_test(
         histories,
         settings=settings(
-            max_examples=15,
+            max_examples=examples,
             stateful_step_count=12,
             deadline=None,
             suppress_health_check=quiet,
