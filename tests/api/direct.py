@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import httpx
+import pytest
 from anyio import to_thread
 from fastapi import FastAPI
 from httpx._transports import asgi
@@ -62,6 +63,13 @@ def asking(app: FastAPI) -> Iterator[httpx.Client]:
             loop.run_until_complete(keeper)
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
+
+
+@pytest.fixture
+def anonymous(app: FastAPI) -> Iterator[httpx.Client]:
+    """A client without a credential, for files whose tests ask one thing at a time; in place of that of `conftest`."""
+    with asking(app) as client:
+        yield client
 
 
 def _keeping_threads(loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:

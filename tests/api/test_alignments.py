@@ -14,6 +14,7 @@ import pytest
 from app.services.access import tokens
 from app.services.data import exports
 from app.storage.db import Database
+from tests.api.direct import anonymous as anonymous  # a fixture
 
 C = "/v1/campaigns/c"
 SOURCES = ["The dog barked all night.", "Nobody slept."]

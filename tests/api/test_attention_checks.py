@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 
+from tests.api.direct import anonymous as anonymous  # a fixture
 from tests.api.test_data_seals import purge
 from tests.collecting import Collecting, collect
 

@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.direct import anonymous as anonymous  # a fixture
+
 BT, MSTS = "/v1/campaigns/bt", "/v1/campaigns/msts"
 
 

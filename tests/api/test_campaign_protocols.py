@@ -6,6 +6,7 @@ import pytest
 
 from app.api.campaign_protocols import OWN
 from app.protocols import ALL
+from tests.api.direct import anonymous as anonymous  # a fixture
 
 URL = "/v1/campaigns/c"
 WRITTEN = {"protocol": "custom", "options": OWN}

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Query
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.web.access import Public
-from tests.api.direct import asking
+from tests.api.direct import anonymous as anonymous  # a fixture
 from tests.described import in_full, parameters
 
 T = TypeVar("T")
@@ -128,13 +128,6 @@ FUZZED_HEADERS = [
 ]
 
 
-@pytest.fixture
-def anonymous(app: FastAPI) -> Iterator[httpx.Client]:
-    """A client that costs little a request, under the fixtures that all have."""
-    with asking(app) as client:
-        yield client
-
-
 class Operation(NamedTuple):
     """One method of one address, as the application knows it."""
 
@@ -168,9 +161,9 @@ class Attack:
     """Sends what is hostile and keeps what broke.
 
     whole: send everything to every operation; else what several operations share (the same parameter under the same
-    schema, the same header to the same method) is sent to one of them, and every place gets a twelfth of the texts,
-    every body a sixth of what no body may be: the next place the next part, so that each text still comes to each kind
-    of place, many times.
+    schema, the same header to the same method) is sent to one of them, and every place gets one or two of the texts,
+    every body one or two of what no body may be: the next place the next, so that each text still comes to each kind of
+    place, many times.
     """
 
     def __init__(self, client: httpx.Client, values: dict[str, str], *, whole: bool = True) -> None:
@@ -186,7 +179,7 @@ class Attack:
         self.shared.add(repr(what))
         return known and not self.whole
 
-    def some(self, all_: Iterable[T], *, of: int = 12) -> list[T]:
+    def some(self, all_: Iterable[T], *, of: int = 24) -> list[T]:
         """All that is to be sent to one place."""
         self.turn += 1
         return [one for n, one in enumerate(all_) if self.whole or (n + self.turn) % of == 0]
@@ -244,14 +237,14 @@ class Attack:
 
     def bodies(self, operation: Operation, media: dict[str, Any]) -> None:
         url = filled(operation.path, self.values)
-        for what, body in self.some(BODIES.items(), of=6):
+        for what, body in self.some(BODIES.items(), of=12):
             self.send(what, operation, url, refused=True, content=body, headers=JSON)
         for example in media["examples"].values():
             for place in places(example["value"]):
                 for what, text in self.some({**NEVER, **ODD}.items()):
                     body = with_text_at(example["value"], place, text)
                     self.send(f"{what} at {place}", operation, url, refused=what in NEVER, content=body, headers=JSON)
-            for what, text in self.some(NEVER.items(), of=6):
+            for what, text in self.some(NEVER.items(), of=12):
                 self.send(f"{what} as key", operation, url, refused=True, content=f"{{{text}: 1}}", headers=JSON)
 
 

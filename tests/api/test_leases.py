@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from app.storage.db import Database
+from tests.api.direct import anonymous as anonymous  # a fixture
 from tests.collecting import Collecting, collect
 from tests.spine import Spine
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from app.cli import build_cli_app
 from app.storage.db import Database
+from tests.api.direct import anonymous as anonymous  # a fixture
 from tests.api.test_plans import LIVE, draft_template, ready, template
 from tests.working import drained
 

@@ -13,6 +13,7 @@ from app.services.access import tokens
 from app.storage.db import Database
 from app.storage.embedded import EmbeddedServer
 from tests.api.conftest import template_by_admin
+from tests.api.direct import anonymous as anonymous  # a fixture
 
 LIVE = "/v1/campaigns/live"
 SYSTEMS = ("sysA", "sysB", "sysC")

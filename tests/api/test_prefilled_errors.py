@@ -13,6 +13,7 @@ import pytest
 from app.services.access import tokens
 from app.services.plans import plan_prefills
 from app.storage.db import Database
+from tests.api.direct import anonymous as anonymous  # a fixture
 
 AGAIN, ESA = "/v1/campaigns/again", "/v1/campaigns/esa"
 SPAN = {"start": 0, "end": 4, "severity": "minor", "category": "Fluency/Grammar"}

@@ -10,6 +10,7 @@ import pytest
 
 from app import protocols
 from app.services.campaigns.campaigns import PRESENTATIONS
+from tests.api.direct import anonymous as anonymous  # a fixture
 from tests.api.live_campaign import LIVE, Auth, lease, ok
 from tests.load.test_blind_sessions import options_for
 

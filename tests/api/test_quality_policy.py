@@ -13,6 +13,7 @@ from app.services.campaigns.quality_settings import RaterQualitySettings
 from app.services.tasks import quality_policy
 from app.stats.ratings import RatingRole
 from app.storage.db import Database
+from tests.api.direct import anonymous as anonymous  # a fixture
 from tests.collecting import Collecting, collect
 
 Secret = Callable[..., str]

@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.direct import anonymous as anonymous  # a fixture
+
 TEXTS = "/v1/campaigns/c/documents/tutorial"
 MINE = "/v1/me/tutorial"
 KNOWN = {
