@@ -12,12 +12,13 @@ from app.storage import embedded, migrate
 from tests.spine import TED, Spine, fresh, opened, shared
 
 pytestmark = pytest.mark.golden
+NORMALIZED_ELSEWHERE = ("wmt-da", {"normalize": "none"})
 RECIPES = {
     "ted": ("google-mqm", {}),
     "bn-hi": ("wmt-da", {}),
     "hi-bn": ("wmt-da", {}),
     "cs-en": ("wmt-da", {}),
-    "cs-en-z": ("wmt-da", {"normalize": "none"}),
+    "cs-en-z": NORMALIZED_ELSEWHERE,
 }
 
 
@@ -30,16 +31,16 @@ def elsewhere(database_url: str) -> Iterator[Spine]:
 # Each recipe and its options in every run, once.
 @pytest.mark.parametrize(
     "campaign",
-    [name if name in ("ted", "bn-hi", "cs-en-z") else pytest.param(name, marks=pytest.mark.soak) for name in RECIPES],
+    [name if name in ("ted", "bn-hi") else pytest.param(name, marks=pytest.mark.soak) for name in RECIPES],
 )
 def test_jsonl_out_and_in_again_gives_the_same_file_and_the_same_report(
     published: Spine, elsewhere: Spine, campaign: str
 ) -> None:
-    recipe, options = RECIPES[campaign]
     exported = published.export(campaign)
     elsewhere.take(campaign, "jsonl", exported)
     assert elsewhere.export(campaign) == exported
-    assert elsewhere.body(campaign, recipe, **options) == published.body(campaign, recipe, **options)
+    for recipe, options in [RECIPES[campaign], *[NORMALIZED_ELSEWHERE][: campaign == "bn-hi"]]:
+        assert elsewhere.body(campaign, recipe, **options) == published.body(campaign, recipe, **options)
 
 
 @pytest.mark.parametrize(
