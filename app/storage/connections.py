@@ -1,4 +1,4 @@
-"""Connections with settings of their own, also through a pooler that takes none when a connection starts."""
+"""Connections with their own settings, even through a pooler that accepts no settings at connection start."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SETTING = re.compile(r"-c (\w+)=(\S+)")
 
 
 class ConfiguredConnection(psycopg.Connection[Any]):
-    """A connection whose `options` hold in any case: PgBouncer refuses them at the start, so they are set afterwards.
+    """A connection with `options`. PgBouncer refuses options at connection start, so they are then set afterwards.
 
-    They hold until the connection ends, so a pooler has to keep one of the server's for each of ours (session pooling).
+    They hold until the connection ends, so a pooler must keep one server connection for each client (session pooling).
     """
 
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> Self:
-        """As psycopg's. options: like `-c timezone=UTC -c role=reader`."""
+        """Connect as psycopg does. options: settings like `-c timezone=UTC -c role=reader`."""
         try:
             return super().connect(conninfo, **given)
         except psycopg.OperationalError as error:
@@ -37,11 +37,11 @@ class ConfiguredConnection(psycopg.Connection[Any]):
 
 
 class ConfiguredAsyncConnection(psycopg.AsyncConnection[Any]):
-    """The same for the event loop."""
+    """The asynchronous counterpart of `ConfiguredConnection`, for the event loop."""
 
     @classmethod
     async def connect(cls, conninfo: str = "", **given: Any) -> Self:
-        """As `ConfiguredConnection.connect`."""
+        """Connect as `ConfiguredConnection.connect` does."""
         try:
             return await super().connect(conninfo, **given)
         except psycopg.OperationalError as error:
@@ -62,12 +62,12 @@ def _is_refused(error: psycopg.OperationalError, given: Mapping[str, Any]) -> bo
 
 
 def _without_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """As given but for the options, and outside a transaction: one that is rolled back would take the settings back."""
+    """Return the arguments without options and with autocommit: a rollback would undo the settings."""
     return {**{name: value for name, value in given.items() if name != "options"}, "autocommit": True}
 
 
 def _set_options(given: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """A statement that sets what the options say, and its values."""
+    """Return a statement that applies the options as settings, and its parameters."""
     settings = _SETTING.findall(given["options"])
     calls = ", ".join(["set_config(%s, %s, false)"] * len(settings))
     return f"SELECT {calls}", [word for setting in settings for word in setting]

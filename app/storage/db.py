@@ -1,6 +1,7 @@
 """The database handle: one pool, one kind of transaction.
 
-Nothing else commits but the recorder of judgments (`storage/recorder`), which writes many answers in one flush."""
+Apart from this module, only the recorder of judgments (`storage/recorder`) commits: it writes many answers in one
+flush."""
 
 from __future__ import annotations
 
@@ -34,9 +35,9 @@ __all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "transl
 
 APP_ROLE = "plumbline_app"
 POOL_TIMEOUT = 2.0
-CONNECT_TIMEOUT = 2  # seconds, the least that libpq knows
-REQUEST_TIMEOUT = 60.0  # seconds for one statement of a request, lest a few of them hold every connection
-COMMAND_TIMEOUT = 3600.0  # the same for imports, jobs and commands
+CONNECT_TIMEOUT = 2  # seconds, the smallest value that libpq accepts
+REQUEST_TIMEOUT = 60.0  # seconds for one statement of a request, so that a few requests cannot hold every connection
+COMMAND_TIMEOUT = 3600.0  # seconds for one statement of an import, a job or a command
 
 
 class DatabaseBusy(Unavailable):
@@ -72,7 +73,7 @@ class NotStorable(Invalid):
 
 
 class _Pool(sa.QueuePool):
-    """A pool that, once disposed of, keeps nothing: what was in use then is closed as it comes back."""
+    """A pool that keeps no connection after `dispose`: connections then in use are closed when they are returned."""
 
     _over = False
     on_wait: Callable[[float], object] | None = None
@@ -86,25 +87,26 @@ class _Pool(sa.QueuePool):
                 self.on_wait(time.monotonic() - begun)
 
     def dispose(self) -> None:
-        """Close what is not in use now, and the rest when it is given back."""
+        """Close the idle connections now, and the others when they are returned."""
         self._over = True
         super().dispose()
 
     def _do_return_conn(self, record: sa.pool.ConnectionPoolEntry) -> None:
         super()._do_return_conn(record)
-        if self._over:  # looked at afterwards, so that nothing slips in while the pool is being emptied
+        if self._over:  # checked after the return, so that no connection slips in while the pool is being emptied
             super().dispose()
 
 
 class Database:
     """A pool of connections to one Postgres, named by a libpq URL.
 
-    size: connections kept; as many threads can be in a transaction at once.
-    role: role to serve under, so that the process lacks what only the owner may do; None keeps the login role.
+    size: number of connections in the pool, and so the number of threads that can be in a transaction at once.
+    role: role to serve under, so that the process lacks the rights that only the owner needs; None keeps the login
+    role.
     timeout: seconds after which a statement is stopped.
-    watched: whether a server that does not answer any more, frozen or cut off, is noticed within two seconds; then
-    nobody waits for it longer (`app.storage.pulse`).
-    ratings_folder: where files of the ratings of large campaigns are kept; None: all are loaded into memory.
+    watched: whether to notice within two seconds that the server is frozen or cut off; nothing then waits for it any
+        longer (`app.storage.pulse`).
+    ratings_folder: where files with the ratings of large campaigns are kept; None: all ratings are loaded into memory.
     """
 
     def __init__(
@@ -137,13 +139,13 @@ class Database:
             max_overflow=0,
             pool_timeout=POOL_TIMEOUT,
             pool_pre_ping=True,
-            use_native_hstore=False,  # not used here, and a question to the server at the first connection of each pool
+            use_native_hstore=False,  # not used here, and it would cost a query at the first connection of each pool
             hide_parameters=True,  # a traceback in the log shows no values
             connect_args={
                 "options": f"{_options(role)} {limit}",
                 "connect_timeout": CONNECT_TIMEOUT,
-                # Each statement is planned for its own values: a plan for any, which the server keeps for a statement
-                # that a connection has prepared, may read all that there is.
+                # Plan each statement for its own values. For a prepared statement, the server keeps a plan for any
+                # values, which may read the whole table.
                 "prepare_threshold": None,
             },
         )
@@ -153,7 +155,7 @@ class Database:
     def _connect(
         self, _dialect: object, _record: object, given: Sequence[Any], named: dict[str, Any]
     ) -> ConfiguredConnection:
-        """A new connection; where there is a pulse, one that waits no longer than it beats."""
+        """Open a connection; if there is a liveness probe, the connection stops waiting when the probe fails."""
         if self.pulse is None:
             return ConfiguredConnection.connect(*given, **named)
         self.pulse.wait_for_answer()
@@ -162,19 +164,19 @@ class Database:
         return made
 
     def _expect_answers(self) -> None:
-        """Raise DatabaseDown at once where nobody answers."""
+        """Raise DatabaseDown at once if the server is known not to answer."""
         if self.pulse is not None and self.pulse.silent:
             raise DatabaseDown(SILENT, retry_after=1)
 
     @contextmanager
     def transaction(self, *, snapshot: bool = False) -> Iterator[Session]:
-        """One transaction, committed on leaving the block, rolled back on any error.
+        """Run one transaction: commit it at the end of the block, and roll it back on any error.
 
-        It sees the tables of the organization in use and no others (`app.storage.organizations`).
+        It sees only the tables of the current organization (`app.storage.organizations`).
 
-        snapshot: repeatable read and read only, so that several queries see one state.
+        snapshot: repeatable read and read-only, so that several queries see the same state.
 
-        Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
+        Raises Unavailable, StorageFull, Conflict or Invalid if the database refuses a statement.
         """
         self._expect_answers()
         about = {"ratings_folder": self.ratings_folder}
@@ -197,7 +199,7 @@ class Database:
 
     @property
     def connection_wait_observer(self) -> Callable[[float], object] | None:
-        """What is told the seconds for which a connection was waited for."""
+        """The function that gets the seconds spent waiting for each connection."""
         pool = self._engine.pool
         return pool.on_wait if isinstance(pool, _Pool) else None
 
@@ -213,9 +215,9 @@ class Database:
         return pool.checkedout() if isinstance(pool, sa.QueuePool) else 0
 
     def schema_revision(self) -> str | None:
-        """The revision of the schema; None where there is none.
+        """Return the revision of the schema, or None if there is no schema.
 
-        Asked on a connection of its own, so that the answer does not wait for requests. Raises Unavailable.
+        The query uses its own connection, so it does not wait for requests. Raises Unavailable.
         """
         self._expect_answers()
         with translate_database_errors(), self._probe.connect() as connection:
@@ -224,7 +226,7 @@ class Database:
             return str(connection.execute(revision).scalar()) if there else None
 
     def close(self) -> None:
-        """Close every connection, those in use when their transaction ends. A later transaction opens new ones."""
+        """Close idle connections now, and the others after their transactions. A later transaction opens new ones."""
         if self.pulse is not None:
             self.pulse.close()
         self._engine.dispose()
@@ -240,9 +242,9 @@ def _libpq(url: str) -> str:
 
 
 def sqlalchemy_url(url: str) -> sa.URL:
-    """The URL of a libpq connection as SQLAlchemy wants it, on psycopg 3.
+    """Convert the URL of a libpq connection to a SQLAlchemy URL for psycopg 3.
 
-    Raises Invalid where its scheme is not one of libpq.
+    Raises Invalid if the scheme is not one of libpq's.
     """
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in {"postgresql", "postgres", "postgresql+psycopg"}:
@@ -251,7 +253,7 @@ def sqlalchemy_url(url: str) -> sa.URL:
 
 
 def _read_numbers_as_written(connection: psycopg.Connection[object], _: object) -> None:
-    """Let JSON numbers beyond 64 bits be floats again: Postgres writes 1e300 out as 301 digits."""
+    """Read JSON numbers beyond 64 bits as floats: Postgres writes 1e300 as 301 digits."""
     set_json_loads(partial(json.loads, parse_int=_int_or_float), connection)
 
 
@@ -260,14 +262,14 @@ def _int_or_float(digits: str) -> int | float:
 
 
 def driver_connection(session: Session) -> psycopg.Connection[tuple[object, ...]]:
-    """The psycopg connection of a transaction, for COPY."""
+    """Return the psycopg connection of a transaction, for COPY."""
     raw = session.connection().connection.driver_connection
     return cast("psycopg.Connection[tuple[object, ...]]", raw)
 
 
 @contextmanager
 def translate_database_errors() -> Iterator[None]:
-    """Turn what the database or its driver raises into our own kinds of error."""
+    """Translate errors of the database or its driver into the program's own errors."""
     try:
         yield
     except PoolTimeout as error:
@@ -290,7 +292,7 @@ _BY_STATE: dict[str, type[AppError]] = {
     "57014": StatementTimedOut,
     "CIINF": DatabaseBusy,  # Citus moved the organization to another node within the transaction
 }
-# What Citus says without a state of its own where a node was lost in the middle of a transaction.
+# Messages, without an SQLSTATE of their own, with which Citus reports that it lost a node during a transaction.
 _NODE_LOST = ("could not commit transaction for shard", "failed to prepare transaction", "failed to read result")
 
 

@@ -1,8 +1,9 @@
-"""Statements that walk whole campaigns, planned so that statistics which do not know the campaign cannot spoil them.
+"""Plan statements that read whole campaigns so that statistics without the campaign do no harm.
 
-After a bulk write, until autovacuum has come by, statistics say that a campaign has about one row of everything. A
-planner that believes them finds that one row by the campaign alone and compares it with every other: a copy of 20,000
-outputs took longer than anybody waits. Without nested loops what is joined is read once, whatever it expects.
+After a bulk write, until autovacuum has run, the statistics say that a campaign has about one row in each table. A
+planner that believes them finds this one row by the campaign alone and compares it with every other row. Copying 20,000
+outputs then took longer than anybody would wait. Without nested loops, a joined table is read once, whatever number of
+rows the planner expects.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sqlalchemy import text
 
 from app.storage.db import Session
 
-# Where no other join can be had, older servers reckon with so high a cost that they would compile the statement, too.
+# If no other join is possible, older servers estimate such a high cost that they would also compile the statement.
 SETTINGS = ("enable_nestloop", "jit")
 _BEFORE = text("SELECT " + ", ".join(f"current_setting('{name}')" for name in SETTINGS))
 _SET = text("SELECT " + ", ".join(f"set_config('{name}', :{name}, true)" for name in SETTINGS))
@@ -24,21 +25,21 @@ _SET = text("SELECT " + ", ".join(f"set_config('{name}', :{name}, true)" for nam
 
 @contextmanager
 def plan_for_full_scans(session: Session) -> Iterator[None]:
-    """Plan the statements of this block for walking whole campaigns; what comes after it is planned as before.
+    """Plan the statements in this block for reading whole campaigns; later statements are planned as before.
 
-    A statement is planned when it is executed, so one that streams may be read outside of the block. Look-ups by key
-    do not belong here: they want their loops.
+    A statement is planned when it is executed, so the rows of a streamed result may be read outside of the block. Do
+    not use the block for look-ups by key, because they need nested loops.
     """
     before = session.execute(_BEFORE).one()
     session.execute(_SET, dict.fromkeys(SETTINGS, "off"))
     yield
-    # After an error the transaction, or its savepoint, is rolled back, and the settings with it.
+    # After an error, the transaction or its savepoint is rolled back, and this also restores the settings.
     session.execute(_SET, dict(zip(SETTINGS, before, strict=True)))
 
 
 def execute_full_scan(
     session: Session, query: str, keys: Mapping[str, object], *, batch: int | None = None
 ) -> sa.Result[*tuple[Any, ...]]:
-    """Execute a statement that walks a whole campaign. batch: rows fetched at once, for one that streams."""
+    """Execute a statement that reads a whole campaign. batch: rows per fetch, if the result is streamed."""
     with plan_for_full_scans(session):
         return session.execute(text(query), keys, execution_options={"yield_per": batch} if batch else {})

@@ -1,4 +1,4 @@
-"""Queries about progress: a cheap look that tells whether anything changed, and counts of what is done."""
+"""Queries about progress: a cheap check for changes, and counts of finished work."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
 
-# Whatever these say of a campaign, its progress says; the minute is part of it, because rates and expired leases age.
-# One number combines the rater, lease and state of a task: a hash of the whole row takes almost twice as long. The
-# other columns that progress shows never change, or only when the task is leased again. States differ in their first
-# letters. Each digest covers a few tasks, so only these are read again.
+# A campaign's progress depends only on these values. They include the minute, because rates and expired leases change
+# with time. One number combines the rater, lease and state of a task: a hash of the whole row takes almost twice as
+# long. The other columns that progress shows never change, or change only when the task is leased again. States differ
+# in their first letters. Each digest covers a few tasks, so only the tasks of a changed digest are read again.
 BITS = 8
 _GLANCE = f"""
 SELECT c.id, c.key, c.state, c.data_version, c.settings_version, date_trunc('minute', clock_timestamp()) AS at,
@@ -36,7 +36,7 @@ SELECT c.id, c.key, c.state, c.data_version, c.settings_version, date_trunc('min
            AS invitations
 FROM campaigns c WHERE c.key = :key"""
 
-# An attention check is nothing of what a campaign has to do.
+# Attention checks are not part of a campaign's work.
 _TASKS = f"""
 SELECT t.id, t.public_id, t.state, t.rater_id, t.bucket, coalesce(t.words, 0) AS words,
        coalesce(t.segments, 0) AS segments, t.handed_in_at, t.leased_until,
@@ -46,8 +46,8 @@ ORDER BY t.id"""
 _OF_PARTS = f"""unnest(CAST(:parts AS bigint[])) AS p(n) CROSS JOIN LATERAL (
     SELECT * FROM tasks
     WHERE campaign_id = :campaign AND id >= p.n << {BITS} AND id < (p.n + 1) << {BITS} OFFSET 0) t"""
-# Tasks that came with their answers show what was judged; each answer for a segment is that segment once.
-# Only sources that somebody judged in such a task are split: progress is built anew with every change.
+# For tasks imported with their answers, count what was judged; each answer for a segment counts the segment once. Only
+# the sources judged in such tasks are split into words, because progress is computed again after every change.
 _IMPORTED = f"""
 WITH answered AS MATERIALIZED (
     SELECT i.task_id, j.segment_id
@@ -80,7 +80,7 @@ WHERE campaign_id = :campaign ORDER BY version DESC LIMIT 1"""
 
 
 def load_progress_inputs(session: Session, key: str) -> Row:
-    """All that decides what the progress of a campaign is. Raises CampaignNotFound."""
+    """Return everything that determines the progress of a campaign. Raises CampaignNotFound."""
     row = session.execute(text(_GLANCE), {"key": key}).one_or_none()
     if row is None:
         raise CampaignNotFound
@@ -88,42 +88,42 @@ def load_progress_inputs(session: Session, key: str) -> Row:
 
 
 def load_tasks_not_withdrawn(session: Session, campaign_id: int, parts: Sequence[int] | None = None) -> list[Row]:
-    """The tasks that were not withdrawn. parts: the parts of the digest that they are of; None for all."""
+    """Return the tasks that are not withdrawn. parts: limit them to these parts of the digest; None for all."""
     query = _TASKS.format(tasks="tasks t" if parts is None else _OF_PARTS, states="<> 'withdrawn'")
     keys = {"campaign": campaign_id} if parts is None else {"campaign": campaign_id, "parts": list(parts)}
     return list(session.execute(text(query), keys))
 
 
 def load_leased_tasks(session: Session, campaign_id: int) -> list[Row]:
-    """The tasks that somebody holds: only of these the glance does not say whether they changed, for leases go on."""
+    """Return the leased tasks. For these only, the digests miss a change, because leases can be extended."""
     return list(session.execute(text(_TASKS.format(tasks="tasks t", states="= 'leased'")), {"campaign": campaign_id}))
 
 
 def load_imported_task_sizes(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:
-    """Segments and words of their sources, by task that came with its answers.
+    """Return the numbers of segments and of source words for each task that was imported with its answers.
 
-    characters: how many are a word, where the language has no spaces; None where it has.
+    characters: the number of characters that count as a word in a language without spaces; None if it has spaces.
     """
     keys = {"campaign": campaign_id, "spaced": characters is None, "characters": characters or 1}
     return list(execute_full_scan(session, _IMPORTED, keys))
 
 
 def load_raters(session: Session, campaign_id: int) -> list[Row]:
-    """All raters, and whether the plan in force counts on them."""
+    """Return all raters, and whether the plan in force includes them."""
     return list(session.execute(text(_RATERS), {"campaign": campaign_id}))
 
 
 def load_first_lease_times(session: Session, campaign_id: int, raters: Sequence[int]) -> dict[int, datetime]:
-    """When some raters leased their first task, by rater; those who never did are missing."""
+    """Return when some raters leased their first task, by rater; raters without a lease are missing."""
     rows = session.execute(text(_BEGAN), {"campaign": campaign_id, "raters": list(raters)})
     return {row.rater_id: row.began for row in rows}
 
 
 def load_systems(session: Session, campaign_id: int) -> list[Row]:
-    """All systems."""
+    """Return all systems."""
     return list(session.execute(text(_SYSTEMS), {"campaign": campaign_id}))
 
 
 def load_plan_version_and_entropy(session: Session, campaign_id: int) -> Row | None:
-    """Version and normalized entropy of the plan in force."""
+    """Return the version and the normalized entropy of the plan in force."""
     return session.execute(text(_PLAN), {"campaign": campaign_id}).one_or_none()

@@ -1,4 +1,4 @@
-"""Queries that count what is judged of a campaign: all of it, or what has come since it was last counted."""
+"""Count a campaign's judgments: all of them, or those since the last count."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from app.storage.full_scans import execute_full_scan
 
 Row = sa.Row[Any]
 
-# The end of the minute in which something was recorded: what ends after a full minute was recorded after it.
+# The end of the minute in which a judgment was recorded. So whatever ends after a full minute was recorded after it.
 _MINUTE = "date_trunc('minute', recorded_at + interval '1 minute' - interval '1 microsecond')"
 # An answer is counted once, however often it was revised.
 _ANSWERS = "campaign_id = :campaign AND version <= :version AND revision = 1 AND NOT surplus"
-# Tasks, systems, groups and minutes are counted from one reading.
+# One scan serves the counts of tasks, systems, groups and minutes.
 _ALL = f"""
 WITH answered AS MATERIALIZED (
     SELECT item_id, count(*) AS n, min(recorded_at) AS first, max(recorded_at) AS last, max(id) AS newest
@@ -65,7 +65,7 @@ WHERE s.role = 0 GROUP BY 2, 3
 UNION ALL
 SELECT 'group', task_id, group_id, count(*) FROM shown WHERE group_id IS NOT NULL GROUP BY 2, 3"""
 ANSWERING = ("judgments", "comparisons", "hand-in", "task reopened")
-"""What makes data versions while raters work: judgments come, and tasks change their state."""
+"""The kinds of data versions that raters' work creates: judgments arrive, and tasks change their state."""
 _ANSWERED = """
 SELECT count(*) FROM versions
 WHERE campaign_id = :campaign AND n > :after AND n <= :version AND what = ANY(:answering)"""
@@ -75,31 +75,31 @@ SELECT n FROM versions WHERE campaign_id = :campaign AND what <> ALL(:answering)
 
 
 def count_items_and_judgments(session: Session, campaign_id: int, *, version: int, since: datetime) -> list[Row]:
-    """Items, those in tasks that are done, those with judgments, and judgments: by task, by system, by group.
+    """Count items, items in finished tasks, items with judgments, and judgments, by task, by system and by group.
 
-    And judgments since a time, by task and by the end of their minute, which stands as `first`.
+    Also count the judgments since a time, by task and by the end of their minute, which the column `first` holds.
     """
     return list(execute_full_scan(session, _ALL, {"campaign": campaign_id, "version": version, "since": since}))
 
 
 def count_new_judgments(session: Session, campaign_id: int, *, after: int, version: int) -> list[Row]:
-    """Judgments after one, up to a data version, by item and minute. begun: whether the item had one before."""
+    """Count judgments with ids beyond `after`, up to a version, by item and minute. begun: the item had one before."""
     keys = {"campaign": campaign_id, "after": after, "version": version}
     return list(session.execute(text(_NEW), keys))
 
 
 def count_task_items(session: Session, campaign_id: int, tasks: Collection[int]) -> list[Row]:
-    """Items of some tasks: by task and system, and by task and group."""
+    """Count the items of some tasks: by task and system, and by task and group."""
     return list(session.execute(text(_CONTENTS), {"campaign": campaign_id, "tasks": sorted(tasks)}))
 
 
 def is_changed_by_answers_only(session: Session, campaign_id: int, *, after: int, version: int) -> bool:
-    """Whether raters' work alone made the data versions after one."""
+    """Tell whether only raters' work created the data versions after a given one."""
     keys = {"campaign": campaign_id, "after": after, "version": version, "answering": list(ANSWERING)}
     return bool(session.execute(text(_ANSWERED), keys).scalar_one() == version - after)
 
 
 def find_last_version_not_from_answers(session: Session, campaign_id: int) -> int:
-    """The last data version that raters' work did not make; 0 where there is none."""
+    """Return the last data version that raters' work did not create; 0 if there is none."""
     keys = {"campaign": campaign_id, "answering": list(ANSWERING)}
     return int(session.execute(text(_LAST_BUT_ANSWERS), keys).scalar() or 0)

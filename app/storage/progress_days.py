@@ -1,4 +1,4 @@
-"""Judgments by the day on which they were stored, of the newest so many."""
+"""Count the newest judgments by the day on which they were stored."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from app.storage.db import Session
 
 Row = Any
 
-# An index gives the newest, so a campaign of millions costs as much as one of so many. Answers to attention checks are
-# none of what a campaign has to do.
+# An index finds the newest judgments, so the cost depends on `most`, not on the size of the campaign. Answers to
+# attention checks are not part of a campaign's work.
 _DAYS = f"""
 WITH newest AS MATERIALIZED (
     SELECT recorded_at FROM judgments WHERE campaign_id = :campaign AND item_id NOT IN (
@@ -25,6 +25,6 @@ FROM newest GROUP BY 1 ORDER BY 1"""
 
 
 def load_judgment_counts_by_day(session: Session, campaign_id: int, *, utc_offset: int, most: int) -> Sequence[Row]:
-    """Day and count, the oldest day first, of the `most` newest judgments. utc_offset: minutes ahead of UTC."""
+    """Return days and counts of the `most` newest judgments, oldest day first. utc_offset: minutes ahead of UTC."""
     keys = {"campaign": campaign_id, "offset": utc_offset, "most": most}
     return session.execute(text(_DAYS), keys).all()

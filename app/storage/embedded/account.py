@@ -12,14 +12,14 @@ from pathlib import Path
 from app.storage.embedded.errors import BadDataFolder
 
 SERVICE_USER = "plumbline"
-# Numbers that neither `useradd` (to 60000), nor Debian, nor systemd (60001-60705 and from 61184) hands out.
+# Numbers that `useradd` (to 60000), Debian and systemd (60001-60705 and from 61184) do not assign.
 UNNAMED_IDS = range(60906, 61184)
 CLEAN_ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "TZ": "UTC"}
 
 
 @dataclass(frozen=True, slots=True)
 class OsAccount:
-    """A user and group by number, and how to run a program as them."""
+    """A user and a group, as numbers, and a method that runs a program as them."""
 
     uid: int
     gid: int
@@ -51,7 +51,7 @@ class OsAccount:
             timeout=timeout,
             check=False,
             umask=0o077,
-            start_new_session=True,  # an interrupt at our terminal is not one for the server
+            start_new_session=True,  # an interrupt at our terminal must not reach the server
             pass_fds=pass_fds,
             user=None if self.is_current_account else self.uid,
             group=None if self.is_current_account else self.gid,
@@ -60,18 +60,18 @@ class OsAccount:
 
 
 def current_os_account() -> OsAccount:
-    """The account of this process."""
+    """Return the account of this process."""
     return OsAccount(os.geteuid(), os.getegid())
 
 
 def choose_server_account(cluster: Path) -> OsAccount:
-    """Who runs the server: we, or, under root, whom Postgres refuses, an account of its own.
+    """Choose the account that runs the server: the current one, or a separate one under root, which Postgres refuses.
 
-    Under root that is the user `plumbline` where the machine has one, else a number without a name. A shared account
-    (`postgres`, `nobody`) would let the other programs that run under it read the data; a number needs no `useradd`,
-    and nobody else runs under it. Whoever owns an existing cluster goes on running it.
+    Under root, this is the user `plumbline` if the machine has one, else a number without a name. A shared account
+    (`postgres`, `nobody`) would let other programs under the same account read the data. A number needs no `useradd`,
+    and no other program runs under it. The owner of an existing cluster continues to run it.
 
-    Raises BadDataFolder where the cluster belongs to a person.
+    Raises BadDataFolder if the cluster belongs to a person.
     """
     if os.geteuid() != 0:
         return current_os_account()
@@ -95,7 +95,7 @@ def _fresh_account() -> OsAccount:
 
 
 def choose_initdb_account(account: OsAccount) -> OsAccount:
-    """Who runs initdb: the server's account, or `nobody` where that has no name, which initdb insists on."""
+    """Choose the account for initdb: the server's, or `nobody` if that one has no name, because initdb needs a name."""
     if find_user_name(account.uid) is not None:
         return account
     entry = pwd.getpwnam("nobody")
@@ -103,7 +103,7 @@ def choose_initdb_account(account: OsAccount) -> OsAccount:
 
 
 def find_user_name(uid: int) -> str | None:
-    """The name of a user, or None."""
+    """Return the name of a user, or None."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -1,4 +1,4 @@
-"""Where the programs of Postgres are."""
+"""Find the Postgres programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COPIES = Path("/var/cache/plumbline")
 
 
 def find_server_programs(bin_dir: Path | None = None) -> Path:
-    """The folder of the server's programs: the given one, else the newest of the wheel, else of the machine.
+    """Return the folder of the server programs: the given one, else the wheel's newest, else the machine's.
 
     Raises PostgresNotFound.
     """
@@ -31,10 +31,10 @@ def find_server_programs(bin_dir: Path | None = None) -> Path:
 
 
 def find_client_programs(server_major: int, bin_dir: Path | None = None) -> Path:
-    """The folder of a pg_dump and pg_restore that can talk to a server of this major version.
+    """Return a folder with a pg_dump and pg_restore that work with a server of this major version.
 
-    An older client refuses a newer server, and a much newer one sets parameters that an older server does not know:
-    so the lowest version that is not below the server's is used.
+    An older client refuses a newer server, and a much newer client sets parameters that an older server does not know.
+    So the function chooses the lowest version that is not below the server's.
 
     Raises PostgresNotFound.
     """
@@ -47,7 +47,7 @@ def find_client_programs(server_major: int, bin_dir: Path | None = None) -> Path
 
 
 def read_program_version(bin_dir: Path, program: str = "postgres") -> str:
-    """The version of a program, like "18.4"."""
+    """Return the version of a program, like "18.4"."""
     answer = current_os_account().run([bin_dir / program, "--version"])
     version = re.search(r"\(PostgreSQL\) (\d+(?:\.\d+)?)", answer.stdout)
     if not version:
@@ -56,12 +56,12 @@ def read_program_version(bin_dir: Path, program: str = "postgres") -> str:
 
 
 def read_major_version(bin_dir: Path, program: str = "postgres") -> int:
-    """The major version of a program."""
+    """Return the major version of a program."""
     return int(read_program_version(bin_dir, program).split(".")[0])
 
 
 def _folders() -> list[Path]:
-    """Every folder with Postgres programs: of the wheel, newest first, then on PATH, then Debian's, newest first."""
+    """Return all folders with Postgres programs: the wheel's (newest first), on PATH, Debian's (newest first)."""
     folders: list[Path] = []
     wheel = importlib.util.find_spec(WHEEL)  # not imported: its import takes locks
     if wheel and wheel.origin:
@@ -82,12 +82,12 @@ def _number(name: str) -> int:
 
 
 def make_programs_runnable(account: OsAccount, bin_dir: Path, copies: Path = COPIES) -> Path:
-    """The same programs where the account can run them.
+    """Return a folder with the same programs that the account can run.
 
-    A virtual environment below /root is closed to the server's account. Its parent folders are not ours to open, so
-    the wheel's Postgres is copied, once for each version, to a folder that root owns and everybody may read.
+    The server's account has no access to a virtual environment below /root. We must not open its parent folders, so the
+    wheel's Postgres is copied, once per version, to a folder that root owns and everybody may read.
 
-    Raises PostgresNotFound where programs that are not the wheel's are out of reach.
+    Raises PostgresNotFound if the account cannot reach programs that are not from the wheel.
     """
     if account.is_current_account or _runs(account, bin_dir):
         return bin_dir
@@ -108,7 +108,7 @@ def _runs(account: OsAccount, bin_dir: Path) -> bool:
 
 
 def _copy(wheel: Path, install: str, target: Path) -> None:
-    """Copy programs, shared files and the libraries that they look for beside the wheel; appear all at once."""
+    """Copy the programs, the shared files and the wheel's libraries; the copy appears all at once."""
     target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as scratch:
         whole = Path(scratch) / "whole"

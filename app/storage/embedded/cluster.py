@@ -1,4 +1,4 @@
-"""One cluster on disk: made whole or not at all, brought up once, taken down."""
+"""One cluster on disk: create it whole or not at all, start its server once, and stop it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Answer = Literal["accepts", "rejects", "silent"]
 
 @dataclass(frozen=True, slots=True)
 class PostgresCluster:
-    """Where a cluster is and who runs it with what.
+    """The place of a cluster, the account that runs its server, and the programs it uses.
 
-    home: the data folder. sockets: the folder of its socket. programs: Postgres, where the account can run it.
+    home: the data folder. sockets: the folder of the socket. programs: a Postgres folder that the account can run.
     """
 
     home: Path
@@ -39,27 +39,27 @@ class PostgresCluster:
 
     @property
     def folder(self) -> Path:
-        """The cluster itself, Postgres's own data directory."""
+        """The cluster itself, which is Postgres's own data directory."""
         return cluster_folder(self.home)
 
     @property
     def log_file(self) -> Path:
-        """What the server has to say."""
+        """The log of the server."""
         return self.home / LOG
 
 
 def cluster_folder(home: Path) -> Path:
-    """The cluster of a data folder."""
+    """Return the cluster folder of a data folder."""
     return home / "postgres"
 
 
 def init_cluster(cluster: PostgresCluster, passwords: dict[str, str]) -> None:
-    """Make the cluster unless it is there: beside its place, then moved there, so that a half-made one is never seen.
+    """Create the cluster if it is missing: in a scratch folder that is then moved, so that no partial one appears.
 
-    The locale is C: order and case are those of code points, the same on every version, and no update of the C library
-    can break an index.
+    The locale is C: order and case follow code points, which are the same in every version, so no update of the C
+    library can break an index.
 
-    Raises PostgresMajorDiffers where it is there and another version made it; ServerNotStarting where initdb fails.
+    Raises PostgresMajorDiffers if another version made the existing cluster, ServerNotStarting if initdb fails.
     """
     if cluster.folder.exists():
         _require_major(cluster)
@@ -98,7 +98,7 @@ def _initdb(cluster: PostgresCluster, maker: OsAccount, scratch: Path, passwords
 
 
 def read_cluster_version(folder: Path) -> str | None:
-    """The major version of the Postgres that made a cluster; None where there is no cluster."""
+    """Return the major version of the Postgres that made a cluster, or None if there is no cluster."""
     file = folder / "PG_VERSION"
     return file.read_text(encoding="ascii").strip() if file.exists() else None
 
@@ -115,7 +115,7 @@ def _require_major(cluster: PostgresCluster) -> None:
 
 
 def query_server_status(cluster: PostgresCluster) -> Answer:
-    """What a server says on our socket: accepts connections, rejects them for now, or does not answer within 3 s."""
+    """Ask the server on our socket: it accepts connections, rejects them for now, or does not answer within 3 s."""
     command: list[str | Path] = [cluster.programs / "pg_isready", "-q", "-h", cluster.sockets]
     command += ["-p", str(PORT), "-U", ADMIN, "-d", "postgres", "-t", "3"]
     answers: dict[int, Answer] = {0: "accepts", 1: "rejects"}
@@ -123,14 +123,14 @@ def query_server_status(cluster: PostgresCluster) -> Answer:
 
 
 def is_server_ready(cluster: PostgresCluster) -> bool:
-    """Whether a server accepts connections on our socket."""
+    """Tell whether a server accepts connections on our socket."""
     return query_server_status(cluster) == "accepts"
 
 
 def find_server_processes(cluster: PostgresCluster) -> set[int]:
-    """The server processes that work in the cluster's folder.
+    """Return the server processes whose working directory is the cluster's folder.
 
-    A process id in a file says nothing: after a crash it may be another program's. A server stands in its folder.
+    A process id in a file is no evidence: after a crash, the id may belong to another program.
     """
     pids = set()
     for entry in Path("/proc").glob("[0-9]*"):
@@ -143,13 +143,13 @@ def find_server_processes(cluster: PostgresCluster) -> set[int]:
 
 
 def find_postmaster(cluster: PostgresCluster, pids: set[int]) -> int | None:
-    """The one of the cluster's processes that began the others and takes connections; None where it is gone."""
+    """Return the process that started the others and accepts connections, or None if it has ended."""
     pid = _first_number(cluster.folder / PID_FILE)
     return pid if pid in pids else None
 
 
 def launch_server(cluster: PostgresCluster) -> None:
-    """Begin to start the server unless a process of it is there; waits for nothing. The caller holds the lock."""
+    """Begin to start the server unless one of its processes exists; do not wait. The caller holds the lock."""
     if not find_server_processes(cluster):
         _drop_foreign_pids(cluster)
         rotate_server_log(cluster)
@@ -157,7 +157,7 @@ def launch_server(cluster: PostgresCluster) -> None:
 
 
 def start_server_process(cluster: PostgresCluster) -> bool:
-    """Start the server unless it runs; True if it was us who did. The caller holds the lock.
+    """Start the server unless it runs; return True if this call started it. The caller holds the lock.
 
     Raises ServerNotStarting with the end of the log.
     """
@@ -168,7 +168,7 @@ def start_server_process(cluster: PostgresCluster) -> bool:
             raise ServerNotStarting(
                 f"its processes {sorted(find_server_processes(cluster))} do not answer; see {cluster.log_file}"
             )
-        if find_server_processes(cluster):  # left by a starter that was killed, or in recovery, or about to end
+        if find_server_processes(cluster):  # left by a starter that was killed, or recovering, or about to end
             time.sleep(PAUSE)
             continue
         if attempts == 3:
@@ -181,11 +181,11 @@ def start_server_process(cluster: PostgresCluster) -> bool:
 
 
 def _drop_foreign_pids(cluster: PostgresCluster) -> None:
-    """Remove the server's lock files whose process lives but is no server: Postgres would take it for one and refuse.
+    """Remove lock files whose process lives but is not this server, because Postgres would refuse to start.
 
-    That is another program with the number of a server that crashed, or its corpse where nobody collects the dead. The
-    files of a dead process are left to Postgres, which also looks for shared memory still in use. We get here only with
-    no server process in the folder.
+    The process is another program that now has the number of a crashed server, or a zombie that nothing reaps. The
+    files of a dead process are left to Postgres, which also looks for shared memory still in use. This code runs only
+    if there is no server process in the folder.
     """
     for file in (cluster.folder / PID_FILE, cluster.sockets / f".s.PGSQL.{PORT}.lock"):
         pid = _first_number(file)
@@ -201,10 +201,10 @@ def _first_number(file: Path) -> int | None:
 
 
 def stop_server_process(cluster: PostgresCluster) -> None:
-    """Stop the server if it runs: connections end, what is committed stays. The caller holds the lock.
+    """Stop the server if it runs: connections end, and committed data stay. The caller holds the lock.
 
-    A server that does not end in time, as when it is asked in the middle of crash recovery, is made to, which loses
-    nothing either: its next start replays the log.
+    A server may not stop in time, for example during crash recovery. It is then stopped at once. This loses nothing
+    either, because the next start replays the log.
 
     Raises ServerNotStopping.
     """
@@ -222,7 +222,7 @@ def stop_server_process(cluster: PostgresCluster) -> None:
 
 
 def _pg_ctl(cluster: PostgresCluster, *arguments: str) -> bool:
-    """Run pg_ctl; True if it did what was asked. Names go by environment and folder, for it passes them to a shell."""
+    """Run pg_ctl; return True if it succeeded. Its shell would see names, so they go by environment and folder."""
     command: list[str | Path] = [cluster.programs / "pg_ctl", "-s", "-w", *arguments]
     try:
         answer = cluster.account.run(
@@ -234,7 +234,7 @@ def _pg_ctl(cluster: PostgresCluster, *arguments: str) -> bool:
 
 
 def rotate_server_log(cluster: PostgresCluster) -> None:
-    """Keep one earlier log once the present one is large."""
+    """Keep one earlier log once the current one is large."""
     if cluster.log_file.exists() and cluster.log_file.lstat().st_size > LOG_LIMIT:
         cluster.log_file.replace(cluster.log_file.with_suffix(".log.1"))
 
@@ -244,7 +244,7 @@ def _log_tail(cluster: PostgresCluster) -> str:
 
 
 def read_log_tail(cluster: PostgresCluster) -> str:
-    """The end of the server's log, in one line."""
+    """Return the end of the server's log as one line."""
     return _last_lines(
         cluster.log_file.read_text(encoding="utf-8", errors="replace") if cluster.log_file.exists() else "no log"
     )

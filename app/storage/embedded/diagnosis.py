@@ -1,4 +1,4 @@
-"""What is wrong with an embedded server and its data folder, found without starting, stopping or changing anything."""
+"""Find faults in an embedded server and its data folder, without starting, stopping or changing anything."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from app.storage.embedded.cluster import PostgresCluster
 from app.storage.embedded.errors import BadDataFolder, PostgresNotFound
 from app.storage.processes import is_process_stopped
 
-FEW, TOO_FEW = 1 << 30, 64 << 20  # bytes of free space: a warning, and what Postgres needs to go on
+FEW, TOO_FEW = 1 << 30, 64 << 20  # bytes of free space: below FEW a warning; Postgres cannot go on below TOO_FEW
 FEW_FILES = 1000
 START = "start `plumbline serve`"
 
 
 def examine_embedded_server(data_dir: Path) -> Iterator[HealthFinding]:
-    """The programs, the folder, the space on its disk, the server, and what a server that ended has left."""
+    """Check the programs, the folder, the space on its disk, the server, and what a dead server has left behind."""
     home = data_dir.expanduser().resolve()
     try:
         tools = binaries.find_server_programs()
@@ -118,7 +118,7 @@ def _server(server: PostgresCluster) -> Iterator[HealthFinding]:
 
 
 def _left_over(server: PostgresCluster) -> Iterator[HealthFinding]:
-    """The files of a server that was killed, which the next start deals with."""
+    """Report the files of a killed server, which the next start removes."""
     left = [
         file
         for file in (server.folder / cluster.PID_FILE, server.sockets / f".s.PGSQL.{folders.PORT}")

@@ -1,4 +1,4 @@
-"""What can keep the embedded server from serving."""
+"""Errors of the embedded server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders and files that nobody else can read, made so that nobody else can get in between."""
+"""Private folders and files, created so that no other user can interfere."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from app.storage.embedded.account import OsAccount, choose_initdb_account
 from app.storage.embedded.errors import BadDataFolder
 
-LOCK, USERS = "start.lock", "users.lock"  # the first is also the sign that a folder is ours
-BESIDE = ("worker.beat", "first-admin-link", "media")  # what commands leave here although their database is another
+LOCK, USERS = "start.lock", "users.lock"  # the first also marks a folder as ours
+BESIDE = ("worker.beat", "first-admin-link", "media")  # files that commands leave here even with another database
 SOCKET_PATH_LIMIT = 107  # bytes in sockaddr_un, without the final NUL
-NOTE = "socket-folder"  # where the socket is, if it cannot be in the data folder
-PORT = 5432  # only a suffix of the socket's name
+NOTE = "socket-folder"  # the file that says where the socket is, if it cannot be in the data folder
+PORT = 5432  # only a suffix in the name of the socket
 
 
 def prepare_data_folder(path: Path) -> Path:
-    """The data folder by its real path, made if it is missing, with its lock file in it.
+    """Return the real path of the data folder; make the folder and its lock file if they are missing.
 
-    Raises BadDataFolder for a folder with other things in it: its mode and owner are not ours to change.
+    Raises BadDataFolder if the folder has other contents, because its mode and owner are then not ours to change.
     """
     folder = path.expanduser().resolve()
     if any(character in str(folder) for character in "\r\n\0"):
@@ -36,14 +36,14 @@ def prepare_data_folder(path: Path) -> Path:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a name is one that we give without a server; `write_private_file` may have been killed at it."""
+    """Tell whether a file may exist before any server does; a killed `write_private_file` may leave a scratch file."""
     return name == USERS or name in BESIDE or any(name.startswith(f".{written}.") for written in BESIDE)
 
 
 def chown_data_folder(folder: Path, account: OsAccount) -> None:
     """Give the data folder to the account, with mode 0700.
 
-    Raises BadDataFolder where it belongs to somebody else, or where the account cannot reach it.
+    Raises BadDataFolder if the folder belongs to another user, or if the account cannot reach it.
     """
     status = folder.stat()
     if status.st_uid not in {os.geteuid(), account.uid, choose_initdb_account(account).uid}:
@@ -56,7 +56,7 @@ def chown_data_folder(folder: Path, account: OsAccount) -> None:
 
 
 def _closed_to(account: OsAccount, folder: Path) -> Path | None:
-    """The outermost folder on the way to this one that the account may not enter."""
+    """Return the outermost folder on the way to this one that the account may not enter."""
     if account.run(["test", "-x", folder]).returncode == 0:
         return None
     way = [*reversed(folder.parents), folder]
@@ -64,13 +64,13 @@ def _closed_to(account: OsAccount, folder: Path) -> Path | None:
 
 
 def change_owner(path: Path, account: OsAccount) -> None:
-    """Make the account the owner of a file or folder, where we are somebody else."""
+    """Make the account the owner of a file or folder, unless it is the current account."""
     if not account.is_current_account:
         os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
 def change_owner_of_tree(folder: Path, account: OsAccount) -> None:
-    """Make the account the owner of everything in a folder; never through a link, hard or symbolic."""
+    """Make the account the owner of everything in a folder; follow no link, hard or symbolic."""
     for _, folders, files, handle in os.fwalk(folder):
         for name in folders + files:
             status = os.stat(name, dir_fd=handle, follow_symlinks=False)
@@ -80,7 +80,7 @@ def change_owner_of_tree(folder: Path, account: OsAccount) -> None:
 
 
 def write_private_file(path: Path, text: str, account: OsAccount | None = None) -> None:
-    """Write a file of mode 0600 as a whole or not at all, following no link; give it to the account if one is named."""
+    """Write a file of mode 0600, whole or not at all, following no link; give it to the account, if any."""
     scratch = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
@@ -98,7 +98,7 @@ def write_private_file(path: Path, text: str, account: OsAccount | None = None) 
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Make the names in a folder durable with fsync."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -107,12 +107,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_socket_folder(home: Path, account: OsAccount) -> Path:
-    """A private folder for the server's socket: in the data folder, or a short one where no socket can lie there.
+    """Return a private folder for the server's socket: in the data folder, or a short one if no socket fits there.
 
-    The path of a socket is bounded, and libpq reads a comma in it as the end of a host's name.
+    The length of a socket's path is limited, and libpq takes a comma in it as the end of a host name.
 
-    The short one has a random name in the runtime folder, and the data folder remembers it, so that every starter
-    looks in the same place.
+    The short folder has a random name in the runtime folder. The data folder stores this name, so every starter looks
+    in the same place.
     """
     inside = home / "run"
     if len(os.fsencode(inside / f".s.PGSQL.{PORT}")) <= SOCKET_PATH_LIMIT and "," not in str(inside):
@@ -132,7 +132,7 @@ def make_socket_folder(home: Path, account: OsAccount) -> Path:
 
 
 def read_socket_folder(home: Path) -> Path:
-    """Where starters have put the socket; nothing is made or looked at."""
+    """Return where starters have put the socket, without creating or checking anything."""
     note = home / NOTE
     return Path(note.read_text(encoding="utf-8")) if note.exists() else home / "run"
 
@@ -146,7 +146,7 @@ def _is_private(folder: Path, account: OsAccount) -> bool:
 
 
 def _runtime_folder() -> Path:
-    """Where short-lived private folders belong; a folder made in it has mode 0700 and a name nobody can foresee."""
+    """Return the place for short-lived private folders, which get mode 0700 and an unpredictable name."""
     if os.geteuid() == 0:
         return Path("/run")
     ours = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")

@@ -1,4 +1,4 @@
-"""The roles in the database: one owns the schema and migrates it, one serves and can do less."""
+"""The database roles: one owns the schema and migrates it, the other serves and has fewer rights."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _ROLES_LOCK = 7_215_340_912
 
 
 def prepare_serving_role(url: str) -> str | None:
-    """The role to serve under after connecting with the owner's URL, made if it is missing; None to serve as the owner.
+    """Return the role to serve under, created if missing; None to serve as the owner. url: the owner's.
 
-    None is the answer of a server whose owner may neither create roles nor act as this one: everything works, and
-    append-only rests on the triggers alone.
+    The result is None if the owner may neither create roles nor act as this role. Everything then works, but only the
+    triggers keep tables append-only.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", [_ROLES_LOCK])
@@ -25,7 +25,7 @@ def prepare_serving_role(url: str) -> str | None:
                     connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(APP_ROLE)))
                 connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(APP_ROLE)))
             except (errors.InsufficientPrivilege, errors.DuplicateObject, errors.UniqueViolation):
-                pass  # whether it worked out all the same is asked below
+                pass  # the code below checks whether it worked anyway
         return APP_ROLE if _may_act(connection) else None
 
 
@@ -45,10 +45,10 @@ def _exists(connection: psycopg.Connection, role: str) -> bool:
 
 
 def create_roles_and_database(admin_url: str, passwords: dict[str, str]) -> None:
-    """Make the two login roles and the database of an embedded cluster, as far as they are missing.
+    """Create the two login roles and the database of an embedded cluster, if they are missing.
 
     The owner acts as the serving role with SET ROLE; the serving role can also log in by itself. Neither is a
-    superuser, creates roles or creates databases.
+    superuser, and neither can create roles or databases.
     """
     with psycopg.connect(admin_url, autocommit=True) as connection:
         for role in (OWNER, APP):

@@ -24,14 +24,14 @@ KEPT = "kept"
 
 @dataclass(slots=True)
 class EmbeddedServer:
-    """A running server, as one of its users sees it.
+    """A running server, as seen by one of its users.
 
-    started: whether this `start_server` brought it up.
+    started: whether this call of `start_server` started it.
     """
 
     cluster: PostgresCluster
     started: bool
-    _users: int = field(repr=False)  # descriptor of a file locked by every user; -1 after close
+    _users: int = field(repr=False)  # descriptor of a file on which every user holds a lock; -1 after close
 
     @property
     def data_dir(self) -> Path:
@@ -39,7 +39,7 @@ class EmbeddedServer:
         return self.cluster.home
 
     def url(self, role: Role = "owner", database: str = settings.DATABASE) -> str:
-        """A libpq address, without a secret in it.
+        """Return a libpq address without a secret in it.
 
         role: `owner` migrates, and serves under SET ROLE; `app` can only serve; `admin` is the superuser.
         """
@@ -50,7 +50,7 @@ class EmbeddedServer:
         return address
 
     def close(self) -> None:
-        """End our use; whoever is last stops the server, unless it was started to stay."""
+        """End our use; the last user stops the server, unless it was started with `keep`."""
         if self._users == -1:
             return
         with _lock_home(self.cluster.home):
@@ -60,7 +60,7 @@ class EmbeddedServer:
             self._users = -1
 
     def stop(self) -> None:
-        """Stop the server, whoever uses it."""
+        """Stop the server, even if others use it."""
         with _lock_home(self.cluster.home):
             _take_down(self.cluster)
             if self._users != -1:
@@ -77,11 +77,11 @@ class EmbeddedServer:
 def start_server(
     data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False, apart: bool = False
 ) -> EmbeddedServer:
-    """Have a server on this data folder: make it, start it or join it, whatever is needed. Several at once start one.
+    """Return a server on this data folder: create, start or join it as needed. Parallel calls start only one.
 
-    bin_dir: folder of the Postgres programs; default those of the wheel, else of the machine.
-    keep: the server stays when its last user leaves, until `stop_server`.
-    apart: load the driver only in a copy of this process, which ends; for processes of one thread.
+    bin_dir: folder of the Postgres programs; by default the wheel's, else the machine's.
+    keep: the server keeps running when its last user leaves, until `stop_server`.
+    apart: load the driver only in a forked copy of this process, which ends; for single-threaded processes.
 
     Raises BadDataFolder, PostgresMajorDiffers, DatabasePasswordsLost, PostgresNotFound or ServerNotStarting.
     """
@@ -109,7 +109,7 @@ def start_server(
 
 
 def _create_roles(url: str, passwords: dict[str, str]) -> None:
-    from app.storage.embedded import roles  # it loads the driver
+    from app.storage.embedded import roles  # this import loads the driver
 
     roles.create_roles_and_database(url, passwords)
 
@@ -121,7 +121,7 @@ def _bring_up(server_cluster: PostgresCluster) -> bool:
 
 
 def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
-    """Stop the server of a data folder, whoever uses it; nothing happens if none runs."""
+    """Stop the server of a data folder, even if others use it; do nothing if none runs."""
     tools = binaries.find_server_programs(bin_dir)
     home = folders.prepare_data_folder(data_dir)
     with _lock_home(home):
@@ -130,7 +130,7 @@ def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
 
 
 def find_running_server(data_dir: Path, *, bin_dir: Path | None = None) -> str | None:
-    """The owner's address of a server that takes connections; None where there is none. Starts and changes nothing."""
+    """Return the owner's address of a server that accepts connections, or None. Starts and changes nothing."""
     home = data_dir.expanduser().resolve()
     if not (home / folders.LOCK).exists() or not cluster.cluster_folder(home).exists():
         return None
@@ -167,7 +167,7 @@ def _note_kept(home: Path, *, keep: bool) -> None:
 
 @contextmanager
 def _lock_home(home: Path) -> Iterator[None]:
-    """One starter or stopper at a time; the lock of a killed one is free at once."""
+    """Allow one starter or stopper at a time; if its process is killed, the lock is free at once."""
     handle = _open_lock(home / folders.LOCK)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

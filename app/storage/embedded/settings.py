@@ -1,4 +1,4 @@
-"""What the embedded server is told: its settings, who may connect, and with which password."""
+"""Configure the embedded server: its settings, who may connect, and the passwords."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PASSWORDS = "pgpass"
 MEGABYTE = 1 << 20
 SHARED = Path("/dev/shm")  # noqa: S108  (where the C library keeps shared memory)
 
-# LOG and above go to one file. Neither the text of a statement nor a value of a row does: both may hold personal data.
+# LOG and above go to one file, without the texts of statements and the values of rows, which may be personal data.
 _SETTINGS = """\
 # Written anew at every start. Settings of your own belong in local.conf beside this file.
 listen_addresses = ''
@@ -43,7 +43,7 @@ include = 'local.conf'
 
 
 def write_server_settings(cluster: Path, sockets: Path, account: OsAccount) -> None:
-    """Write postgresql.conf, pg_hba.conf and pg_ident.conf; an earlier content, of initdb or of anyone, is replaced."""
+    """Write postgresql.conf, pg_hba.conf and pg_ident.conf, and replace any earlier content, of initdb or others."""
     settings = _SETTINGS.format(
         sockets=_quote(f'"{_double_quotes(str(sockets))}"'),
         port=PORT,
@@ -67,7 +67,7 @@ def _quote(text: str) -> str:
 
 
 def _ident_map(account: OsAccount) -> str:
-    """With peer authentication: the operating system user that may be each of the three roles."""
+    """Return the map for peer authentication: the operating system user that may take each of the three roles."""
     name = find_user_name(account.uid)
     if not account.is_current_account or name is None:
         return ""
@@ -75,25 +75,27 @@ def _ident_map(account: OsAccount) -> str:
 
 
 def _shared_buffers() -> int:
-    """An eighth of the machine's memory, 32 to 1024 megabytes."""
+    """Return an eighth of the machine's memory, within 32 to 1024 megabytes."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEGABYTE
     return max(32, min(1024, memory // 8))
 
 
 def _shared_memory(account: OsAccount) -> str:
-    """How the processes of one query share memory: as files in /dev/shm, or as System V segments where the machine
-    closes that folder to the account. Postgres would not start there, as its own choice for Linux is the first.
+    """Choose how processes share memory in a query: files in /dev/shm, or System V segments if that is closed.
+
+    If the account has no access to that folder, Postgres does not start with its own choice, which is the first on
+    Linux.
     """
     reachable = sys.platform != "linux" or all(account.run(["test", f"-{may}", SHARED]).returncode == 0 for may in "wx")
     return "posix" if reachable else "sysv"
 
 
 def read_or_make_passwords(home: Path, account: OsAccount, *, fresh: bool) -> dict[str, str]:
-    """The password of each role; empty where we run the server ourselves, for then it knows us by our user id.
+    """Return the password of each role; empty if we run the server ourselves, because it then knows our user id.
 
-    They stand in a file in libpq's own format that only we can read, so no address and no command line holds one.
+    The passwords are in a file in libpq's own format that only we can read, so no address or command line holds one.
 
-    Raises DatabasePasswordsLost where the file is missing though the cluster is there.
+    Raises DatabasePasswordsLost if the file is missing although the cluster exists.
     """
     if account.is_current_account:
         return {}

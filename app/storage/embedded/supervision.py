@@ -1,7 +1,7 @@
-"""Keep an embedded server running: one that ends is started again, one that stands still is set going or ended.
+"""Keep an embedded server running: restart one that has ended, and continue or end one that hangs.
 
-Nothing here can lose what was confirmed: a killed server replays its log, as after a power cut. A server whose disk is
-full cannot start, and is tried again until there is space.
+Supervision cannot lose confirmed data: a killed server replays its log, as after a power cut. A server with a full disk
+cannot start; starting is tried again until there is space.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from app.storage.embedded.folders import LOCK
 from app.storage.processes import ProcessIdleWatch, is_process_stopped
 
 LOOK_EVERY = 1.0  # seconds
-ASK_EVERY = 3.0  # seconds between two questions to a server that answers
+ASK_EVERY = 3.0  # seconds between two queries to a server that answers
 STOPPED_FOR, ORPHANED_FOR = 3.0, 3.0  # seconds
-SILENT_FOR, COMPUTING_FOR = 12.0, 120.0  # seconds without an answer: of a server that does nothing, and of any
+SILENT_FOR, COMPUTING_FOR = 12.0, 120.0  # seconds without an answer: for an idle server, and for any server
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 8.0  # seconds between two starts
-ROOM = 32 << 20  # bytes: two files of the log, without which it cannot start
+ROOM = 32 << 20  # bytes: two log segments, without which it cannot start
 State = Literal["starting", "running", "restarting"]
 log = logging.getLogger("plumbline.postgres")
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceCondition:
-    """How a part of the service is. reason: why it does not run, for everybody to read."""
+    """The state of a part of the service. reason: why it does not run, in words that anybody may read."""
 
     state: State
     reason: str = ""
 
 
 class ServerSupervisor:
-    """Looks after one server. `look` is to be called every second, by one thread."""
+    """Looks after one server. One thread calls `check_and_mend` every second."""
 
     def __init__(self, server_cluster: PostgresCluster) -> None:
         self._cluster = server_cluster
         self._looked = time.monotonic()
-        self._asked = 0.0  # seconds since the last question
+        self._asked = 0.0  # seconds since the last query
         self._stopped: dict[int, float] = {}
         self._orphaned = self._silent = 0.0
         self._main: tuple[int, ProcessIdleWatch] | None = None
@@ -54,7 +54,7 @@ class ServerSupervisor:
         self._said = ""
 
     def check_and_mend(self) -> ServiceCondition:
-        """Look once, and do what is needed. Raises OSError or SubprocessError where a look fails."""
+        """Check the server once, and do what is needed. Raises OSError or SubprocessError if the check fails."""
         now = time.monotonic()
         seconds, self._looked = min(now - self._looked, 5 * LOOK_EVERY), now
         pids = cluster.find_server_processes(self._cluster)
@@ -66,7 +66,7 @@ class ServerSupervisor:
         return self._present(main, pids, seconds)
 
     def _continue_stopped_processes(self, pids: set[int], seconds: float) -> None:
-        """Let those go on that a signal has stopped for a while."""
+        """Continue processes that a signal has stopped for a while."""
         self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in pids if is_process_stopped(pid)}
         for pid, stopped in self._stopped.items():
             if stopped >= STOPPED_FOR:
@@ -74,7 +74,7 @@ class ServerSupervisor:
                 _signal([pid], signal.SIGCONT)
 
     def _handle_absent_server(self, pids: set[int], seconds: float) -> ServiceCondition:
-        """There is no server; what it began may still be there."""
+        """Handle a missing server, whose child processes may still exist."""
         self._main, self._silent = None, 0.0
         if pids:
             self._orphaned += seconds
@@ -91,7 +91,7 @@ class ServerSupervisor:
         return ServiceCondition("restarting", reason)
 
     def _launch(self) -> bool:
-        """Start it, unless another command is at it."""
+        """Start the server, unless another command is doing so."""
         handle = os.open(self._cluster.home / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -119,7 +119,7 @@ class ServerSupervisor:
             self._silent, self._said = 0.0, ""
             self._pause = self._paused = FIRST_PAUSE
             return ServiceCondition("running")
-        if answer == "rejects":  # it recovers, which takes as long as it takes
+        if answer == "rejects":  # it is recovering, which may take long
             self._silent = 0.0
             return ServiceCondition("starting", "it makes good what its end left undone")
         self._log_reason("it does not answer")
@@ -130,7 +130,7 @@ class ServerSupervisor:
         return ServiceCondition("restarting", "it does not answer")
 
     def _log_reason(self, reason: str) -> None:
-        """Log why it does not run: once, with what it said itself."""
+        """Log why the server does not run: once, with the end of its own log."""
         if self._said != reason:
             self._said = reason
             log.warning("Postgres: %s; its last words: %s", reason, cluster.read_log_tail(self._cluster))

@@ -1,4 +1,4 @@
-"""An attention check in the place of the next task: drawn when a rater leases, by their number of hand-ins."""
+"""Insert an attention check before the next task when a rater leases; the draw depends on the number of hand-ins."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.domain.attention import KIND, ROLE, choose_attention_check
 from app.storage.attention import FIRST
 from app.storage.recorder.judgments import Connection
 
-# Where a rater is, and whether they met a check there already: as nothing but a hand-in goes on, asking again draws
-# the same.
+# The rater's progress, and whether they have already met the check there. Only a hand-in changes the progress, so a
+# repeated request draws the same check.
 _STANDING = """
 SELECT (SELECT count(*) FROM tasks t WHERE t.campaign_id = %(campaign)s AND t.rater_id = %(rater)s
           AND t.plan IS NOT NULL AND t.state = 'handed_in')
 FROM tasks x WHERE x.campaign_id = %(campaign)s AND x.id = %(task)s AND x.plan IS NOT NULL"""
 _MET = "SELECT FROM tasks WHERE campaign_id = %(campaign)s AND key = %(key)s"
-# Nobody meets a check twice, by whichever account.
+# A person meets a check only once, whichever account they use.
 _LEFT = f"""
 SELECT d.id, d.key FROM documents d WHERE d.campaign_id = %(campaign)s AND d.kind = '{KIND}' AND EXISTS (
     SELECT FROM segments g WHERE g.campaign_id = %(campaign)s AND g.document_id = d.id
@@ -29,7 +29,7 @@ SELECT d.id, d.key FROM documents d WHERE d.campaign_id = %(campaign)s AND d.kin
     WHERE i.campaign_id = %(campaign)s AND i.document_id = d.id AND t.rater_id IN (
         SELECT id FROM raters WHERE campaign_id = %(campaign)s AND (id = %(rater)s OR person_id = %(person)s)))
 ORDER BY d.key COLLATE "C" """
-# It looks like the task in whose place it comes. It is credited to nobody, and counts for nothing from the beginning.
+# The check looks like the task that it precedes. It is credited to nobody, and it never counts.
 _INSERT = f"""
 WITH model AS (
     SELECT arm, words, segments, presentation, pooled OR rater_id IS NULL AS pooled FROM tasks
@@ -62,7 +62,7 @@ SELECT m.id, (SELECT count(*) FROM shown) FROM made m"""
 
 @dataclass(frozen=True, slots=True)
 class AttentionCheckSampling:
-    """How a campaign draws checks. rate: of hand-ins, after which share a check comes."""
+    """How a campaign draws checks. rate: share of hand-ins after which a check comes."""
 
     rate: float
     seed: int
@@ -71,11 +71,11 @@ class AttentionCheckSampling:
 async def insert_due_attention_check(
     connection: Connection, keys: Mapping[str, Any], draw: AttentionCheckSampling, task_id: int
 ) -> int | None:
-    """Make the check that a rater is to meet before a task of a plan, if any; the id of its task.
+    """Create the check, if any, that a rater is to meet before a task of a plan; return the id of its task.
 
-    None comes before a check.
+    A check is never preceded by another check.
 
-    Whoever leases holds the campaign's lock, so a check is made once. keys: campaign, rater and person.
+    The lease holds the campaign's lock, so a check is created only once. keys: campaign, rater and person.
     """
     standing = await (await connection.execute(_STANDING, {**keys, "task": task_id})).fetchone()
     if standing is None:

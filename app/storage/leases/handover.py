@@ -1,4 +1,4 @@
-"""A task that somebody had begun goes to somebody else as a copy; what was done stays with the original, as surplus."""
+"""Hand a begun task to another rater as a copy; the work done stays with the original, as surplus."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ sealed AS ("""
     + seal_version_sql("noted", NOTHING, campaign="CAST(%(campaign)s AS bigint)")
     + ")"
 )
-# A group that is half done is judged again whole, so the copy begins empty. Its name in addresses is new: whoever held
-# the original writes to that, and sees nothing of the copy.
+# A half-done group is judged again from the start, so the copy begins empty. Its public id is new: the previous holder
+# still writes to the original and sees nothing of the copy.
 COPY = f"""
 WITH was AS (
     UPDATE tasks SET state = 'withdrawn', leased_until = NULL
@@ -54,7 +54,7 @@ credited AS (
     JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = %(task)s AND i.position = r.position
     JOIN credits c ON c.campaign_id = %(campaign)s AND c.item_id = i.id)
 SELECT id FROM copy"""
-# What a repeat or a degraded copy goes back to stands in the same task, hence in its copy.
+# The target of a repeat or a degraded copy is in the same task, and therefore also in the copy of the task.
 RELINK = """
 UPDATE items n SET of_item_id = target.id
 FROM items was JOIN items target ON target.campaign_id = %(campaign)s AND target.task_id = %(copy)s
@@ -66,9 +66,9 @@ WHERE was.campaign_id = %(campaign)s AND was.task_id = %(task)s AND n.campaign_i
 async def withdraw_and_copy_begun_task(
     connection: Connection, campaign_id: int, task_id: int, *, actor: str
 ) -> int | None:
-    """Withdraw a task that was begun, under the campaign's next data version; the id of its free, empty copy.
+    """Withdraw a begun task, under the campaign's next data version; return the id of its free, empty copy.
 
-    None where it is neither free nor leased any more.
+    The result is None if the task is no longer free or leased.
     """
     keys: dict[str, Any] = {"campaign": campaign_id, "task": task_id, "actor": actor}
     row = await (await connection.execute(COPY, keys)).fetchone()
@@ -79,7 +79,7 @@ async def withdraw_and_copy_begun_task(
 
 
 def withdraw_and_copy_locked_task(session: Session, campaign_id: int, task_id: int, *, actor: str) -> int:
-    """The same for a task that this transaction has locked."""
+    """Do the same as `withdraw_and_copy_begun_task` for a task that this transaction has locked."""
     keys: dict[str, Any] = {"campaign": campaign_id, "task": task_id, "actor": actor}
     row = driver_connection(session).execute(COPY, keys).fetchone()
     assert row is not None  # noqa: S101  (it is locked)
@@ -89,7 +89,7 @@ def withdraw_and_copy_locked_task(session: Session, campaign_id: int, task_id: i
 
 
 def has_uncounted_judgments(session: Session, campaign_id: int, task_id: int, *, besides: int | None) -> bool:
-    """Whether a task has judgments or comparisons that would not count there. besides: whose do, but for surplus."""
+    """Tell whether a task has judgments or comparisons that would not count. besides: whose non-surplus ones do."""
     query = text(
         """SELECT EXISTS (SELECT FROM items i
            JOIN judgments j ON j.item_id = i.id AND (j.rater_id IS NOT DISTINCT FROM :besides) = j.surplus
@@ -114,6 +114,6 @@ SELECT EXISTS (
 
 
 def has_person_rating_clash(session: Session, campaign_id: int, task_id: int, rater_id: int) -> bool:
-    """Whether the rater's person has another rating of something in a task."""
+    """Tell whether the rater's person has another rating of something in a task."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id}
     return bool(session.execute(text(CLASHES), keys).scalar())

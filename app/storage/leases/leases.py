@@ -1,7 +1,7 @@
-"""Leases: which task a rater is given, and what becomes of one that expired. The database clock decides.
+"""Leases: choose the task that a rater gets, and free tasks whose lease has expired, by the database clock.
 
-Whoever leases holds the campaign's advisory lock, so that two raters never look for a task at the same time; judgments
-wait for it only where they are of a task that is lost. Order of locks: the advisory one, then the campaign's row, then
+Code that leases holds the campaign's advisory lock, so two raters never look for a task at the same time. Judgments
+wait for this lock only if their task was lost. Order of locks: first the advisory lock, then the campaign's row, then
 tasks.
 """
 
@@ -26,7 +26,7 @@ from app.storage.recorder.judgments import LOCK as LOCK_CAMPAIGN
 MOST_DUE = 500
 TRIES = 5
 Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled"]
-SOONEST, LATEST = 5, 300  # seconds until it is worth asking again
+SOONEST, LATEST = 5, 300  # seconds after which it is worth asking again
 
 LOCK = "SELECT pg_advisory_xact_lock(%(lock)s)"
 RATER = f"""
@@ -40,8 +40,8 @@ UPDATE tasks SET leased_until = statement_timestamp() + %(lasts)s
 WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state = 'leased'
 RETURNING id, public_id, leased_until"""
 
-# What expired is free again: for its rater where the plan says so, else for the bucket, with the rest of its chain.
-# A chain of which something is handed in stays with its rater, who alone can finish the group.
+# An expired task is free again: for its rater if the plan says so, else for the bucket, with the rest of its chain. If
+# part of a chain has been handed in, the chain stays with its rater, since nobody else can finish the group.
 EXPIRE = """
 WITH due AS (
     SELECT t.id, t.plan, t.chain, t.lease, t.pooled AND NOT EXISTS (
@@ -65,7 +65,7 @@ SELECT count(*) FROM due"""
 ANY_DUE = """
 SELECT FROM tasks WHERE campaign_id = %(campaign)s AND state = 'leased' AND leased_until < clock_timestamp() LIMIT 1"""
 
-# What a rater, by any account of the same person, was given of each stretch, and in which task.
+# What a person has been given of each stretch, under any of their accounts, and in which task.
 _TAKEN = """
 SELECT g.plan, g.unit, t.id AS task_id, t.chain, m.id AS account
 FROM mine m JOIN tasks t ON t.campaign_id = %(campaign)s AND t.rater_id = m.id AND t.plan IS NOT NULL
@@ -79,8 +79,8 @@ JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = l.task_id
 JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = t.id
      AND EXISTS (SELECT FROM judgments j WHERE j.item_id = i.id AND j.rater_id = m.id)
 JOIN groups g ON g.campaign_id = %(campaign)s AND g.id = i.group_id"""
-# What other accounts of the same person hold or did. What is only dealt to them does not count: of two ratings that one
-# person was dealt before the accounts were linked, the first to be begun is the one that is done.
+# What other accounts of the same person hold or did. Tasks that are only dealt to them do not count: if one person was
+# dealt two ratings before the accounts were linked, the rating that is begun first is the one that is done.
 _ELSEWHERE = """
 SELECT g.plan, g.unit, t.id AS task_id, t.chain
 FROM others m JOIN tasks t ON t.campaign_id = %(campaign)s AND t.rater_id = m.id AND t.plan IS NOT NULL
@@ -100,10 +100,10 @@ _CLASH = """EXISTS (SELECT FROM items i JOIN groups g ON g.campaign_id = %(campa
     JOIN taken k ON k.plan = g.plan AND k.unit = g.unit
     WHERE i.campaign_id = %(campaign)s AND i.task_id = {task} AND k.task_id <> {task}
       AND (k.chain = t.chain) IS NOT TRUE)"""
-# Another account of the same person began it, or its chain, and lost it: it may come back to that account only.
+# Another account of the same person began the task or its chain and lost it. Only that account may get it back.
 _BEGUN_ELSEWHERE = """EXISTS (SELECT FROM taken k WHERE k.account <> %(rater)s
     AND (k.task_id = t.id OR k.plan = t.plan AND k.chain = t.chain))"""
-# An attention check takes nothing from a capacity.
+# An attention check uses up none of a rater's capacity.
 _FITS = """(t.plan IS NULL OR %(room)s::bigint IS NULL
     OR %(room)s >= CASE %(unit)s WHEN 'words' THEN coalesce(t.words, 0)
     WHEN 'segments' THEN coalesce(t.segments, 0)
@@ -117,8 +117,8 @@ SELECT sum(CASE %(unit)s WHEN 'words' THEN coalesce(t.words, 0) WHEN 'segments' 
 FROM tasks t WHERE t.campaign_id = %(campaign)s AND t.rater_id = %(rater)s AND t.plan IS NOT NULL
   AND t.state IN ('leased', 'handed_in')"""
 
-# One's own queue first, but for what another account of the same person has; then what one began and lost, unless the
-# person has another rating of it meanwhile; then the first of one's buckets that clashes with nothing.
+# First the rater's own queue, without what another account of the same person has. Then tasks that the rater began and
+# lost, unless the person has another rating of them by now. Then the first task in the rater's buckets without a clash.
 OWN = f"""
 WITH {_OTHERS}, taken AS MATERIALIZED ({_ELSEWHERE})
 SELECT t.id, {_FITS}, t.queue FROM tasks t
@@ -162,7 +162,7 @@ noted AS (
     INSERT INTO leases (campaign_id, task_id, n, rater_id, leased_at)
     SELECT %(campaign)s, id, lease, %(rater)s, clock_timestamp() FROM taken)
 SELECT id, public_id, leased_until FROM taken"""
-# What others judged in a task, or this rater while somebody else had it, does not count for what they do now.
+# Judgments in a task by others, or by this rater while another rater had it, do not count for the work done now.
 BEGUN_IN_VAIN = """
 SELECT t.id FROM tasks x JOIN tasks t ON t.campaign_id = %(campaign)s AND (t.id = x.id
     OR t.plan = x.plan AND t.chain = x.chain AND t.state = 'free' AND t.rater_id IS NULL)
@@ -173,14 +173,14 @@ OR EXISTS (
     SELECT FROM screen_judgments s WHERE s.campaign_id = %(campaign)s AND s.task_id = t.id
       AND (s.rater_id = %(rater)s) = s.surplus)) ORDER BY t.id"""
 
-# Whether something that others hold may come back to one's buckets, and when the first of it does.
+# Whether tasks that others hold may come back to the rater's buckets, and when the first one does.
 TO_COME = """
 SELECT extract(epoch FROM t.leased_until - clock_timestamp()) FROM tasks t
 JOIN bucket_raters b ON b.campaign_id = %(campaign)s AND b.plan = t.plan AND b.bucket = t.bucket
      AND b.rater_id = %(rater)s
 WHERE t.campaign_id = %(campaign)s AND t.state = 'leased' AND t.pooled AND t.rater_id <> %(rater)s
 ORDER BY t.leased_until LIMIT 1"""
-# Whether the rater had anything, or the buckets of theirs have something that is anybody's.
+# Whether the rater ever had a task, or their buckets hold tasks that are open to all.
 PLANNED = """
 SELECT WHERE EXISTS (SELECT FROM leases WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s)
   OR EXISTS (SELECT FROM tasks WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state <> 'withdrawn')
@@ -191,10 +191,10 @@ SELECT WHERE EXISTS (SELECT FROM leases WHERE campaign_id = %(campaign)s AND rat
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """Who asks for a task.
+    """A rater's request for a task.
 
-    lease_duration: how long a lease goes on. session_id: of the browser, None for a token. checks: how attention
-    checks are drawn, where there are any.
+    lease_duration: how long a lease lasts. session_id: of the browser, None for a token. checks: how attention checks
+    are drawn, None if there are none.
     """
 
     campaign_id: int
@@ -207,7 +207,7 @@ class LeaseRequest:
 
     @property
     def query_parameters(self) -> dict[str, Any]:
-        """As the statements name them."""
+        """The request under the parameter names of the statements."""
         lock = LOCKED | self.campaign_id
         return {
             "campaign": self.campaign_id,
@@ -231,7 +231,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class NoTaskNow:
-    """Why there is no task now, and in how many seconds to ask again; None: there will be none."""
+    """The reason why there is no task now, and the seconds to wait before asking again; None: there will be none."""
 
     why: Why
     retry_after: int | None = None
@@ -242,7 +242,7 @@ class CredentialEnded:
 
 
 async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease | NoTaskNow | CredentialEnded:
-    """The task that the rater holds, renewed, or the next one, or why there is none."""
+    """Return the task that the rater holds, renewed, or the next task, or the reason why there is none."""
     keys = asking.query_parameters
     await connection.execute(LOCK, keys)
     enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
@@ -263,7 +263,7 @@ async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease
         await connection.execute(LOCK_CAMPAIGN, keys)
         await connection.execute(EXPIRE, keys)
     keys |= {"unit": unit, "person": person, "room": await _room(connection, keys, capacity, unit)}
-    for _ in range(TRIES):  # what was found may be handed in late, or given to somebody, at this very moment
+    for _ in range(TRIES):  # the task found may be handed in late, or given to another rater, at this very moment
         task_id, fits = await _find_next_task(connection, keys)
         if task_id is None:
             return await _explain_no_task(connection, keys)
@@ -278,7 +278,7 @@ async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease
 
 
 def _reason_to_refuse(campaign: str, enrolment: str | None) -> NoTaskNow | None:
-    """What the states of the campaign and of the enrolment say."""
+    """Return the reason, if any, why the states of the campaign and of the enrolment rule out a lease."""
     if enrolment not in {"active", "paused"}:
         return NoTaskNow("not_enrolled")
     if campaign == "closed":
@@ -289,7 +289,7 @@ def _reason_to_refuse(campaign: str, enrolment: str | None) -> NoTaskNow | None:
 
 
 async def _room(connection: Connection, keys: Mapping[str, Any], capacity: int | None, unit: str) -> int | None:
-    """What is left of a rater's capacity."""
+    """Return what is left of a rater's capacity."""
     if capacity is None:
         return None
     row = await (await connection.execute(ROOM, {**keys, "unit": unit})).fetchone()
@@ -297,14 +297,14 @@ async def _room(connection: Connection, keys: Mapping[str, Any], capacity: int |
 
 
 async def _find_next_task(connection: Connection, keys: Mapping[str, Any]) -> tuple[int | None, bool]:
-    """The task that is next for a rater, and whether it fits what is left of the capacity."""
+    """Return a rater's next task, and whether it fits the rest of their capacity."""
     own = await (await connection.execute(OWN, keys)).fetchone()
     if own is not None and own[2] != LAST:
         return own[0], own[1]
     begun = await (await connection.execute(BEGUN, keys)).fetchone()
     if begun is not None:
         return begun[0], True
-    for again in (False, True):  # what they gave back comes last
+    for again in (False, True):  # tasks that the rater gave back come last
         if again and own is not None:
             return own[0], own[1]
         pooled = await (await connection.execute(POOL, {**keys, "again": again})).fetchone()
@@ -314,9 +314,9 @@ async def _find_next_task(connection: Connection, keys: Mapping[str, Any]) -> tu
 
 
 async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
-    """Lease a free task; where it was begun in vain, a copy, and what was done stays with the original.
+    """Lease a free task. If its judgments would not count, lease a copy, and leave them with the original.
 
-    None where it is free no more.
+    Returns None if the task is no longer free.
     """
     keys = {**asking.query_parameters, "task": task_id}
     in_vain = await (await connection.execute(BEGUN_IN_VAIN, keys)).fetchall()
@@ -349,7 +349,7 @@ SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND stat
 
 
 async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
-    """Lease a task again whose lease expired, for a write that came late; None where that cannot be."""
+    """Lease a task again after its lease has expired, for a late write; return None if this is impossible."""
     keys = {**asking.query_parameters, "task": task_id}
     await connection.execute(LOCK, keys)
     if await (await connection.execute(RELEASED, keys)).fetchone() is None:
@@ -362,12 +362,12 @@ SELECT DISTINCT campaign_id FROM tasks WHERE state = 'leased' AND leased_until <
 
 
 def find_campaigns_with_expired_leases(session: Session) -> list[int]:
-    """Campaigns in which a lease has expired."""
+    """Return the campaigns in which a lease has expired."""
     return list(session.execute(text(DUE)).scalars())
 
 
 def expire_leases(session: Session, campaign_id: int) -> int:
-    """Free the tasks of a campaign whose lease has expired; how many. Whoever leases does so, too."""
+    """Free the tasks of a campaign whose leases have expired, and return their number. Leasing does so as well."""
     keys = {"campaign": campaign_id, "lock": LOCKED | campaign_id, "most": MOST_DUE}
     connection = driver_connection(session)
     connection.execute(LOCK, keys)

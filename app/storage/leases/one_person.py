@@ -1,13 +1,13 @@
-"""Nobody judges the same stretch twice, by whichever account: what every way to a second rating has to ask first."""
+"""Checks that no person rates the same stretch twice, under any account; every path to a rating uses them."""
 
 from __future__ import annotations
 
-# The advisory lock of a campaign, beside those of other kinds. Whoever leases a task, or takes an answer to a task that
-# was lost, holds it: of two accounts of one person only one is looked at at a time.
+# The campaign's advisory lock; its number differs from those of other locks. Code that leases a task, or accepts an
+# answer to a lost task, holds it, so two accounts of one person are never checked at the same time.
 LOCKED = 0x504C << 48
 
-# Whether the rater's person, by any account, has or did another rating of something in a task, or in what that task
-# goes on with. What is only dealt to them does not count, nor what no ranking counts.
+# Whether the rater's person, under any account, has or did another rating of something in a task or in the rest of its
+# chain. Tasks that are only dealt to them do not count, and neither do ratings that no ranking counts.
 HAS_ANOTHER = """EXISTS (
     SELECT FROM tasks own JOIN tasks part ON part.campaign_id = {campaign}
          AND (part.id = own.id OR part.plan = own.plan AND part.chain = own.chain)

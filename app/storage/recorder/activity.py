@@ -1,4 +1,4 @@
-"""Signs of life: a heartbeat extends the lease and brings what was done, each event once however often it is sent."""
+"""Heartbeats: each extends the lease and brings activity events, which are stored once however often they are sent."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ SELECT s.standing, x.leased_until FROM standing s LEFT JOIN extended x ON x.id =
 
 @dataclass(frozen=True, slots=True)
 class ActivityEvent:
-    """Something that a rater's page did. seq: unique in its session. at_ms: by the browser's clock.
+    """An event on a rater's page. seq: unique within its session. at_ms: by the browser's clock.
 
-    media, media_ms: id of a file that is played, and where in it, in milliseconds.
+    media, media_ms: id of a media file that is played, and the position in it, in milliseconds.
     """
 
     session: str
@@ -60,7 +60,7 @@ class ActivityEvent:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A sign of life from the holder of a task. session_id: of the browser, None for a sender that shows a token."""
+    """A heartbeat from the holder of a task. session_id: of the browser, None if the sender uses a token."""
 
     token_id: int
     rater_id: int
@@ -71,7 +71,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatResult:
-    """What the sender is to the task, and until when the lease goes on now."""
+    """The sender's relation to the task, and the new end of the lease."""
 
     standing: Standing
     leased_until: datetime | None
@@ -80,7 +80,7 @@ class HeartbeatResult:
 async def record_heartbeats(
     connection: Connection, write_target: CampaignWriteTarget, beats: Sequence[Heartbeat]
 ) -> list[HeartbeatResult]:
-    """Extend leases and note events; what became of each, in their order. No two may be of one task."""
+    """Extend leases and store events; return the results, in the order of `beats`. No two may be for one task."""
     events = [(n, event) for n, one in enumerate(beats) for event in one.events]
     keys: dict[str, Any] = {
         "campaign": write_target.campaign_id,

@@ -1,7 +1,8 @@
-"""Whether a flush gains by waiting a moment: only where other raters are about to send something as well.
+"""Decide whether a flush should wait a moment, because other raters are about to send something as well.
 
-A commit costs almost the same for one answer as for sixteen, and raters who think seldom meet in one by chance. Where a
-campaign's raters are so many that some send something within the wait, a flush waits for them.
+A commit costs almost the same for one answer as for sixteen. But raters who take time to think rarely send answers at
+the same moment. If a campaign has so many raters that some of them send something within the waiting time, a flush
+waits for them.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ import time
 from collections import deque
 
 RECENT = 12
-"""Arrivals that are looked at."""
+"""Number of recent arrivals that `RecentAnswerSenders` uses."""
 ENOUGH = 10
-"""Members with whom a flush waits no longer. Fewer than RECENT: raters who each wait for an answer before they send the
-next one are waited for only where so many come back."""
+"""Number of waiting members at which a flush starts at once. It is below RECENT, so raters who each wait for a response
+before they send their next answer are waited for only until this number has come back."""
 
 
 class RecentAnswerSenders:
-    """Who sent the last few answers of a campaign, and when.
+    """The senders and times of the last few answers of a campaign.
 
-    wait: seconds that a flush may wait. It does where the last RECENT came from as many raters, one in each such time.
-    So whoever works alone waits for nobody, nor do a few programs that send one answer after the other.
+    wait: seconds that a flush may wait. It waits only if the last RECENT answers came from RECENT different raters, on
+    average at least one within each such time. So a rater who works alone never waits, and neither do a few programs
+    that send one answer after the other.
     """
 
     __slots__ = ("_last", "wait")
@@ -30,12 +32,12 @@ class RecentAnswerSenders:
         self._last: deque[tuple[float, str]] = deque(maxlen=RECENT)
 
     def record(self, actor: str) -> None:
-        """Somebody has sent something."""
+        """Note an arrival."""
         self._last.append((time.monotonic(), actor))
 
     @property
     def expects_more_soon(self) -> bool:
-        """Whether others are about to come."""
+        """Whether others are about to send something."""
         last = self._last
         if len(last) < RECENT or time.monotonic() - last[0][0] > RECENT * self.wait:
             return False

@@ -1,4 +1,4 @@
-"""Answers about the columns of screens, written by the rules of judgments (`app.storage.recorder.judgments`)."""
+"""Comparisons: answers about the columns of a screen, stored like judgments (`app.storage.recorder.judgments`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.storage.seals import COMPARISON, rows_to_seal_sql, seal_version_sql
 
 @dataclass(frozen=True, slots=True)
 class ScreenComparison:
-    """One rater's answer about one screen; the fields as those of an `Answer`."""
+    """One rater's answer about one screen; the fields are those of `RaterAnswer`."""
 
     token_id: int
     rater_id: int
@@ -89,9 +89,9 @@ sealed AS ({seal_version_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
 async def write_comparisons(
     connection: Connection, write_target: CampaignWriteTarget, comparisons: Sequence[ScreenComparison], actor: str
 ) -> list[AnswerOutcome]:
-    """Write the comparisons that can be written, within a transaction; what became of each, in their order.
+    """Write the comparisons that can be written, within a transaction; return the outcomes, in their order.
 
-    No two may be about one screen.
+    No two may be about the same screen.
     """
     keys = {
         "campaign": write_target.campaign_id,

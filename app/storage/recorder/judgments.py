@@ -1,10 +1,10 @@
-"""What a flush of judgments does: one statement for as many answers of one campaign as come together.
+"""Write a flush of judgments: one statement for all answers of one campaign that arrived together.
 
-The campaign's row is locked by a statement of its own before it, so that this one sees every earlier flush; a replay
-that looked for the stored answer in the snapshot of its own insert would miss it.
+A separate statement locks the campaign's row first, so that this one sees every earlier flush. A replay that looked for
+the stored answer in the snapshot of its own insert would miss it.
 
-The driver looked through the statement anew for each flush, and at each element of each list, in Python, which was
-most of what this function took; so the statement has numbered parameters, and lists go as the text that Postgres reads.
+The driver parsed the statement again in Python for each flush, and inspected each element of each list. This took most
+of the function's time, so the statement has numbered parameters, and lists are sent in the text format of Postgres.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ STORED: frozenset[Verdict] = frozenset({"added", "known"})
 class RaterAnswer:
     """One rater's answer at one address.
 
-    seen: the revision that the sender saw, 0 for none, None where it does not say. final: a second revision is refused.
+    seen: the revision that the sender saw, 0 for none, None if unknown. final: a second revision is refused.
     payload: as JSON text. lapsed: the lease has expired and could not be renewed; keep the answer all the same.
-    session_id: of the browser that it came from, None for one that shows a token.
+    session_id: of the browser that sent the answer, None if the sender uses a token.
     """
 
     token_id: int
@@ -62,16 +62,16 @@ class RaterAnswer:
 
     @property
     def address(self) -> tuple[int, int | None, int]:
-        """What only one answer of a flush may have."""
+        """The key that must be unique among the answers of a flush."""
         return self.item_id, self.segment_id, self.rater_id
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """What became of an answer.
+    """The outcome of an answer.
 
-    revision: of the answer where it is stored, else the latest there is (0: none). payload: the latest one, where the
-    answer is refused because of it. surplus: kept, but somebody else has the task now.
+    revision: of the answer if it is stored, else the latest one there is (0: none). payload: the latest one, if it is
+    the reason for a refusal. surplus: the answer is kept, but another rater has the task now.
     """
 
     verdict: Verdict
@@ -83,9 +83,9 @@ class AnswerOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CampaignWriteTarget:
-    """Where a campaign's answers are written. lease_duration: how long a lease that a write renews goes on.
+    """Where a campaign's answers are written. lease_duration: how long a lease lasts after a write renews it.
 
-    settings_version: what the answers were checked and scored by; under another one nothing is written.
+    settings_version: the settings used to check and score the answers; under other settings, nothing is written.
     """
 
     campaign_id: int
@@ -95,23 +95,23 @@ class CampaignWriteTarget:
 
     @property
     def flush_key(self) -> tuple[int, int]:
-        """What all answers of one flush share."""
+        """The key that all answers of one flush share."""
         return self.campaign_id, self.settings_version
 
 
 LOCK = "SELECT FROM campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE"
 
-# Whether a credential still holds, for whichever route asks: revoked or signed out at once means now. A scalar
-# look-up each, here and below: of an EXISTS the planner may make a hash of the whole table, which it has then to read
-# for every flush.
+# Whether a credential is still valid, for all routes: after a revocation or a sign-out it fails at once. Here and
+# below, each look-up is a scalar subquery. For an EXISTS, the planner may build a hash of the whole table, which it
+# would then have to read for every flush.
 LIVE = """coalesce((SELECT k.revoked_at IS NULL AND coalesce(k.expires_at > clock_timestamp(), true)
                  FROM tokens k WHERE k.id = {credential}), false)
        AND coalesce((SELECT e.state <> 'erased' FROM enrolments e WHERE e.rater_id = {rater}), false)
        AND ({session} IS NULL
             OR coalesce((SELECT b.expires_at > clock_timestamp() FROM sessions b WHERE b.id = {session}), false))"""
 
-# Notes the use of those credentials, at most once in USE_NOTED each, with what is committed anyway. A token that
-# somebody holds is left out: this waits for nobody, so no two can wait for each other.
+# Update the last use of these credentials, at most once in USE_NOTED each, in a commit that happens anyway. Locked
+# tokens are skipped: this statement waits for no other, so no deadlock is possible.
 _OLD = f"interval '{USE_NOTED.total_seconds():.0f} seconds'"
 USED = f"""used AS (
     UPDATE tokens SET last_used_at = statement_timestamp() WHERE id IN (
@@ -120,12 +120,12 @@ USED = f"""used AS (
           AND coalesce(k.last_used_at <= statement_timestamp() - {_OLD}, true)
         FOR NO KEY UPDATE SKIP LOCKED))"""
 
-# What the campaign, as it is now, has against an answer; else NULL.
+# The campaign's current reason to refuse an answer, else NULL.
 REFUSED = """(SELECT CASE WHEN c.state = 'closed' THEN 'closed'
                          WHEN c.settings_version <> %(settings)s THEN 'outdated' END
                  FROM campaigns c WHERE c.id = %(campaign)s)"""
 
-# What a rater is to a task. A task that came back to the pool is still its last holder's until somebody leases it.
+# A rater's relation to a task. A task that is back in the pool belongs to its last holder until it is leased again.
 STANDING = """CASE
        WHEN h.rater_id = {rater} AND h.state = 'leased' THEN 'holds'
        WHEN h.rater_id = {rater} AND h.state = 'handed_in' THEN 'handed_in'
@@ -144,18 +144,18 @@ _HAD = """SELECT j.id, j.revision, j.payload, j.surplus FROM judgments j
     UNION ALL SELECT j.id, j.revision, j.payload, j.surplus FROM judgments j
     WHERE g.segment_id IS NULL AND j.item_id = g.item_id AND j.segment_id IS NULL AND j.rater_id = g.rater_id {which}"""
 
-# Not set aside; of what was, the same answer said again is a new one.
+# The latest judgment is not set aside. If it was, the same answer counts as a new one when it is given again.
 VALID = """(SELECT v.judgment_id FROM voids v
              WHERE v.campaign_id = %(campaign)s AND v.judgment_id = latest_id LIMIT 1) IS NULL"""
-# Handed in by this rater once, hence reopened: only there is what was set aside to be said again
-# (`app.services.tasks.tasks.OwnAnswers`).
+# This rater handed the task in before, so it was reopened. Only in a reopened task may an answer that was set aside be
+# given again (`app.services.tasks.tasks.OwnAnswers`).
 REOPENED = """(SELECT l.n FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = s.task_id
                 AND l.rater_id = s.rater_id AND l.ended_how = 'handed_in' LIMIT 1) IS NOT NULL"""
-# Given back by the rater's own will, and not leased by them since.
+# The rater released the task voluntarily and has not leased it since.
 RELEASED = """(SELECT l.ended_how FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = s.task_id
                 AND l.rater_id = s.rater_id ORDER BY l.n DESC LIMIT 1) = 'released'"""
 
-# The end of such a statement: whoever judges goes on with the task, and is told what became of each answer.
+# The end of such a statement: renew the lease if it has run out, and report the outcome of each answer.
 TOLD = """
 renewed AS (
     UPDATE tasks t SET leased_until = statement_timestamp() + %(lasts)s
@@ -259,9 +259,9 @@ def _number_parameters(statement: str) -> str:
     return _NAMED.sub(lambda found: f"${PARAMETERS.index(found[1]) + 1}", statement)
 
 
-# One call is one transaction and one round trip. Each statement of such a function has a snapshot of its own, so the
-# second sees what others committed while the first waited for the lock. Its text stays here, with the code that calls
-# it, so that two releases can serve one database: it belongs to the connection.
+# A call is one transaction and one round trip. Each statement in such a function has its own snapshot, so the second
+# one sees what others committed while the first one waited for the lock. The function belongs to the connection and its
+# text stays with the code that calls it, so two releases can use the same database.
 FUNCTION = f"""
 CREATE OR REPLACE FUNCTION pg_temp.record_answers({", ".join(TYPES.values())})
 RETURNS TABLE (verdict text, revision int, latest jsonb, surplus boolean, leased_until timestamptz)
@@ -273,13 +273,13 @@ BEGIN
 END $function$"""
 CALL = f"SELECT * FROM pg_temp.record_answers({', '.join(f'${n + 1}' for n in range(len(PARAMETERS)))})".encode()
 
-# Citus plans a statement of several steps only once it knows the values.
+# Citus can plan a statement of several steps only when it knows the values.
 PLANNED_EACH_TIME = """
 SELECT set_config('plan_cache_mode', 'force_custom_plan', false) FROM pg_extension WHERE extname = 'citus'"""
 
 
 async def prepare_write_connection(connection: Connection) -> None:
-    """Make a new connection fit for `write_judgments`."""
+    """Prepare a new connection for `write_judgments`."""
     await connection.execute(FUNCTION, prepare=False)
     await connection.execute(PLANNED_EACH_TIME, prepare=False)
 
@@ -287,9 +287,10 @@ async def prepare_write_connection(connection: Connection) -> None:
 async def write_judgments(
     connection: Connection, write_target: CampaignWriteTarget, answers: Sequence[RaterAnswer], actor: str
 ) -> list[AnswerOutcome]:
-    """Write the answers that can be written; what became of each, in their order. No two may have one address.
+    """Write the answers that can be written; return the outcomes, in their order. No two may have the same address.
 
-    Outside a transaction it is one by itself. The connection was made fit by `prepare_write_connection`.
+    Outside a transaction, the call is a transaction by itself. `prepare_write_connection` must have prepared the
+    connection.
     """
     given = (
         write_target.campaign_id,
@@ -317,11 +318,11 @@ async def write_judgments(
 
 
 def _array(values: Iterable[object]) -> str:
-    """An array as Postgres reads it, of numbers, truth values and whatever `_element` made."""
+    """Format an array as Postgres reads it, from numbers, truth values and results of `_element`."""
     return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
 
 
 def _element(text: str) -> str:
-    """A text within an array."""
+    """Format a text as an element of an array."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

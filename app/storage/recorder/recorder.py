@@ -1,9 +1,9 @@
-"""The recorder: the one place beside `storage.db` that commits, for the three hot routes.
+"""The recorder: apart from `storage.db`, the only place that commits; it serves the three hot routes.
 
-What waits for one campaign is written by one statement and one commit, and each of it is answered after that commit.
-A flush takes what came while the one before it was under way, and waits a moment for more only where more is about to
-come (`app.storage.recorder.arrivals`). After an error each member is tried again alone, so one bad answer never fails
-its neighbours. When a connection breaks, the flush is repeated: every statement here may be carried out twice.
+All answers waiting for one campaign are written with one statement and one commit, and each gets its response after
+this commit. A flush takes what arrived during the one before it. It waits a moment for more only if more is about to
+come (`app.storage.recorder.arrivals`). After an error, each member is tried again alone, so a bad answer never makes
+others fail. When a connection breaks, the flush is repeated: every statement here may be executed twice.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from app.storage.recorder.judgments import (
 )
 
 MOST = 64
-WAITING = 2048  # members of all campaigns together
+WAITING = 2048  # members waiting in all campaigns together
 SHARING = 0.04  # seconds that an answer waits for others at most
-KNOWN_LANES = 1000  # whose last arrivals are kept
-AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
-OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time
+KNOWN_LANES = 1000  # number of queues whose last arrivals are kept
+AGAINST_EACH_OTHER = "40"  # SQLSTATE class of deadlocks
+OTHERS_TURN = 0.1  # seconds for the other transaction to take its locks; retries without a pause met it again
 RAW = AsyncConnectionPool[ProbedAsyncConnection]
-LaneKey = tuple[str, int, int]  # what is written, of which campaign, by which version of its settings
+LaneKey = tuple[str, int, int]  # what is written, for which campaign, under which version of its settings
 T = TypeVar("T")
 M = TypeVar("M")
 
-# Every look-up of these statements is by key. A planner that has seen no statistics yet would scan small tables, keep
-# that plan, and still follow it when they have grown.
+# Every look-up in these statements is by key. A planner without statistics would scan small tables, keep that plan, and
+# still use it after the tables have grown.
 PLANS = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan"
 WAITS = "-c lock_timeout=1500 -c statement_timeout=8000 -c idle_in_transaction_session_timeout=10000"
 
@@ -65,7 +65,7 @@ class RecorderShuttingDown(Unavailable):
 
 @dataclass(slots=True)
 class WriteRequest(Generic[M, T]):
-    """What one request wants written. all_or_nothing: alone in its flush, and all of it or nothing."""
+    """What one request wants to write. all_or_nothing: alone in its flush, and stored whole or not at all."""
 
     members: Sequence[M]
     actor: str
@@ -75,10 +75,10 @@ class WriteRequest(Generic[M, T]):
 
 @dataclass(slots=True)
 class CampaignWriteQueue(Generic[M, T]):
-    """What waits for one campaign, and how it is flushed. address: what only one member of a flush may have.
+    """The requests that wait for one campaign, and how to flush them. address: a key, unique within a flush.
 
-    at_once: a flush is one statement, which is a transaction by itself unless all of it may have to be taken back.
-    sharing: seconds that the first member waits for others at most. timer: starts the flush when they are over.
+    at_once: a flush is one statement, which is a transaction by itself unless a roll-back of the whole may be needed.
+    sharing: seconds that the first member waits for others at most. timer: starts the flush after this time.
     kind: of what is written.
     """
 
@@ -94,11 +94,11 @@ class CampaignWriteQueue(Generic[M, T]):
 
     @property
     def has_enough_to_flush(self) -> bool:
-        """Whether what waits is worth a flush of its own."""
+        """Whether the waiting requests deserve a flush of their own."""
         return len(self.waiting) >= ENOUGH or self.waiting[0].all_or_nothing
 
     def take_next_flush(self, most: int) -> list[WriteRequest[M, T]]:
-        """The first members that can go in one flush."""
+        """Take the first members that fit into one flush."""
         if self.waiting[0].all_or_nothing:
             return [self.waiting.popleft()]
         taken: list[WriteRequest[M, T]] = []
@@ -113,9 +113,9 @@ class CampaignWriteQueue(Generic[M, T]):
 
 
 class AnswerRecorder:
-    """Writes what the hot routes bring. size: connections. most: members of one flush. pulse: of the server.
+    """Writes the data of the hot routes. size: connections. most: members of one flush. pulse: probe of the server.
 
-    on_flush: told what was committed: its kind, how much, and the seconds that it took.
+    on_flush: is called after each commit with the kind of data, the number of members, and the seconds it took.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class AnswerRecorder:
         self._opened: RAW | None = None
 
     async def open(self) -> None:
-        """Begin to connect; a database that is away is waited for by whoever asks."""
+        """Begin to connect; if the database is down, callers wait for it later."""
         self._closing = False
         self._opened = AsyncConnectionPool(
             self._url,
@@ -161,24 +161,24 @@ class AnswerRecorder:
         await self._opened.open(wait=False)
 
     async def _prepare(self, connection: ProbedAsyncConnection) -> None:
-        """Make a new connection fit for what is done on it."""
+        """Prepare a new connection for its work."""
         connection.pulse = self.pulse
         await prepare_write_connection(connection)
 
     @property
     def _pool(self) -> RAW:
-        """The connections. Raises RecorderShuttingDown where there are none yet, or none any more."""
+        """The connections. Raises RecorderShuttingDown if the pool is not open."""
         if self._opened is None:
             raise RecorderShuttingDown(retry_after=2)
         return self._opened
 
     def _expect_answers(self) -> None:
-        """Raise DatabaseDown at once where nobody answers."""
+        """Raise DatabaseDown at once if the server is known not to answer."""
         if self.pulse is not None and self.pulse.silent:
             raise DatabaseDown(SILENT, retry_after=1)
 
     async def close(self) -> None:
-        """Write what waits, then let the connections go."""
+        """Write what is waiting, then close the connections."""
         self._closing = True
         for key, lane in self._lanes.items():
             self._start(key, lane)
@@ -190,9 +190,9 @@ class AnswerRecorder:
     async def record_answers(
         self, write_target: CampaignWriteTarget, answers: Sequence[RaterAnswer], *, actor: str, whole: bool
     ) -> list[AnswerOutcome]:
-        """Record answers, in their order. whole: all of them, or none where one cannot be stored.
+        """Record answers, in their order. whole: all of them, or none if one cannot be stored.
 
-        Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
+        Raises Unavailable, StorageFull, Conflict or Invalid if the database refuses.
         """
 
         async def flush(connection: Connection, wants: Sequence[RaterAnswer], by: str) -> list[AnswerOutcome]:
@@ -208,7 +208,7 @@ class AnswerRecorder:
     async def submit(
         self, key: LaneKey, make: Callable[[], CampaignWriteQueue[M, T]], wants: Sequence[M], *, actor: str, whole: bool
     ) -> list[T]:
-        """Wait in a lane until it is flushed."""
+        """Join a queue and wait until the flush; return its results."""
         if self._closing:
             raise RecorderShuttingDown(retry_after=2)
         if self._waiting >= WAITING:
@@ -226,7 +226,7 @@ class AnswerRecorder:
         return await done
 
     def _note_arrival(self, key: LaneKey, lane: CampaignWriteQueue[M, T], actor: str) -> RecentAnswerSenders:
-        """What has come lately in a lane, which is kept longer than the lane."""
+        """Note an arrival and return the latest arrivals of a queue, which outlive the queue."""
         arrivals = self._arrivals.get(key)
         if arrivals is None:
             arrivals = self._arrivals[key] = RecentAnswerSenders(lane.sharing)
@@ -236,20 +236,20 @@ class AnswerRecorder:
         return arrivals
 
     def _start(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
-        """Flush what waits, unless that is under way."""
+        """Flush what is waiting, unless a flush is under way."""
         if lane.timer is not None:
             lane.timer.cancel()
             lane.timer = None
         if lane.task is None:
-            with use_organization(organization_of_row(key[1])):  # which may be started by anything, such as a timer
+            with use_organization(organization_of_row(key[1])):  # needed because a timer, for example, may call this
                 lane.task = asyncio.create_task(self._drain(key, lane))
 
     def _start_later(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
-        """Flush once others have had the time to come."""
+        """Flush after others have had time to arrive."""
         lane.timer = asyncio.get_running_loop().call_later(lane.sharing, self._start, key, lane)
 
     def _shares(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> bool:
-        """Whether what came during a flush waits for more."""
+        """Tell whether requests that arrived during a flush should wait for more."""
         arrivals = self._arrivals.get(key)
         return (
             not self._closing and arrivals is not None and arrivals.expects_more_soon and not lane.has_enough_to_flush
@@ -275,14 +275,14 @@ class AnswerRecorder:
                 self._end(key, lane)
 
     def _end(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
-        """Forget a lane; what still waits there, after an error, is told."""
+        """Remove a queue; requests still waiting there, after an error, get an exception."""
         del self._lanes[key]
         for member in lane.waiting:
             _set_error(member.done, RecorderShuttingDown(retry_after=1))
         self._waiting -= len(lane.waiting)
 
     async def _answer(self, lane: CampaignWriteQueue[M, T], members: list[WriteRequest[M, T]]) -> None:
-        """Flush some members and tell each; after an error that is nobody's in particular, each alone."""
+        """Flush some members and set their results; after an error that no single one explains, flush each alone."""
         try:
             results = await self._flush(lane, members)
         except AppError as error:
@@ -324,12 +324,12 @@ class AnswerRecorder:
         keep: Callable[[T], bool] = lambda _: True,
         at_once: bool = False,
     ) -> T:
-        """Do some work in one transaction and commit it; roll it back where `keep` says so of its result.
+        """Run some work in one transaction and commit it; roll it back if `keep` rejects the result.
 
-        at_once: the work is one statement, so it needs neither beginning nor end where the organization is the default.
+        at_once: the work is one statement, so in the default organization it needs no BEGIN and COMMIT.
 
-        Work that a broken connection interrupts, or that stood against another transaction, is done once more, so it
-        must bear that. Raises Unavailable where it is in the way again: nothing is wrong with what was sent.
+        If a broken connection interrupts the work, or another transaction conflicts with it, the work runs once more,
+        so it must be repeatable. Raises Unavailable if the conflict recurs; the data sent are then not at fault.
         """
         with translate_database_errors():
             try:
@@ -365,15 +365,15 @@ class AnswerRecorder:
                 result = await work(connection)
                 await connection.execute("COMMIT" if keep(result) else "ROLLBACK", prepare=False)
             except BaseException:
-                with suppress(psycopg.Error):  # the connection may be gone, and with it the transaction
+                with suppress(psycopg.Error):  # the connection may be lost, and the transaction with it
                     await connection.rollback()
                 raise
         return result
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """A connection in autocommit, for reading."""
-        pool = self._pool  # which closes what comes back to it after it was closed
+        """Yield a connection in autocommit mode, for reading."""
+        pool = self._pool  # a closed pool closes connections that are returned to it
         self._expect_answers()
         with _no_connection():
             connection = await pool.getconn()
@@ -384,7 +384,7 @@ class AnswerRecorder:
 
 
 class _no_connection:  # noqa: N801  (a context manager, like contextlib's)
-    """Say in our words that no connection could be had."""
+    """Translate the error for a connection that could not be had into our own."""
 
     def __enter__(self) -> None:
         return None
