@@ -1,4 +1,4 @@
-"""Under which condition each task was done: the arm of its plan, and how its screens show their items."""
+"""The condition under which each task was done: the arm of its plan, and how its screens present their items."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SELECT encode(sha256(convert_to(coalesce(string_agg(key, E'\\n' ORDER BY id), ''
 FROM tasks WHERE campaign_id = :campaign AND NOT state = ANY(:done) AND NOT {IS_CHECK.format(task="tasks")}"""
 
 DONE = ("imported", "handed_in")
-"""States of a task in which nothing of it is left to do."""
+"""States of a task in which all its work is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskArm:
-    """arm: name, None where the plan had none. n: its number in the plan. presentation: None where nobody told. done:
-    the whole task is judged."""
+    """arm: name, None if the plan has none. n: its number in the plan. presentation: None if unknown. done: all of the
+    task is judged."""
 
     arm: str | None
     n: int
@@ -44,7 +44,7 @@ class TaskArm:
 
 
 def load_task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> list[TaskArm]:
-    """The condition of each task by its key, in the order of the keys."""
+    """Return the condition of each task with these keys, in their order."""
     joined = tasks.outerjoin(
         arms, (arms.c.campaign_id == tasks.c.campaign_id) & (arms.c.plan == tasks.c.plan) & (arms.c.n == tasks.c.arm)
     )
@@ -63,16 +63,16 @@ def load_task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> l
 
 
 def load_raters_with_unfinished_tasks(session: Session, campaign_id: int) -> frozenset[str]:
-    """Raters, by key, whom a task waits for that was dealt to them or that they hold."""
+    """Return the keys of raters who have unfinished tasks, either dealt to them or leased by them."""
     return frozenset(session.execute(text(UNFINISHED), {"campaign": campaign_id}).scalars())
 
 
 def hash_unfinished_task_keys(session: Session, campaign_id: int) -> str:
-    """Digest of the keys of all tasks in which something is left to do."""
+    """Return a digest of the keys of all unfinished tasks."""
     return str(session.execute(text(NOT_DONE), {"campaign": campaign_id, "done": list(DONE)}).scalar_one())
 
 
 def load_output_digests(session: Session, campaign_id: int) -> dict[tuple[str, int, str], str]:
-    """Digest of every known output by document, position and system, to tell whether two campaigns show the same."""
+    """Return the digest of each known output by document, position and system, to compare two campaigns."""
     rows = execute_full_scan(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.document, row.position, row.system): row.digest for row in rows}

@@ -1,4 +1,4 @@
-"""Queries about attention checks: what one knows, what came of it, its repetition, and how raters did."""
+"""Queries about attention checks: their expected answers, their results, their repetitions, and results by rater."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from app.storage.sorting import (
 
 Row = sa.Row[Any]
 FIRST = -1
-"""The place of a check in its rater's queue: before all tasks of plans."""
+"""The queue number of a check: before all tasks of plans."""
 LAST = 2**31 - 1
-"""Its place once its rater gave it back, if it came instead of a task of anybody's: these come last then, too."""
+"""Its number once its rater gives it back, if it preceded a pooled task: pooled tasks also come last then."""
 
-# An item of a check shows one column: its n-th item the n-th. `g` is the segment, `i` the item.
+# An item of a check shows one column: the n-th item shows the n-th. `g` is the segment, `i` the item.
 SHOWN_TEXT = f"""coalesce(g.meta #>> ARRAY['{KIND}', 'columns', (i.position - 1)::text],
             CASE WHEN i.position = 1 THEN g.meta #>> ARRAY['{KIND}', 'text'] END)"""
 SHOWN_PREFILL = f"g.meta #> ARRAY['{KIND}', 'prefill', (i.position - 1)::text]"
 IS_CHECK = f"({{task}}.plan IS NULL AND {{task}}.state <> 'imported' AND {{task}}.meta -> '{KIND}' IS NOT NULL)"
-"""Whether a task is an attention check, to be formatted with the table's alias. An imported task may say anything."""
+"""Tells whether a task is an attention check. Format it with the table's alias. Imported tasks never match."""
 
 _SEGMENTS = """
 SELECT g.id, g.position, g.source, g.meta FROM items i
@@ -45,7 +45,7 @@ GROUP BY d.key ORDER BY d.key COLLATE "C" """
 _SETTLE = f"""
 UPDATE tasks SET meta = jsonb_set(meta, ARRAY['{KIND}', 'result'], CAST(:result AS jsonb))
 WHERE campaign_id = :campaign AND id = :task"""
-# The same once more, with the next number of its try; its rater meets it before all else.
+# The same check again, with the next number of its try; its rater gets it before anything else.
 _AGAIN = f"""
 WITH copy AS (
     INSERT INTO tasks (campaign_id, public_id, key, rater_id, state, meta, arm, queue, words, segments, presentation)
@@ -64,7 +64,7 @@ _WITHDRAW = (
         WHERE campaign_id = :campaign AND ended_how IS NULL AND task_id IN (SELECT id FROM tasks WHERE {_OPEN})""",
     f"UPDATE tasks SET state = 'withdrawn', leased_until = NULL WHERE {_OPEN}",
 )
-# First tries only: who passes after a warning has been told what to look for.
+# Only first tries: a rater who passes after a warning has been told what to look for.
 _FIRST = f"t.meta #>> ARRAY['{KIND}', 'try'] = '1'"
 _OUTCOME = f"t.meta #>> ARRAY['{KIND}', 'result', 'outcome']"
 _SHARE = f"""
@@ -99,7 +99,7 @@ RESULT_ORDERS = make_sort_orders(
         "at": (_RESULTS.c["at"], time_sort_term),
     }
 )
-"""By what the results of attention checks are sorted."""
+"""The orders in which results of attention checks can be sorted."""
 _STATES = {
     "none": _RESULTS.c.checks == 0,
     "passed": sa.and_(_RESULTS.c.passed > 0, _RESULTS.c.failed == 0),
@@ -108,36 +108,36 @@ _STATES = {
 
 
 def load_attention_check_segments(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
-    """The segments of a check by position, with what they know in `meta`."""
+    """Return the segments of a check by position, with their expected answers in `meta`."""
     return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "task": task_id}).all()
 
 
 def count_attention_check_texts(session: Session, campaign_id: int) -> dict[str, int]:
-    """How many texts each check shows, by key; without those that know no answer."""
+    """Return how many texts each check shows, by key, without checks that have no expected answer."""
     rows = session.execute(text(_TEXTS), {"campaign": campaign_id})
     return {row.key: row.n for row in rows}
 
 
 def store_attention_check_result(session: Session, campaign_id: int, task_id: int, result: str) -> None:
-    """Keep what came of a check. result: JSON."""
+    """Store the result of a check. result: JSON."""
     session.execute(text(_SETTLE), {"campaign": campaign_id, "task": task_id, "result": result})
 
 
 def insert_repeated_attention_check(
     session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]
 ) -> None:
-    """Give a rater a check once more. values: public_id, key and meta (JSON) of the task."""
+    """Give a rater a check again. values: public_id, key and meta (JSON) of the task."""
     session.execute(text(_AGAIN), {"campaign": campaign_id, "task": task_id, **values})
 
 
 def withdraw_open_attention_checks(session: Session, campaign_id: int, rater_id: int) -> None:
-    """Take the checks of a rater that are not handed in out of use; nobody else could have them."""
+    """Withdraw a rater's checks that are not handed in; no other rater could take them."""
     for statement in _WITHDRAW:
         session.execute(text(statement), {"campaign": campaign_id, "rater": rater_id})
 
 
 def load_first_try_pass_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
-    """Of the checks that a rater met, the share that was passed at the first try; None without any."""
+    """Return the share of a rater's checks that were passed at the first try; None if there were none."""
     share = session.execute(text(_SHARE), {"campaign": campaign_id, "rater": rater_id}).scalar()
     return None if share is None else float(share)
 
@@ -152,10 +152,10 @@ def load_attention_results_by_rater(
     sort: str = "rater",
     words: Sequence[str] = (),
 ) -> Sequence[Row]:
-    """Every enrolled rater after a place in an order: how many checks they handed in, and what came of them.
+    """Return enrolled raters after a cursor in a sort order: how many checks they handed in, with which results.
 
-    state: only those who met none, failed none or failed some. words: each is a part of the rater's or the team's key,
-    in any case.
+    state: only raters who met no checks, failed none or failed some. words: each is a part of the rater's or the team's
+    key, ignoring case.
     """
     condition = None if state is None else _STATES[state]
     return load_rater_results(

@@ -1,4 +1,4 @@
-"""Queries about the audit log. Each campaign has a chain; what belongs to none is in the installation's."""
+"""Queries about the audit log. Each campaign has a chain; all other rows are in the installation's chain."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ START = bytes(32)
 BATCH = 1000  # rows
 _AFTER_ALL = 2**63 - 1
 LOOKED_AT = 1000
-"""Rows that a page looks at, at most, for those that are searched."""
+"""The most rows that a page searches."""
 
-# Each change of anything runs these, so they are written once. The rows of a chain are ordered by campaign as well,
-# though it is one: only so is the last one of the installation's, whose campaign is null, read from the index's end.
+# Every change runs these statements, so they are built once. The sort order of a chain includes the campaign, although
+# it is only one. Without it, the last row of the installation's chain, whose campaign is null, would not be read from
+# the end of the index.
 _HOLD_CAMPAIGN = (
     sa.select(campaigns.c.id).where(campaigns.c.id == sa.bindparam("campaign")).with_for_update(key_share=True)
 )
@@ -37,9 +38,9 @@ _LAST_OF_INSTALLATION = _BACKWARDS.where(audit_log.c.campaign_id.is_(None)).limi
 def append_audit_row(
     session: Session, campaign_id: int | None, *, actor: str, action: str, what: Mapping[str, object]
 ) -> None:
-    """Add a row to the end of a chain; whoever else wants to waits until this transaction ends.
+    """Append a row to a chain; other appends wait until this transaction ends.
 
-    The campaign is held before the chain, as everybody does who changes it, so that nobody waits in a ring.
+    The code locks the campaign before the chain, as all code that changes a campaign does, to prevent deadlocks.
     """
     if campaign_id is not None:
         session.execute(_HOLD_CAMPAIGN, {"campaign": campaign_id})
@@ -61,7 +62,7 @@ def append_audit_row(
 def hash_audit_row(
     previous: bytes, *, campaign_id: int | None, n: int, at: datetime, actor: str, action: str, what: str
 ) -> bytes:
-    """SHA-256 over the hash before and everything that a row says."""
+    """Return the SHA-256 of the previous hash and all fields of a row."""
     said = [previous.hex(), campaign_id, n, at.astimezone(UTC).isoformat(timespec="microseconds"), actor, action, what]
     return hashlib.sha256(json.dumps(said).encode()).digest()
 
@@ -75,10 +76,11 @@ def load_audit_page(
     installation: bool,
     words: Sequence[str] = (),
 ) -> tuple[list[AuditRecord], int | None]:
-    """Rows from the newest on, those older than id `before`; and the last that was looked at, if there are more.
+    """Return rows from the newest on, older than id `before`; and the last row searched, if there are more.
 
-    campaign_id: only of this one. installation: those of no campaign as well. words: each is a part of who, what or
-    campaign, in any case; a page looks at no more than LOOKED_AT rows for these, so it may have fewer than `limit`.
+    campaign_id: only this campaign. installation: also the rows without a campaign. words: each is a part of actor,
+    action, details or campaign, ignoring case; for these, a page searches at most LOOKED_AT rows, so it may have fewer
+    than `limit`.
     """
     shown = sa.select(audit_log, campaigns.c.key.label("campaign"))
     query = shown.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id)
@@ -87,7 +89,7 @@ def load_audit_page(
     if campaign_id is None:
         query = query.order_by(audit_log.c.id.desc())
         query = query if installation else query.where(audit_log.c.campaign_id.is_not(None))
-    else:  # by the chain, whose rows have their ids in order: a campaign that nobody changes has few among all rows
+    else:  # use the chain, where ids ascend: an inactive campaign has few of all rows
         query = query.where(audit_log.c.campaign_id == campaign_id).order_by(audit_log.c.n.desc())
         if before is not None:
             at = sa.select(audit_log.c.n).where(audit_log.c.id == before, audit_log.c.campaign_id == campaign_id)
@@ -105,32 +107,32 @@ def load_audit_page(
 
 
 def list_audit_chains(session: Session) -> list[tuple[int | None, str | None]]:
-    """Id and key of every campaign with a chain; None and None for the installation's."""
+    """Return the id and key of every campaign with a chain; None and None for the installation's chain."""
     chained = sa.select(audit_log.c.campaign_id, campaigns.c.key).distinct()
     query = chained.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id).order_by(audit_log.c.campaign_id)
     return [(row.campaign_id, row.key) for row in session.execute(query)]
 
 
 def stream_audit_chain(session: Session, campaign_id: int | None) -> Iterator[AuditRecord]:
-    """The rows of a chain in order."""
+    """Yield the rows of a chain in order."""
     rows = session.execute(_chain(campaign_id).execution_options(yield_per=BATCH))
     yield from rows
 
 
 def stream_audit_details_of_action(session: Session, campaign_id: int, action: str) -> Iterator[Mapping[str, Any]]:
-    """What the rows of a campaign that say an action have, in order."""
+    """Yield the details of a campaign's rows with this action, in order."""
     query = _chain(campaign_id).where(audit_log.c.action == action)
     for row in session.execute(query.execution_options(yield_per=BATCH)):
         yield json.loads(row.what)
 
 
 def _last_row(campaign_id: int | None) -> tuple[sa.Select[Any], Mapping[str, object]]:
-    """The statement that finds the last row of a chain, and its values."""
+    """Return the statement that finds the last row of a chain, and its parameters."""
     return (_LAST_OF_INSTALLATION, {}) if campaign_id is None else (_LAST, {"campaign": campaign_id})
 
 
 def _chain(campaign_id: int | None) -> sa.Select[Any]:
-    """The rows of a chain in order, by the index: that a campaign is not distinct from another, no index knows."""
+    """Select the rows of a chain in order; not with IS NOT DISTINCT FROM, which cannot use the index."""
     column = audit_log.c.campaign_id
     whose = column.is_(None) if campaign_id is None else column == campaign_id
     return sa.select(audit_log).where(whose).order_by(column, audit_log.c.n)

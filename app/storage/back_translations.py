@@ -1,4 +1,4 @@
-"""Who wrote the texts that are the outputs of a campaign, where these were written in another one."""
+"""The authors of those outputs of a campaign that were written in another campaign."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ WHERE o.id > :after ORDER BY o.id LIMIT :limit"""
 
 
 def load_stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
-    """Outputs with id and text, by (system, document, position)."""
+    """Return the outputs with id and text, by (system, document, position)."""
     rows = execute_full_scan(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.system, row.document, row.position): row for row in rows}
 
 
 def load_shown_output_keys(session: Session, campaign_id: int) -> set[tuple[str, str]]:
-    """(system, document) of the outputs that a task shows."""
+    """Return the (system, document) pairs of outputs that a task shows."""
     rows = execute_full_scan(session, SHOWN, {"campaign": campaign_id})
     return {(row.system, row.document) for row in rows}
 
 
 def delete_outputs_and_authors(session: Session, campaign_id: int, ids: Sequence[int]) -> None:
-    """Delete outputs, and who wrote them."""
+    """Delete outputs and the records of their authors."""
     if ids:
         session.execute(sa.delete(variants).where(variants.c.campaign_id == campaign_id, variants.c.output_id.in_(ids)))
         session.execute(sa.delete(outputs).where(outputs.c.campaign_id == campaign_id, outputs.c.id.in_(ids)))
@@ -54,7 +54,7 @@ def delete_outputs_and_authors(session: Session, campaign_id: int, ids: Sequence
 def replace_output_authors(
     session: Session, campaign_id: int, rows: Sequence[tuple[int, str, str, Mapping[str, object]]]
 ) -> None:
-    """Say who wrote outputs, in place of what was said; rows: (output id, rater, text, origin)."""
+    """Replace the records of who wrote outputs; rows: (output id, rater, text, origin)."""
     mine = (variants.c.campaign_id == campaign_id, variants.c.kind == KIND)
     session.execute(sa.delete(variants).where(*mine, variants.c.output_id.in_([row[0] for row in rows])))
     values = [
@@ -73,5 +73,5 @@ def replace_output_authors(
 
 
 def load_output_authors_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
-    """Outputs with who wrote them, by id after `after`."""
+    """Return outputs with their authors, by id after `after`."""
     return list(execute_full_scan(session, LIST, {"campaign": campaign_id, "after": after, "limit": limit}))

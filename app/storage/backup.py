@@ -1,7 +1,7 @@
-"""Back a database up into one file and restore it from there.
+"""Back up a database to one file, and restore it from there.
 
-The file is pg_dump's custom format followed by a trailer of fixed length with the length and the SHA-256 of the dump,
-so a truncated or altered file is known before anything is restored.
+The file is in pg_dump's custom format, followed by a trailer of fixed length with the length and the SHA-256 of the
+dump. So a truncated or altered file is detected before anything is restored.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LI
 """
 _WITH_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 _EXTENSIONS_LEFT_OUT = 17
-"""The first pg_dump that can leave out extensions: they belong to the administrator, as does what is said of them."""
+"""The first pg_dump that can leave out extensions: these belong to the administrator, as do their comments."""
 _UNDISTRIBUTED = "-c citus.enable_ddl_propagation=off"
-"""Restored tables are the coordinator's, until their organization is distributed."""
+"""Restored tables belong to the coordinator until their organization is distributed."""
 
 
 class BackupExists(Conflict):
@@ -58,15 +58,15 @@ class BackupFailed(AppError):
 
 
 def backup_database(url: str, file: Path, *, bin_dir: Path | None = None, overwrite: bool = False) -> None:
-    """Write one consistent state of the database to a file of mode 0600, which appears when it is whole and on disk.
+    """Write one consistent state of the database to a file of mode 0600; it appears once it is whole and on disk.
 
-    Raises BackupExists, unless overwriting is asked for; PostgresNotFound without a fitting pg_dump; BackupFailed.
+    Raises BackupExists, unless overwrite is set; PostgresNotFound without a suitable pg_dump; BackupFailed.
     """
     if file.exists() and not overwrite:
         raise BackupExists(str(file))
     major = _server_major(url)
     program = find_client_programs(major, bin_dir) / "pg_dump"
-    # Unlogged is what can be made anew: kept answers, which another database must not give.
+    # Unlogged tables hold data that can be recreated: stored responses, which another database must not return.
     options = ["--format=custom", "--no-owner", "--no-privileges", "--no-password", "--no-unlogged-table-data"]
     options += ["--exclude-extension=*"] if major >= _EXTENSIONS_LEFT_OUT else []
     scratch = file.with_name(f".{file.name}.{os.urandom(8).hex()}")
@@ -88,7 +88,7 @@ def _publish(scratch: Path, file: Path, *, overwrite: bool) -> None:
         scratch.replace(file)
         return
     try:
-        file.hardlink_to(scratch)  # unlike a renaming, this refuses an existing file
+        file.hardlink_to(scratch)  # unlike a rename, this refuses an existing file
     except FileExistsError as error:
         raise BackupExists(str(file)) from error
 
@@ -105,8 +105,8 @@ def _copy_with_trailer(source: IO[bytes], out: BinaryIO) -> None:
 def restore_database(url: str, file: Path, *, bin_dir: Path | None = None) -> None:
     """Restore a backup into an empty database: everything or nothing.
 
-    Owners and privileges are not in a backup: the connecting role owns what is restored, and the next schema upgrade
-    grants the serving role its part.
+    A backup contains no owners and privileges: the connecting role owns the restored objects, and the next schema
+    upgrade grants the serving role its privileges.
 
     Raises BackupDamaged, DatabaseNotEmpty, PostgresNotFound or BackupFailed.
     """
@@ -133,7 +133,7 @@ def _open_backup(file: Path) -> Iterator[BinaryIO]:
 
 
 def verify_backup_checksum(source: BinaryIO) -> int:
-    """The length of the dump in an opened backup, once its checksum has been found right.
+    """Verify the checksum of an opened backup, and return the length of its dump.
 
     Raises BackupDamaged.
     """
@@ -163,7 +163,7 @@ def _feed(source: BinaryIO, length: int, sink: IO[bytes]) -> None:
 
 
 def _require_empty(url: str) -> bool:
-    """Whether the database has Citus. Raises DatabaseNotEmpty where it has anything of its own."""
+    """Tell whether the database has Citus. Raises DatabaseNotEmpty if it has any objects of its own."""
     with translate_database_errors(), psycopg.connect(_libpq(url)) as connection:
         row = connection.execute(_CONTENT).fetchone()
         citus = connection.execute(_WITH_CITUS).fetchone()
@@ -191,9 +191,9 @@ def _client(
     stdin: int = subprocess.DEVNULL,
     stdout: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A running Postgres client. The password goes by environment: a command line can be read by every user.
+    """Run a Postgres client. The password is in the environment, because every user can read a command line.
 
-    Raises BackupFailed with its message where it ends with an error. Left by an error of ours, it is stopped.
+    Raises BackupFailed with the client's message if the client fails. If our code fails, it kills the client.
     """
     parameters = conninfo_to_dict(_libpq(url))
     secret = parameters.pop("password", None)

@@ -1,4 +1,4 @@
-"""Calibration items of a campaign: the agreed score of each document that a calibration set brought."""
+"""Calibration items of a campaign: the agreed score of each document from a calibration set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FROM documents WHERE campaign_id = :campaign AND kind = 'calibration'"""
 
 @dataclass(frozen=True, slots=True)
 class CalibrationItem:
-    """A calibration document. consensus: None where none was given. origin: set and version."""
+    """A calibration document. consensus: None if none was given. origin: set and version."""
 
     consensus: float | None
     stratum: str | None
@@ -25,7 +25,7 @@ class CalibrationItem:
 
 
 def load_calibration_items(session: Session, campaign_id: int) -> dict[str, CalibrationItem]:
-    """Every document of kind calibration, by key."""
+    """Return all documents of kind calibration, by key."""
     rows = session.execute(text(ITEMS), {"campaign": campaign_id})
     return {row.key: CalibrationItem(row.consensus, row.stratum, row.origin) for row in rows}
 
@@ -45,7 +45,7 @@ WHERE o.campaign_id = :campaign"""
 def load_source_and_output_texts(
     session: Session, campaign_id: int, *, reference: bool
 ) -> dict[tuple[str, int, str], tuple[str, str]]:
-    """Source, or the first reference by name, and output, by document, position and system; where both are there."""
+    """Return (source, or first reference by name; output), if both exist, by document, position and system."""
     rows = execute_full_scan(session, TEXTS, {"campaign": campaign_id, "reference": reference})
     return {
         (row.document, row.position, row.system): (row.beside, row.output) for row in rows if row.beside and row.output

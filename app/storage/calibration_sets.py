@@ -1,4 +1,4 @@
-"""Calibration sets: pairs of texts with a consensus score, by version; a version stays as it is once it is used."""
+"""Calibration sets: pairs of texts with a consensus score, in versions; a used version never changes again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CalibrationSetNotFound(NotFound):
 
 
 def find_calibration_set(session: Session, key: str, version: int | None = None, *, lock: bool = False) -> Row | None:
-    """A version of a set, the latest where none is named."""
+    """Return a version of a set, by default the latest."""
     query = sa.select(calibration_sets).where(calibration_sets.c.key == key)
     query = query.order_by(calibration_sets.c.version.desc()).limit(1)
     if version is not None:
@@ -30,7 +30,7 @@ def find_calibration_set(session: Session, key: str, version: int | None = None,
 
 
 def load_calibration_set(session: Session, key: str, version: int | None = None) -> Row:
-    """A version of a set, the latest where none is named. Raises CalibrationSetNotFound."""
+    """Return a version of a set, by default the latest. Raises CalibrationSetNotFound."""
     row = find_calibration_set(session, key, version)
     if row is None:
         raise CalibrationSetNotFound
@@ -38,7 +38,7 @@ def load_calibration_set(session: Session, key: str, version: int | None = None)
 
 
 def load_calibration_sets_page(session: Session, *, after: str | None, limit: int) -> list[Row]:
-    """Sets by key after `after`, each in its latest version, with the number of its pairs."""
+    """Return sets by key after `after`, each in its latest version, with the number of its pairs."""
     key = calibration_sets.c.key.collate("C")
     n = sa.select(sa.func.count()).where(calibration_pairs.c.set_id == calibration_sets.c.id).scalar_subquery()
     later = calibration_sets.alias("later")
@@ -48,13 +48,13 @@ def load_calibration_sets_page(session: Session, *, after: str | None, limit: in
 
 
 def load_calibration_pairs(session: Session, set_id: int) -> list[Row]:
-    """The pairs of a version, in their order."""
+    """Return the pairs of a version, in their order."""
     query = sa.select(calibration_pairs).where(calibration_pairs.c.set_id == set_id)
     return list(session.execute(query.order_by(calibration_pairs.c.n)))
 
 
 def insert_calibration_set(session: Session, *, key: str, version: int, protocol: str, actor: str) -> int:
-    """A new version of a set; its id."""
+    """Insert a new version of a set and return its id."""
     values = {"key": key, "version": version, "protocol": protocol, "actor": actor}
     return int(
         session.execute(sa.insert(calibration_sets).values(values).returning(calibration_sets.c.id)).scalar_one()
@@ -62,17 +62,17 @@ def insert_calibration_set(session: Session, *, key: str, version: int, protocol
 
 
 def update_calibration_set(session: Session, set_id: int, values: Mapping[str, object]) -> None:
-    """Overwrite fields of a version that nobody used."""
+    """Overwrite fields of a version that has not been used."""
     session.execute(sa.update(calibration_sets).where(calibration_sets.c.id == set_id).values(**values))
 
 
 def replace_calibration_pairs(session: Session, set_id: int, given: Sequence[Mapping[str, object]]) -> None:
-    """Store the pairs of a version anew."""
+    """Replace the pairs of a version."""
     session.execute(sa.delete(calibration_pairs).where(calibration_pairs.c.set_id == set_id))
     session.execute(sa.insert(calibration_pairs), [{"set_id": set_id, "n": n, **one} for n, one in enumerate(given, 1)])
 
 
 def freeze_calibration_set(session: Session, set_id: int) -> None:
-    """From now on this version stays as it is."""
+    """Freeze this version: from now on it cannot change."""
     query = sa.update(calibration_sets).where(calibration_sets.c.id == set_id, calibration_sets.c.frozen_at.is_(None))
     session.execute(query.values(frozen_at=sa.func.now()))

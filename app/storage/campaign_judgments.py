@@ -1,4 +1,4 @@
-"""Queries about the judgments of a campaign as managers see them, and setting some aside. Nothing is ever deleted."""
+"""Queries about a campaign's judgments as managers see them, and about voiding some. Nothing is ever deleted."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ ON CONFLICT DO NOTHING"""
 def load_judgments_page(
     session: Session, campaign_id: int, profile_id: int, *, after: int, limit: int, only: Mapping[str, object]
 ) -> tuple[list[Row], int | None]:
-    """Judgments with all their revisions, in the order in which they were stored.
+    """Return judgments with all their revisions, in the order in which they were stored.
 
-    And the last one that was looked at, where the page is not full though there are more to look at.
+    Also return the id of the last judgment searched if the page is not full although more are left to search.
     """
     wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is None:
@@ -63,7 +63,7 @@ def load_judgments_page(
 def stream_judgment_rows(
     session: Session, campaign_id: int, profile_id: int, *, only: Mapping[str, object]
 ) -> Iterator[Row]:
-    """The same, all of them."""
+    """Yield all judgments with all their revisions, as `load_judgments_page` returns them."""
     wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is not None:
         keys = {**wanted.values, "campaign": campaign_id, "profile": profile_id}
@@ -71,7 +71,7 @@ def stream_judgment_rows(
 
 
 def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> int:
-    """How many judgments, not void yet, a filter names."""
+    """Count the judgments that match a filter and are not void yet."""
     wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is None:
         return 0
@@ -82,7 +82,7 @@ def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mappin
 def insert_judgment_voids(
     session: Session, campaign_id: int, *, only: Mapping[str, object], reason: str, actor: str, version: int
 ) -> int:
-    """Set aside the judgments that a filter names, and seal the version with that; how many."""
+    """Void the judgments that match a filter, and seal the version with the voids; return their number."""
     wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is None:
         seals.seal_empty_version(session, campaign_id, version)

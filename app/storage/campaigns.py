@@ -20,12 +20,12 @@ CampaignRecord = sa.Row[Any]
 _KEY = campaigns.c.key.collate("C")
 
 
-# Marks above and below letters, as in é: not every Postgres has a collation that knows them.
+# Marks above and below letters, as in é: not every Postgres has a collation that can ignore them.
 _MARKS = "[\\u0300-\\u036f]"
 
 
 def _fold_name(name: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    """A name without case and accents, so that É stands beside é and e."""
+    """Fold a name to lower case without accents, so that É sorts next to é and e."""
     letters = sa.func.pg_catalog.normalize(name, "NFKD")
     return sa.func.lower(sa.func.regexp_replace(letters, _MARKS, "", "g")).collate("C")
 
@@ -45,11 +45,11 @@ _ORDERS = {
     "-name": SortOrder(campaigns.c.name, _fold_name, descending=True),
     "created": SortOrder(campaigns.c.created_at, _time),
     "-created": SortOrder(campaigns.c.created_at, _time, descending=True),
-    # What a campaign was when it was seen, not what it is now: else all that follow one would be passed over once it is
-    # closed.
+    # The state in the cursor is the one that the campaign had when the page was read. With the current state, closing
+    # that campaign would skip all campaigns after it.
     "closed": SortOrder(campaigns.c.state, _is_closed),
 }
-# Written once, as nearly each request asks for its campaign.
+# Built once, because almost every request loads its campaign.
 _BY_KEY = sa.select(campaigns).where(campaigns.c.key == sa.bindparam("name"))
 _BY_KEY_LOCKED = _BY_KEY.with_for_update()
 
@@ -63,7 +63,7 @@ class CampaignExists(Conflict):
 
 
 def insert_campaign(session: Session, values: Mapping[str, object]) -> CampaignRecord:
-    """Store a new campaign. Raises CampaignExists where the key is taken."""
+    """Store a new campaign. Raises CampaignExists if the key is taken."""
     statement = insert(campaigns).values(**values).on_conflict_do_nothing(index_elements=["key"]).returning(campaigns)
     row = session.execute(statement).one_or_none()
     if row is None:
@@ -72,7 +72,7 @@ def insert_campaign(session: Session, values: Mapping[str, object]) -> CampaignR
 
 
 def load_campaign(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
-    """The campaign with this key; `lock` holds it until the transaction ends. Raises CampaignNotFound."""
+    """Return the campaign with this key; `lock` locks it until the transaction ends. Raises CampaignNotFound."""
     row = session.execute(_BY_KEY_LOCKED if lock else _BY_KEY, {"name": key}).one_or_none()
     if row is None:
         raise CampaignNotFound
@@ -90,10 +90,10 @@ def load_campaigns_page(
     words: Sequence[str] = (),
     name: str | None = None,
 ) -> list[CampaignRecord]:
-    """Campaigns after a place in an order, at most `limit`; `only` keeps one id.
+    """Return at most `limit` campaigns after a cursor in a sort order; `only` limits them to one id.
 
-    where: what some columns hold. words: each is a part of the name, the key or the series, in any case. name: a part
-    of the name or the key.
+    where: required values of some columns. words: each is a part of the name, the key or the series, ignoring case.
+    name: a part of the name or the key.
     """
     query, c = sa.select(campaigns).limit(limit), campaigns.c
     for column, value in where.items():
@@ -106,7 +106,7 @@ def load_campaigns_page(
 
 
 def load_language_pairs(session: Session, *, only: int | None) -> list[tuple[str | None, str | None]]:
-    """The pairs of languages that there are campaigns of."""
+    """Return the language pairs of all campaigns."""
     pair = (campaigns.c.source_language, campaigns.c.target_language)
     query = sa.select(*pair).distinct().order_by(*pair)
     rows = session.execute(query if only is None else query.where(campaigns.c.id == only))
@@ -123,11 +123,12 @@ def update_campaign(session: Session, campaign_id: int, values: Mapping[str, obj
 
 
 def take_next_data_version(session: Session, campaign_id: int, *, actor: str, what: str, judged: bool = False) -> int:
-    """Take the campaign's next data version: one for each transaction that a report can see.
+    """Take the campaign's next data version: one for each transaction whose changes a report can see.
 
-    judged: it adds judgments, voids or comparisons, and whoever adds them seals it with them (`app.storage.seals`).
+    judged: the version adds judgments, voids or comparisons; the code that adds them also seals it
+    (`app.storage.seals`).
 
-    The campaign's row stays locked until the transaction ends, so versions are committed in their order.
+    The campaign's row stays locked until the transaction ends, so versions are committed in order.
     """
     n = session.execute(
         sa.update(campaigns)
@@ -135,7 +136,7 @@ def take_next_data_version(session: Session, campaign_id: int, *, actor: str, wh
         .values(data_version=campaigns.c.data_version + 1)
         .returning(campaigns.c.data_version)
     ).scalar_one()
-    # Not now(), which is when the transaction began: it may have waited for the version before this one.
+    # Not now(), which is the start of the transaction: it may have waited for the previous version.
     taken = {"campaign_id": campaign_id, "n": n, "at": sa.func.clock_timestamp(), "actor": actor, "what": what}
     session.execute(sa.insert(versions).values(taken))
     if not judged:
@@ -144,6 +145,6 @@ def take_next_data_version(session: Session, campaign_id: int, *, actor: str, wh
 
 
 def find_data_version_at(session: Session, campaign_id: int, moment: object) -> int:
-    """The last version committed by a time; 0 before the first."""
+    """Return the last version committed by a time; 0 before the first."""
     query = sa.select(sa.func.max(versions.c.n)).where(versions.c.campaign_id == campaign_id, versions.c.at <= moment)
     return int(session.execute(query).scalar() or 0)

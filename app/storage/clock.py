@@ -1,4 +1,4 @@
-"""What time it is. The database's clock decides, so that a wrong one on a host of the application changes nothing."""
+"""The current time, by the database's clock, so that a wrong clock on an application host has no effect."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 
 
 def database_now(session: Session) -> datetime:
-    """The time now, by the clock of the database; not that at which the transaction began."""
+    """Return the current time by the clock of the database, not the start of the transaction."""
     moment: datetime = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
     return moment
 
 
 def database_time_after(session: Session, days: float) -> datetime:
-    """So many days from now."""
+    """Return the time this many days from now."""
     return database_now(session) + timedelta(days=days)

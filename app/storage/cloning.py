@@ -1,4 +1,4 @@
-"""Copies of what a campaign was set up with, and which of its outputs another campaign has unchanged."""
+"""Copy the set-up of a campaign, and find its outputs that another campaign has unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ JOIN systems m ON m.campaign_id = :target AND m.key = s.key
 JOIN outputs y ON y.campaign_id = :target AND y.system_id = m.id AND y.segment_id = n.id
 JOIN variants v ON v.campaign_id = :source AND v.output_id = x.id AND v.kind = 'prefill'
 WHERE g.campaign_id = :source"""
-# What counts: the last set of each metric, under the version that the clone begins with.
+# Copy the sets of scores that count: the last one of each metric, under the clone's first version.
 METRICS = """
 INSERT INTO metric_scores (campaign_id, metric, system_id, segment_id, score, higher_is_better, version)
 SELECT :target, x.metric, m.id, n.id, x.score, x.higher_is_better, c.data_version
@@ -87,18 +87,18 @@ WHERE d.campaign_id = :campaign GROUP BY d.key"""
 
 
 def copy_campaign_rows(session: Session, statements: tuple[str, ...], *, source: int, target: int, actor: str) -> None:
-    """Copy from one campaign into another, which has nothing of the kind."""
+    """Copy rows from one campaign into another that has no such rows."""
     for statement in statements:
         execute_full_scan(session, statement, {"source": source, "target": target, "actor": actor})
 
 
 def load_unchanged_output_keys(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
-    """(system, document, position) of the outputs that both campaigns have, on the same source and to the letter."""
+    """Return the (system, document, position) of outputs that are identical in both campaigns, on identical sources."""
     rows = execute_full_scan(session, UNCHANGED, {"source": source, "target": target})
     return {(row[0], row[1], row[2]) for row in rows}
 
 
 def count_document_segments(session: Session, campaign_id: int) -> dict[str, int]:
-    """Number of segments of each document by key."""
+    """Return the number of segments of each document, by key."""
     rows = execute_full_scan(session, LENGTHS, {"campaign": campaign_id})
     return {row[0]: row[1] for row in rows}

@@ -1,4 +1,4 @@
-"""Queries about comments of raters on outputs and screens."""
+"""Queries about raters' comments on outputs and screens."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from app.storage.tables import comments
 Row = sa.Row[Any]
 ADDRESS = ("campaign_id", "rater_id", "task_id", "item_id", "segment_id", "screen")
 SCREEN_OF_ITEM = "coalesce(i.screen, i.position)"
-# Answers that were imported before comments were set apart have theirs in what else is kept with them, as Pearmut's
-# logs name them. That is sealed, so that an erasure cannot change it: nobody is told it any more, until it is purged.
+# Judgments that were imported before comments had their own table keep them in `meta`, under the names of Pearmut's
+# logs. `meta` is sealed, so an erasure cannot change it. Queries therefore hide these comments until the rater's data
+# are purged.
 _ERASED = "(SELECT e.state FROM enrolments e WHERE e.rater_id = j.rater_id) = 'erased'"
 _SEALED = f"CASE WHEN j.meta ->> '{{name}}' IS NOT NULL AND ({_ERASED}) IS NOT TRUE THEN j.meta ->> '{{name}}' END"
-# What is known of a judgment's output and screen: `j` is the judgment, `i` its item.
+# The comments on a judgment's output and screen: `j` is the judgment, `i` its item.
 OF_OUTPUT = f"""coalesce((SELECT c.text FROM comments c WHERE c.campaign_id = j.campaign_id AND c.rater_id = j.rater_id
     AND c.task_id = i.task_id AND c.item_id = j.item_id AND c.segment_id IS NOT DISTINCT FROM j.segment_id),
     {_SEALED.format(name=ON_OUTPUT)})"""
@@ -28,12 +29,12 @@ OF_SCREEN = f"""coalesce((SELECT c.text FROM comments c WHERE c.campaign_id = j.
     AND c.task_id = i.task_id AND c.screen = {SCREEN_OF_ITEM}), {_SEALED.format(name=ON_SCREEN)})"""
 META = f"""CASE WHEN j.meta ?| ARRAY['{ON_OUTPUT}', '{ON_SCREEN}'] AND {_ERASED}
     THEN j.meta - '{ON_OUTPUT}' - '{ON_SCREEN}' ELSE j.meta END"""
-"""What else is kept with a judgment, without the comments of who was erased."""
+"""The `meta` of a judgment, without the comments of an erased rater."""
 
 SET_APART = f"""nullif(j.meta - '{ON_OUTPUT}' - '{ON_SCREEN}', '{{}}'::jsonb) AS meta,
        nullif(btrim(j.meta ->> '{ON_OUTPUT}'), '') AS on_output,
        nullif(btrim(j.meta ->> '{ON_SCREEN}'), '') AS on_screen"""
-"""Of staged judgments `j`: what is kept with them, and comments, which can be erased, apart."""
+"""Separates, for staged judgments `j`, the `meta` to keep from the comments, which can be erased."""
 _STAGED = """
 SELECT DISTINCT ON (r.rater_id, i.task_id, r.item_id, r.segment_id) r.rater_id, i.task_id, r.item_id, r.segment_id,
        NULL::int AS screen, r.on_output AS text
@@ -64,9 +65,9 @@ def store_comment(
     screen: int | None = None,
     said: str,
 ) -> int:
-    """Store the comment of an output or of a screen in place of an earlier one; how often it was written, 0: removed.
+    """Store the comment on an output or a screen, replacing an earlier one; return its revision, 0 if removed.
 
-    The same text again changes nothing; an empty one removes the comment.
+    The same text again changes nothing; an empty text removes the comment.
     """
     c = comments.c
     address = dict(zip(ADDRESS, (campaign_id, rater_id, task_id, item_id, segment_id, screen), strict=True))
@@ -89,7 +90,7 @@ def store_comment(
 def load_own_comments(
     session: Session, campaign_id: int, task_id: int, rater_id: int, *, since: datetime | None
 ) -> list[Row]:
-    """A rater's comments in a task: item and segment as ids, or the screen. since: none from before this time."""
+    """Return a rater's comments in a task, with ids of item and segment, or the screen. since: the earliest time."""
     c = comments.c
     query = sa.select(c.item_id, c.segment_id, c.screen, c.revision, c.text).where(
         c.campaign_id == campaign_id, c.task_id == task_id, c.rater_id == rater_id
@@ -98,20 +99,20 @@ def load_own_comments(
 
 
 def insert_staged_comments(session: Session, campaign_id: int) -> None:
-    """Store what an import commented, beside the judgments that it added, once items stand on their screens.
+    """Store the comments of an import with the judgments that it added, once items are assigned to screens.
 
-    Of several revisions of an answer the last one's comment stays.
+    If an answer has several revisions, the comment of the last one is stored.
     """
     session.execute(text(_INSERT_STAGED), {"campaign": campaign_id})
 
 
 def find_first_screen(session: Session, campaign_id: int, task_id: int) -> int:
-    """The first screen of a task."""
+    """Return the first screen of a task."""
     query = f"SELECT min({SCREEN_OF_ITEM}) FROM items i WHERE i.campaign_id = :campaign AND i.task_id = :task"
     return int(session.execute(text(query), {"campaign": campaign_id, "task": task_id}).scalar_one())
 
 
 def erase_comments_of_rater(session: Session, campaign_id: int, rater_id: int) -> None:
-    """Delete what a rater commented: it may say who they are."""
+    """Delete a rater's comments, because they may reveal who the rater is."""
     c = comments.c
     session.execute(sa.delete(comments).where(c.campaign_id == campaign_id, c.rater_id == rater_id))

@@ -1,8 +1,8 @@
-"""The systems that each item of a campaign credits, in one pass: item by item they cost more than all the rest."""
+"""The credited systems of all items of a campaign in one query; one query per item would dominate the cost."""
 
 from __future__ import annotations
 
-# The range is what the primary key finds; items of a campaign are neighbours.
+# The primary key finds this range; the items of a campaign have adjacent ids.
 _ITS_ITEMS = "(SELECT {}(id) FROM items WHERE campaign_id = :campaign)"
 ITS_CREDITS = f"""
     c.campaign_id = :campaign AND c.item_id BETWEEN {_ITS_ITEMS.format("min")} AND {_ITS_ITEMS.format("max")}"""

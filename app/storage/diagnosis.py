@@ -1,4 +1,4 @@
-"""What is wrong with a database that is named by its address: found without changing anything, and without waiting."""
+"""Find faults in a database given by its address, without changing anything and without waiting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TODO = "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = 't
 
 
 def examine_database(url: str) -> Iterator[HealthFinding]:
-    """Whether it answers and keeps what it confirms, its schema, its connections, who waits, and the workers."""
+    """Check that it answers and is durable, its schema, its connections, waiting statements, and the workers."""
     address = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
     try:
@@ -70,7 +70,7 @@ def _schema(connection: psycopg.Connection) -> Iterator[HealthFinding]:
 
 
 def _organizations(connection: psycopg.Connection, needed: str) -> Iterator[HealthFinding]:
-    """Whether every organization beside the default one has the same schema; nothing where there is none."""
+    """Check that all other organizations have the same schema; yield nothing if there are none."""
     there = connection.execute(f"SELECT to_regclass('{SHARED}.organizations') IS NOT NULL").fetchone()
     rows = connection.execute(_ORGANIZATIONS.encode()).fetchall() if there and there[0] else []
     behind = []

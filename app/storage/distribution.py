@@ -1,7 +1,8 @@
-"""Organizations on the nodes of Citus: all tables of one on one node (decision 48). Without Citus nothing here acts.
+"""Organizations on the nodes of Citus: all tables of an organization are on one node (decision 48).
 
-The coordinator keeps the tables of the default organization, the list of organizations and the queue. Which node has an
-organization, Citus knows alone: statements go to the coordinator, as they do to a single server.
+Without Citus, nothing here has any effect. The coordinator keeps the tables of the default organization, the list of
+organizations and the queue. Only Citus knows the node of an organization: statements go to the coordinator, as they
+would to a single server.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage.organizations import organization_schema
 
-# Where Citus is not loaded, these are settings that nobody reads. Rows are referred to by triggers, which Citus has on
-# tables of one node only if it is told so; and whatever changes one schema goes to its node over one connection.
+# Without Citus, no code reads these settings. Triggers check references between rows; Citus allows them on single-node
+# tables only with the first setting. With the second, changes to one schema go to its node over one connection.
 MIGRATION_SETTINGS = ("citus.enable_unsafe_triggers = on", "citus.multi_shard_modify_mode = 'sequential'")
 
-# The references of the large tables, which triggers of whole statements hold elsewhere (decision 9): child → (column,
-# parent, its key). What such a trigger is given cannot be joined with a table that Citus distributes.
+# References of the large tables, which statement-level triggers check on other databases (decision 9): child → (column,
+# parent, its key). The transition tables of such a trigger cannot be joined with a table distributed by Citus.
 REFERENCES = {
     "outputs": (("system_id", "systems", "id"), ("segment_id", "segments", "id")),
     "items": (("task_id", "tasks", "id"), ("document_id", "documents", "id")),
@@ -31,13 +32,14 @@ REFERENCES = {
     "scores": (("profile_id", "profiles", "id"), ("judgment_id", "judgments", "id")),
 }
 CHECKED_AGAIN = ("items", "credits")
-"""Children whose rows may come to name others."""
+"""Children whose rows may later get other references."""
 LOOKED_UP = {"judgments": "segment_id", "scores": "judgment_id", "credits": "system_id"}
-"""Columns by which a declared key looks whether a parent may go, and that have no index elsewhere."""
+"""Columns that a foreign key searches before a parent row is deleted, and that otherwise have no index."""
 COLLECTED_FIRST = "random() >= 0"
-"""A condition for a query whose rows are inserted: it always holds. Citus 14.0 writes a statement that it cannot read
-itself where a node could insert from its own tables and the query has a stable function, unless there is a volatile one
-(`RebuildQueryStrings`); then it collects the rows first.
+"""A condition, always true, for a query whose rows are inserted.
+
+If a node could insert from its own tables and the query has a stable function but no volatile one, Citus 14.0 generates
+a statement that it cannot parse (`RebuildQueryStrings`). With a volatile function, it collects the rows first.
 """
 _WITH_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 _DISTRIBUTED = "SELECT EXISTS (SELECT FROM pg_dist_schema WHERE schemaid = to_regnamespace(:schema))"
@@ -54,21 +56,21 @@ class CitusMissing(Conflict):
 
 
 def has_citus(connection: sa.Connection | Session) -> bool:
-    """Whether this database is the coordinator's of a Citus cluster."""
+    """Tell whether this database is the coordinator of a Citus cluster."""
     return bool(connection.execute(sa.text(_WITH_CITUS)).scalar())
 
 
 def is_organization_distributed(connection: sa.Connection | Session, organization: int) -> bool:
-    """Whether the tables of an organization are distributed."""
+    """Tell whether the tables of an organization are distributed."""
     if not has_citus(connection):
         return False
     return bool(connection.execute(sa.text(_DISTRIBUTED), {"schema": organization_schema(organization)}).scalar())
 
 
 def distribute_organization(connection: sa.Connection, organization: int) -> bool:
-    """Let Citus put the tables of an organization, which is in the search path, on one of its nodes; whether it did.
+    """Let Citus put an organization's tables, found by the search path, on one node; return whether this happened.
 
-    Nothing happens without Citus, or where that was done. Nobody can write to the organization meanwhile.
+    Nothing happens without Citus, or if they are already distributed. Writes to the organization wait meanwhile.
     """
     if not has_citus(connection) or is_organization_distributed(connection, organization):
         return False
@@ -80,14 +82,14 @@ def distribute_organization(connection: sa.Connection, organization: int) -> boo
 
 
 def use_clock_for_default_times(connection: sa.Connection) -> None:
-    """Let times that nobody gives be those of the clock, not of the transaction's begin; why: `COLLECTED_FIRST`."""
+    """Let omitted times default to the clock, not the transaction's start; `COLLECTED_FIRST` gives the reason."""
     for column in connection.execute(sa.text(_STABLE_DEFAULTS)).all():
         change = f"ALTER TABLE {column.table} ALTER COLUMN {column.column} SET DEFAULT clock_timestamp()"
         _run(connection, change)
 
 
 def _declare_references(connection: sa.Connection) -> None:
-    """Hold by declared keys what triggers with transition tables hold elsewhere; a restored backup may have them."""
+    """Check by foreign keys what triggers with transition tables check elsewhere; a restored backup may have them."""
     if connection.execute(sa.text(_DECLARED), {"name": _key_name("outputs", "system_id", "systems")}).scalar():
         return
     parents = sorted({parent for references in REFERENCES.values() for _, parent, _ in references})
@@ -125,4 +127,4 @@ ADDED = frozenset(
     {_index_name(child) for child in LOOKED_UP}
     | {_key_name(child, column, parent) for child, refs in REFERENCES.items() for column, parent, _ in refs}
 )
-"""Keys and indexes that only distributed tables have, so that the models do not."""
+"""Foreign keys and indexes that only distributed tables have, and the models therefore lack."""

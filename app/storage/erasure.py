@@ -1,4 +1,4 @@
-"""Statements that take away who a rater was: everything but the pseudonym and what was judged under it."""
+"""Statements that erase a rater's identity: everything except the pseudonym and its judgments."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def _accounts() -> sa.Select[Any]:
 
 
 def load_rater_accounts_of_key(session: Session, key: str, *, campaign: str | None) -> Sequence[AccountRecord]:
-    """Accounts of this key, in one campaign or in all, by campaign."""
+    """Return the accounts with this key, in one campaign or in all, by campaign."""
     query = _accounts().where(raters.c.key == key).order_by(raters.c.campaign_id)
     return session.execute(query if campaign is None else query.where(campaigns.c.key == campaign)).all()
 
 
 def load_rater_accounts_of_person(session: Session, person_id: int) -> Sequence[AccountRecord]:
-    """Every account of a person, by campaign."""
+    """Return all accounts of a person, by campaign."""
     query = _accounts().where(raters.c.person_id == person_id)
     return session.execute(query.order_by(raters.c.campaign_id, raters.c.id)).all()
 
 
 def erase_rater_account(session: Session, account: AccountRecord) -> None:
-    """Take name, attributes, contact, comments, answers to questionnaires and credentials; what it judged stays."""
+    """Erase name, attributes, contact, comments, questionnaires and credentials of an account; its judgments stay."""
     rater_id, campaign_id = account.id, account.campaign_id
     session.execute(sa.update(raters).where(raters.c.id == rater_id).values(name=raters.c.key, attributes={}))
     session.execute(sa.delete(contacts).where(contacts.c.rater_id == rater_id))
@@ -69,11 +69,11 @@ def erase_rater_account(session: Session, account: AccountRecord) -> None:
     theirs = sa.select(tokens.c.id).where(tokens.c.campaign_id == campaign_id, tokens.c.rater_id == rater_id)
     for table in (sessions, idempotency):
         session.execute(sa.delete(table).where(table.c.token_id.in_(theirs)))
-    for table in (reports, jobs):  # a comparison may speak of the campaign without being kept under it
+    for table in (reports, jobs):  # a comparison may mention the campaign without being stored under it
         compared = table.c.kind.like("campaigns/%")
         session.execute(sa.delete(table).where((table.c.campaign_id == campaign_id) | compared))
 
 
 def replace_person_key(session: Session, person_id: int, key: str) -> None:
-    """Give a person a key that says nothing; accounts stay one person, so that nobody is counted twice."""
+    """Give a person a meaningless key. The accounts stay one person, so that nobody is counted twice."""
     session.execute(sa.update(people).where(people.c.id == person_id).values(key=key))

@@ -1,4 +1,4 @@
-"""Marked errors of severities that a weight profile does not know; hardly any campaign has one."""
+"""Marked errors whose severity is missing from a weight profile; hardly any campaign has one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from app.stats.scoring import WeightProfile, unweighted_severities, weigh_error
 from app.storage.db import Session
 from app.storage.rating_codes import Ints
 
-# Whether a payload holds such an error at all is asked first: that takes a third of a microsecond, to unfold all errors
-# several.
+# First test whether a payload contains such an error at all: this takes a third of a microsecond, whereas expanding all
+# errors takes several.
 MARKED = """j.payload @> '{{"errors": [{{"severity": "{}"}}]}}'"""
 ERRORS = """
 SELECT j.id, e ->> 'severity', e ->> 'category'
@@ -24,7 +24,7 @@ WHERE j.campaign_id = :campaign AND ({marked}) AND e ->> 'severity' = ANY(:sever
 def load_errors_without_weight(
     session: Session, campaign_id: int, judgments: Codes, ids: Ints, profile: WeightProfile
 ) -> ErrorsWithoutWeight:
-    """Every error that a profile does not know, marked in the judgments behind some rows.
+    """Return all errors, in the judgments behind some rows, for which a profile has no weight.
 
     judgments: the code of each row's judgment; ids: its id in the database.
     """

@@ -1,4 +1,4 @@
-"""Queries about exclusions: what an analysis leaves out as of a data version. Lifted ones stay."""
+"""Queries about exclusions: what analyses leave out from a data version on. Lifted exclusions stay stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TABLES: Mapping[str, sa.Table] = MappingProxyType(
     {"rater": raters, "task": tasks, "document": documents, "system": systems}
 )
 
-# The kind and the key of what an exclusion names, whichever of the four it is.
+# The kind and the key of the object that an exclusion names.
 _NAMED = """
 SELECT e.version AS n, w.what, w.key, e.reason, e.actor, e.at, e.lifted_version, e.lifted_reason, e.lifted_actor,
        e.lifted_at, e.withdrawal
@@ -41,14 +41,14 @@ class AlreadyExcluded(Conflict):
 
 
 def find_exclusion_target_id(session: Session, campaign_id: int, what: str, key: str) -> int | None:
-    """The row that a rater, task, document or system of the campaign is, by its key."""
+    """Return the id of a rater, task, document or system of the campaign, by its key."""
     table = _TABLES[what]
     query = sa.select(table.c.id).where(table.c.campaign_id == campaign_id, table.c.key == key)
     return session.execute(query).scalar()
 
 
 def is_excluded(session: Session, campaign_id: int, what: str, target_id: int) -> bool:
-    """Whether an exclusion of this stands now."""
+    """Tell whether this object is excluded now."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c[f"{what}_id"] == target_id)
     query = sa.select(sa.exists().where(here, exclusions.c.lifted_version.is_(None)))
     return bool(session.execute(query).scalar())
@@ -65,28 +65,28 @@ def insert_exclusion(
     actor: str,
     withdrawal: bool = False,
 ) -> None:
-    """Exclude something from a data version on. withdrawal: because the system was withdrawn."""
+    """Exclude an object from a data version on. withdrawal: because the system was withdrawn."""
     values = {"campaign_id": campaign_id, "version": version, f"{what}_id": target_id, "reason": reason, "actor": actor}
     made = sa.insert(exclusions).values(**values, withdrawal=withdrawal, at=sa.func.clock_timestamp())
     session.execute(made)
 
 
 def find_withdrawal_exclusion_number(session: Session, campaign_id: int, system_id: int) -> int | None:
-    """The number of the standing exclusion that withdrawing a system made."""
+    """Return the number of the exclusion in force that was created when a system was withdrawn."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.system_id == system_id)
     standing = exclusions.c.withdrawal & exclusions.c.lifted_version.is_(None)
     return session.execute(sa.select(exclusions.c.version).where(here, standing)).scalar()
 
 
 def end_exclusion(session: Session, campaign_id: int, n: int, *, version: int, reason: str, actor: str) -> None:
-    """Let an exclusion end with a data version."""
+    """End an exclusion with a data version."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.version == n)
     said = {"lifted_version": version, "lifted_reason": reason, "lifted_actor": actor}
     session.execute(sa.update(exclusions).where(here).values(**said, lifted_at=sa.func.statement_timestamp()))
 
 
 def find_exclusion(session: Session, campaign_id: int, n: int) -> ExclusionRecord | None:
-    """The exclusion that a data version made."""
+    """Return the exclusion that a data version created."""
     return session.execute(sa.text(f"{_NAMED} AND e.version = :n"), {"campaign": campaign_id, "n": n}).one_or_none()
 
 
@@ -101,10 +101,10 @@ def load_exclusions_page(
     descending: bool = False,
     words: Sequence[str] = (),
 ) -> list[ExclusionRecord]:
-    """Exclusions in the order in which they were made, after a number; 0 is the start.
+    """Return exclusions in the order in which they were made, after a number; 0 is the start.
 
-    what: only of this. standing: only those that stand, or only those that were lifted. descending: the newest first.
-    words: each is a part of key, reasons or actors, in any case.
+    what: only this kind. standing: only those in force, or only lifted ones. descending: newest first.
+    words: each is a part of key, reasons or actors, ignoring case.
     """
     values: dict[str, object] = {
         "campaign": campaign_id,
@@ -124,7 +124,7 @@ def load_exclusions_page(
 
 
 def load_standing_exclusions(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:
-    """The exclusions that stood at a data version."""
+    """Return the exclusions in force at a data version."""
     stood = "e.version <= :version AND (e.lifted_version IS NULL OR e.lifted_version > :version)"
     query = sa.text(f"{_NAMED} AND {stood} ORDER BY e.version")
     return list(session.execute(query, {"campaign": campaign_id, "version": version}))

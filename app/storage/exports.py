@@ -1,4 +1,4 @@
-"""Everything that a campaign holds, streamed in one fixed order: by key, never by insertion."""
+"""Stream all data of a campaign in one fixed order: by key, never by insertion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.storage.full_scans import execute_full_scan
 
 Row = sa.Row[Any]
 BATCH = 5000
-# Of an item that was imported, its metadata say which reference stood in the output's place.
+# The metadata of an imported item say which reference was shown in place of an output.
 REFERENCE = f"coalesce(i.reference, CASE WHEN i.role = {RatingRole.REFERENCE.value} THEN i.meta ->> 'reference' END)"
 
 SYSTEMS = """SELECT key, name, kind, lab, tags FROM systems WHERE campaign_id = :campaign ORDER BY key COLLATE "C" """
@@ -49,7 +49,7 @@ SELECT r.key, r.name, p.key AS person, r.attributes, (
     ) m) AS answered
 FROM raters r LEFT JOIN people p ON p.id = r.person_id
 WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
-# A degraded copy is a text of its own, which no output holds. Attention checks judge no system, so no file has them.
+# A degraded copy has its own text, which is in no output. Attention checks judge no system, so no file contains them.
 JUDGMENTS = f"""
 SELECT t.key AS task, i.key AS item, i.position AS item_position, i.role, i.accepted, d.key AS document, g.position,
        r.key AS rater, j.revision, j.payload, j.started_at, j.submitted_at, j.external_id,
@@ -76,7 +76,7 @@ LEFT JOIN (SELECT DISTINCT ON (x.id) x.id, v.text FROM judgments x
      WHERE x.campaign_id = :campaign ORDER BY x.id, o.id) z ON z.id = j.id
 WHERE j.campaign_id = :campaign AND j.version <= :version AND i.role <> {ATTENTION}
 ORDER BY t.key COLLATE "C", i.position, g.position NULLS LAST, r.key COLLATE "C", j.revision"""
-# Where an answer was given anew after it was set aside, nothing is void: in a file a void names all revisions there.
+# An answer that was voided and then given again is not void in a file, because there a void covers all revisions.
 _ANEW = """EXISTS (
     SELECT FROM judgments y WHERE y.campaign_id = :campaign AND y.item_id = j.item_id AND y.rater_id = j.rater_id
       AND y.segment_id IS NOT DISTINCT FROM j.segment_id AND y.revision > j.revision AND y.version <= :version
@@ -93,9 +93,9 @@ LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
 WHERE v.campaign_id = :campaign AND v.version <= :version AND i.role <> {ATTENTION} AND NOT {_ANEW}
 ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
 
-# The latest answer of each rater about each screen. Left out are surplus, those of a rater who lost the task to another
-# one (a task in a file is one rater's), and screens with a control item, which would be read as plain ratings. Columns
-# say which screen they are on; of imported items the others do not, and their positions number no screens.
+# The latest answer of each rater about each screen. It omits surplus answers, those of raters who lost their task to
+# another rater (a task in a file has one rater), and screens with a control item, which would be read as plain ratings.
+# Columns name their screen; other imported items do not, and their positions are no screen numbers.
 _UNREADABLE = """EXISTS (
     SELECT FROM items i WHERE i.campaign_id = :campaign AND i.task_id = q.task_id
       AND i.screen = q.screen AND (i.role <> 0 OR i.surplus_from IS NOT NULL))"""
@@ -129,10 +129,11 @@ LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = m.segment_id
 LEFT JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
 ORDER BY m.metric COLLATE "C", s.key COLLATE "C", d.key COLLATE "C" NULLS FIRST, g.position"""
 
-# A degraded copy is shown with its own text, a reference in an output's place with that, as `storage.tasks` shows them:
-# of an output that several systems gave, the first by id. Of imported tasks only what was judged is known to have been
-# shown, and of a degraded copy what its judgments say; `judged` asks the same of all tasks, as an import would have it.
-# Segments are joined by position, not by range: a document may be as long as all others together.
+# As in `storage.tasks`, a degraded copy is shown with its own text, and a reference in place of an output with the text
+# of the reference. If several systems gave an output, it is the first by id. For imported tasks, only the judged parts
+# are known to have been shown, and a degraded copy shows the text in its judgments; `judged` applies this rule to all
+# tasks, as after an import. Segments are joined by position, not by range: a document may be as long as all others
+# together.
 QUEUE = "CASE WHEN NOT :judged THEN t.queue END"
 SHOWN = f"""
 SELECT DISTINCT ON (r.key COLLATE "C", {QUEUE}, t.key COLLATE "C", i.position, g.position)
@@ -168,16 +169,16 @@ ORDER BY r.key COLLATE "C", {QUEUE}, t.key COLLATE "C", i.position, g.position, 
 def stream_export_rows(
     session: Session, query: str, campaign_id: int, version: int, *, profile: int | None = None, judged: bool = False
 ) -> Generator[Row, None, None]:
-    """Stream one of the queries above. profile: whose scores stand beside judgments. judged: only what was judged."""
+    """Stream one of the queries above. profile: source of the judgments' scores. judged: only judged parts."""
     keys = {"campaign": campaign_id, "version": version, "profile": profile, "judged": judged}
     yield from execute_full_scan(session, query, keys, batch=BATCH)
 
 
-# Whether a row `c` is of a task that is an attention check; such a task has no other items.
+# Whether a row `c` belongs to a task that is an attention check; such a task has no other items.
 _OF_CHECK_TASK = f"""EXISTS (SELECT FROM items i WHERE i.campaign_id = :campaign AND i.task_id = c.task_id
       AND i.role = {ATTENTION})"""
-# What no file of judgments has a place for, by what it is called where losses are told. Of `plans` the one in force has
-# an export of its own.
+# Data that no file of judgments can contain, under the names used in reports of losses. The `plans` row ends in a
+# pointer, because the plan in force has its own export.
 BESIDE = f"""
 SELECT 'plans: plan/items has the one in force' AS what, count(*) AS n FROM plans
 WHERE campaign_id = :campaign AND data_version <= :version
@@ -222,31 +223,31 @@ WHERE v.campaign_id = :campaign AND v.version <= :version AND {_ANEW}"""
 
 
 def count_unexportable(session: Session, campaign_id: int, version: int) -> dict[str, int]:
-    """How much a campaign holds that no format carries, by what it is."""
+    """Count the data of a campaign that no format can carry, by description."""
     counts = session.execute(text(BESIDE), {"campaign": campaign_id, "version": version})
     return {row.what: row.n for row in counts if row.n}
 
 
 def count_comparisons(session: Session, campaign_id: int, version: int) -> int:
-    """How many answers about columns `COMPARISONS` has."""
+    """Count the answers about columns that `COMPARISONS` returns."""
     keys = {"campaign": campaign_id, "version": version}
     return int(session.execute(text(f"SELECT count(*) FROM {_LATEST} x"), keys).scalar_one())
 
 
 def count_answered_questionnaires(session: Session, campaign_id: int) -> int:
-    """How many questionnaires raters have answered."""
+    """Count the questionnaires that raters have answered."""
     query = "SELECT count(DISTINCT (rater_id, moment)) FROM questionnaire_answers WHERE campaign_id = :campaign"
     return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())
 
 
 def count_outputs_with_word_alignment(session: Session, campaign_id: int) -> int:
-    """How many outputs have a word alignment."""
+    """Count the outputs with a word alignment."""
     query = "SELECT count(*) FROM outputs WHERE campaign_id = :campaign AND alignment IS NOT NULL"
     return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())
 
 
 def find_weight_profile_id(session: Session, campaign_id: int, digest: str) -> int | None:
-    """The profile of that digest, where a judgment was scored under it."""
+    """Return the id of the profile with that digest, if judgments were scored under it."""
     query = "SELECT id FROM profiles WHERE campaign_id = :campaign AND digest = :digest"
     stored_id = session.execute(text(query), {"campaign": campaign_id, "digest": digest}).scalar_one_or_none()
     return None if stored_id is None else int(stored_id)

@@ -1,4 +1,4 @@
-"""Queries about flags: problems that raters report, and what managers answer."""
+"""Queries about flags: problems that raters report, and the answers of managers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHERE f.campaign_id = :campaign"""
 
 
 LOOKED_AT = 500
-"""Flags that a page looks at, at most, for those that are searched."""
+"""The most flags that a page searches."""
 _SEARCHED = "concat_ws(' ', replace(f.reason, '_', ' '), f.note, r.key, d.key, f.assignee)"
 _LOOKED = """
 SELECT f.id FROM flags f WHERE f.campaign_id = :campaign AND f.id > :after {only} ORDER BY f.id LIMIT :looked"""
@@ -50,7 +50,7 @@ def insert_flag(
     reason: str,
     note: str | None,
 ) -> str:
-    """Store a flag; its name in addresses."""
+    """Store a flag and return its public id."""
     name = f"f_{secrets.token_hex(16)}"
     values = {"campaign_id": campaign_id, "public_id": name, "task_id": task_id, "item_id": item_id}
     said = {"segment": segment, "rater_id": rater_id, "reason": reason, "note": note}
@@ -68,10 +68,10 @@ def load_flags_page(
     rater: str | None = None,
     words: Sequence[str] = (),
 ) -> tuple[list[Row], int | None]:
-    """Flags in the order in which they came, by id after `after`; and the last that was looked at, if there are more.
+    """Return flags in order of arrival, by id after `after`; and the id of the last flag searched, if there are more.
 
-    rater: a key. words: each is a part of reason, note, rater, document or assignee, in any case. A page looks at no
-    more than LOOKED_AT flags for these, so it may have fewer than `limit` though there are more.
+    rater: a key. words: each is a part of reason, note, rater, document or assignee, ignoring case. For these, a page
+    searches at most LOOKED_AT flags, so it may have fewer than `limit` although there are more.
     """
     only = join_optional_conditions({"answered": "(f.answer IS NOT NULL) = :answered"}, {"answered": answered})
     keys: dict[str, object] = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
@@ -89,7 +89,7 @@ def load_flags_page(
 
 
 def load_flag(session: Session, campaign_id: int, name: str) -> Row:
-    """One flag. Raises FlagNotFound."""
+    """Return a flag. Raises FlagNotFound."""
     query = text(f"{_FLAGS} AND f.public_id = :name")
     row = session.execute(query, {"campaign": campaign_id, "name": name}).one_or_none()
     if row is None:
@@ -98,19 +98,19 @@ def load_flag(session: Session, campaign_id: int, name: str) -> Row:
 
 
 def lock_flags_by_public_id(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, Row]:
-    """The flags of these names, by name; held until the transaction ends."""
+    """Return the flags with these public ids, by public id, locked until the transaction ends."""
     query = text(f"{_FLAGS} AND f.public_id = ANY(:names) ORDER BY f.id FOR UPDATE OF f")
     rows = session.execute(query, {"campaign": campaign_id, "names": list(names)})
     return {row.public_id: row for row in rows}
 
 
 def store_flag_answer(session: Session, flag_id: int, *, said: str, actor: str) -> None:
-    """Store an answer in place of an earlier one."""
+    """Store an answer, replacing an earlier one."""
     update_flags(session, [flag_id], {"answer": said}, actor=actor)
 
 
 def update_flags(session: Session, flag_ids: Sequence[int], values: Mapping[str, str | None], *, actor: str) -> None:
-    """Store answer, assignee or both for several flags. An answer of None opens them again."""
+    """Store answer, assignee or both for several flags. An answer of None opens the flags again."""
     stored: dict[str, object] = dict(values)
     if "answer" in values:
         answered = values["answer"] is not None

@@ -1,4 +1,4 @@
-"""How much memory this process can still have, and refusing what would not fit."""
+"""Find how much more memory this process can get, and refuse work that would not fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.storage.ratings_folder import find_ratings_folder
 
 BYTES_PER_JUDGMENT = 400
-"""Of ratings that are held and computed with: measured in docs/scaling.md."""
+"""Memory for each judgment whose ratings are loaded and used in computations; measured in docs/scaling.md."""
 _MEMORY, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 _COUNT = "SELECT count(*) FROM judgments WHERE campaign_id = :campaign"
 
@@ -22,7 +22,7 @@ class MemoryTooSmall(Invalid):
 
 
 def require_memory_for_ratings(session: Session, campaign_id: int) -> None:
-    """Raise MemoryTooSmall where the ratings of a large campaign do not fit into memory."""
+    """Raise MemoryTooSmall if the ratings of a large campaign do not fit into memory."""
     folder = find_ratings_folder(session)
     if folder is None or not folder.is_campaign_large(session, campaign_id):
         return
@@ -34,7 +34,7 @@ def require_memory_for_ratings(session: Session, campaign_id: int) -> None:
 
 
 def read_free_memory() -> int | None:
-    """Bytes that this process can still have, of the machine and of its control group; None where nothing tells."""
+    """Return the bytes that the machine and the control group still allow this process; None if unknown."""
     free = [size for size in (_read_machine(), _read_group()) if size is not None]
     return min(free, default=None)
 
@@ -50,6 +50,6 @@ def _read_machine() -> int | None:
 def _read_group() -> int | None:
     try:
         most, used = (int((_GROUP / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
-    except (OSError, ValueError):  # there is none, or it has no limit
+    except (OSError, ValueError):  # there is no control group, or it has no limit
         return None
     return max(most - used, 0)

@@ -1,4 +1,4 @@
-"""Queries about guidelines and texts of consent, by version, and about who agreed to which."""
+"""Queries about guidelines and consent texts, in versions, and about which version each rater agreed to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GuidelinesNotFound(NotFound):
 
 
 def find_guidelines(session: Session, campaign_id: int, kind: Kind, version: int | None = None) -> TextsRecord | None:
-    """A version of the texts, the latest where none is named."""
+    """Return a version of the texts, by default the latest."""
     g = guidelines.c
     query = sa.select(guidelines).where(g.campaign_id == campaign_id, g.kind == kind)
     if version is not None:
@@ -40,14 +40,14 @@ def insert_guidelines(
 
 
 def insert_rater_consent(session: Session, campaign_id: int, rater_id: int, *, version: int, language: str) -> bool:
-    """Keep that a rater agreed; False where they had already, which stands as it was."""
+    """Store a rater's consent; return False, and change nothing, if they had already agreed."""
     values = {"campaign_id": campaign_id, "rater_id": rater_id, "version": version, "language": language}
     made = insert(consents).values(**values).on_conflict_do_nothing().returning(consents.c.version)
     return session.execute(made).one_or_none() is not None
 
 
 def load_latest_consent(session: Session, rater_id: int) -> TextsRecord | None:
-    """The latest version that a rater agreed to, in which language and when."""
+    """Return the latest version that a rater agreed to, with the language and the time."""
     c = consents.c
     query: sa.Select[Any] = sa.select(c.version, c.language, c.at).where(c.rater_id == rater_id)
     return session.execute(query.order_by(c.version.desc()).limit(1)).one_or_none()

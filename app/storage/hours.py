@@ -1,4 +1,4 @@
-"""Queries about hours: what pages recorded, how much they showed, and what is paid beside it."""
+"""Queries about hours: the activity that pages recorded, the words they showed, and adjustments of paid time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from app.storage.word_search import join_word_conditions, make_word_condition_va
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
-# Task, item, screen, whether segments are told apart, words of the source and of the output of each segment.
+# Task, item, screen, whether segments are separate, and the numbers of source and output words of each segment.
 Shown = tuple[int, int, int, bool, list[int], list[int]]
 
 
@@ -34,7 +34,7 @@ class DisputeNotFound(NotFound):
     """There is no such dispute in this campaign."""
 
 
-# Kinds of events: what a page sends by itself is no action of a person, and some say whether the page is seen.
+# Kinds of events: events that a page sends by itself are no actions of a person; others say whether the page is seen.
 OF_ITSELF = ("tick", "beat", "alive", "saved")
 HIDES = ("hidden", "pagehide", "unload")
 SAYS_NOTHING = ("blur",)
@@ -63,7 +63,7 @@ _ACTIVITY = """(
       {conditions}) x"""
 _ACTIVITY_BY = {"raters": "a.rater_id = ANY(%(raters)s)", "until": "a.received_at <= %(until)s"}
 
-# Words of each segment of each item that somebody looked at; a text is counted once, however often it is shown.
+# The words of each segment of each item that a rater looked at; a text counts once, however often it is shown.
 SCREENS = """
 WITH seen AS MATERIALIZED (
     SELECT DISTINCT task_id FROM activity a WHERE campaign_id = %(campaign)s {conditions}),
@@ -94,7 +94,7 @@ _BY_CHARACTERS = "(length(coalesce({text}, '')) + 1) / 2"
 
 @dataclass(frozen=True, slots=True)
 class SpaceDelimitedLanguages:
-    """Whether words are set apart by spaces in the languages of source and target; where not, two characters count."""
+    """Whether spaces separate words in the source and target languages; if not, two characters count as a word."""
 
     source: bool
     target: bool
@@ -102,7 +102,7 @@ class SpaceDelimitedLanguages:
 
 @dataclass(frozen=True, slots=True)
 class RecordedActivity:
-    """Activity in codes. raters, tasks: ids, by code."""
+    """Activity with raters and tasks as codes. raters, tasks: their ids, by code."""
 
     log: ActivityLog
     screens: ScreenWordCounts
@@ -117,7 +117,7 @@ def load_recorded_activity(
     raters: Sequence[int] | None = None,
     until: datetime | None = None,
 ) -> RecordedActivity:
-    """What pages recorded in a campaign, with the words that they showed; of some raters, or what came by a time."""
+    """Return the activity recorded in a campaign, with the words shown; of some raters only, or until a time."""
     keys: dict[str, Any] = {
         "campaign": campaign_id,
         "raters": None if raters is None else list(raters),
@@ -167,7 +167,7 @@ def _screens(
     )
     with plan_for_full_scans(session):
         rows = cast("list[Shown]", driver_connection(session).execute(query, keys).fetchall())
-    read: dict[tuple[int, int], tuple[int, int]] = {}  # of a screen: most words of a source, words of all outputs
+    read: dict[tuple[int, int], tuple[int, int]] = {}  # by screen: most words of a source, and words of all outputs
     for task, _, screen, _, sources, outputs in rows:
         most, of_all = read.get((task, screen), (0, 0))
         read[task, screen] = max(most, sum(sources)), of_all + sum(outputs)
@@ -194,7 +194,7 @@ PLACES = f"SELECT * FROM {make_packed_columns_select('places', _PLACE_COLUMNS, _
 
 
 def find_data_version_time(session: Session, campaign_id: int, version: int) -> datetime | None:
-    """When a data version was made, where anything was recorded by then; else None."""
+    """Return when a data version was created, or None if no activity had been recorded by then."""
     query = text(
         """SELECT v.at FROM versions v WHERE v.campaign_id = :campaign AND v.n = :version AND EXISTS (
                SELECT FROM activity a WHERE a.campaign_id = :campaign AND a.received_at <= v.at)"""
@@ -204,7 +204,7 @@ def find_data_version_time(session: Session, campaign_id: int, version: int) -> 
 
 
 def load_judgment_positions(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
-    """Where each judgment was made: judgment_id, rater_id, task_id, item, segment (0: of the item as a whole)."""
+    """Return the place of each judgment: judgment_id, rater_id, task_id, item, segment (0: the whole item)."""
     with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         packed_row = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}
     read = {name: unpack_column(packed_row.get(f"places_{name}"), kind) for name, kind in _PLACE_COLUMNS.items()}
@@ -238,13 +238,13 @@ _ENTRIES_BY = {
 
 
 def load_enrolled_raters(session: Session, campaign_id: int, team: str | None) -> list[Row]:
-    """Enrolled raters, of one team where that is asked; person is the same for accounts of one person."""
+    """Return the enrolled raters, of one team if given; accounts of one person have the same `person`."""
     keys = {"campaign": campaign_id, "team": team}
     return list(session.execute(text(_RATERS.format(conditions=join_optional_conditions(_OF_TEAM, keys))), keys))
 
 
 def load_person_accounts(session: Session, campaign_id: int, rater_id: int) -> list[Row]:
-    """All accounts of a rater's person in the campaign, as `load_enrolled_raters` has them."""
+    """Return all accounts of a rater's person in the campaign, in the form of `load_enrolled_raters`."""
     return list(session.execute(text(_ACCOUNTS), {"campaign": campaign_id, "rater": rater_id}))
 
 
@@ -260,9 +260,10 @@ def load_hours_entries(
     answered: bool | None = None,
     words: Sequence[str] = (),
 ) -> list[Row]:
-    """Adjustments, disputes and refusals in the order in which they were made. answered: kind of what answers one.
+    """Return adjustments, disputes and refusals in order of creation. Column answered: kind of the answer to an entry.
 
-    answered: only disputes with an answer, or without. words: each is a part of the rater or the reason, in any case.
+    answered: only disputes with an answer, or only those without. words: each is a part of the rater or the reason,
+    ignoring case.
     """
     keys: dict[str, object] = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after}
     keys |= {"limit": limit, "answered": answered, **make_word_condition_values(words)}
@@ -272,7 +273,7 @@ def load_hours_entries(
 
 
 def find_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
-    """A dispute. Raises DisputeNotFound."""
+    """Return a dispute. Raises DisputeNotFound."""
     matching = load_hours_entries(session, campaign_id, only=entry_id)
     if not matching or matching[0].kind != "dispute":
         raise DisputeNotFound
@@ -280,12 +281,12 @@ def find_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
 
 
 def insert_hours_entry(session: Session, campaign_id: int, values: Mapping[str, object]) -> Row:
-    """Add an entry, for good. values: rater_id, kind, seconds, reason, answers_id, actor."""
+    """Add an entry, which is permanent. values: rater_id, kind, seconds, reason, answers_id, actor."""
     made = sa.insert(hour_adjustments).values(campaign_id=campaign_id, **values).returning(hour_adjustments.c.id)
     return load_hours_entries(session, campaign_id, only=int(session.execute(made).scalar_one()))[0]
 
 
 def count_open_disputes(session: Session, campaign_id: int, rater_id: int) -> int:
-    """How many disputes of a rater nobody has answered."""
+    """Count the disputes of a rater that have no answer."""
     rater_entries = load_hours_entries(session, campaign_id, rater_id=rater_id)
     return sum(row.kind == "dispute" and row.answered is None for row in rater_entries)

@@ -1,5 +1,5 @@
-"""What has outlived its use: answers kept for replays, ended sessions and jobs, imports that nobody committed, reports
-of former data versions."""
+"""Delete data past their use: stored responses, ended sessions and jobs, uncommitted imports, reports of former data
+versions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ LOCK = 7_215_340_913  # any constant: one sweep at a time, however many workers 
 
 @dataclass(frozen=True, slots=True)
 class ReportRetention:
-    """Which reports of former data versions stay. newest: so many of each kind of a campaign, until they are too old.
+    """Which reports of former data versions to keep. newest: how many of each kind in a campaign, until `age`.
 
-    always: kinds that later reports look back at. What is gone comes out the same, byte by byte, for who asks again.
+    always: kinds that later reports refer to. If a deleted report is requested again, it comes out the same, byte by
+    byte.
     """
 
     newest: int
@@ -26,8 +27,8 @@ class ReportRetention:
     always: Sequence[str]
 
 
-# Not those of the present data, nor those of a version that a lock names, nor what somebody may just be waiting for.
-# A thousand at a time: the first sweep after an upgrade may find a year's worth.
+# Keep reports of the current data, of a version that a lock names, and reports that a user may be waiting for. Delete a
+# thousand at a time: the first sweep after an upgrade may find a year's worth.
 OLD_REPORTS = """
 DELETE FROM reports WHERE id IN (
     SELECT id FROM (
@@ -39,7 +40,7 @@ DELETE FROM reports WHERE id IN (
     WHERE (place > :newest AND created_at < now() - interval '1 hour') OR created_at < now() - :age
     LIMIT 1000)"""
 
-# Chunks and files of an import go with it (ON DELETE CASCADE). The database clock decides.
+# The chunks and files of an import are deleted with it (ON DELETE CASCADE). Times are by the database clock.
 EXPIRED = {
     "answers": "DELETE FROM idempotency WHERE created_at < now() - :kept",
     "sessions": "DELETE FROM sessions WHERE expires_at < now()",
@@ -51,7 +52,7 @@ EXPIRED = {
 
 
 def delete_expired_rows(session: Session, *, kept: timedelta, reports: ReportRetention) -> dict[str, int] | None:
-    """Delete what has expired; how many of each, or None where another worker is at it."""
+    """Delete what has expired; return the numbers by kind, or None if another worker is doing it."""
     if not session.execute(text("SELECT pg_try_advisory_xact_lock(:n)"), {"n": LOCK}).scalar():
         return None
     counts = {}

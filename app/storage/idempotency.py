@@ -1,4 +1,4 @@
-"""Answers kept by Idempotency-Key. A claim and the work it guards are one transaction."""
+"""Responses stored by Idempotency-Key. A claim and the work that it guards are one transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT = "7 days"
 
 @dataclass(frozen=True, slots=True)
 class StoredIdempotentAnswer:
-    """What a key stands for. body: None where the answer carried a secret and was not kept."""
+    """The request and the response of a key. body: None if the response contained a secret and was not stored."""
 
     request_hash: bytes
     status: int
@@ -25,9 +25,9 @@ class StoredIdempotentAnswer:
 
 
 def claim_idempotency_key(session: Session, token_id: int, key: str, request_hash: bytes) -> bool:
-    """Take a key, waiting for whoever is taking it; False where it is taken.
+    """Claim a key, waiting for any simultaneous claim; return False if the key is taken.
 
-    The claim holds when the transaction commits, together with what was done under it; a rollback frees the key.
+    The claim takes effect when the transaction commits, together with the work done under it. A rollback frees the key.
     """
     old = sa.func.now() - sa.text(f"interval '{KEPT}'")
     here = idempotency.c.token_id == token_id
@@ -38,7 +38,7 @@ def claim_idempotency_key(session: Session, token_id: int, key: str, request_has
 
 
 def find_idempotent_answer(session: Session, token_id: int, key: str) -> StoredIdempotentAnswer:
-    """The answer of a key that is taken: a second statement, which sees what the first waited for."""
+    """Return the response of a taken key: a second statement, which sees the claim that the first waited for."""
     c = idempotency.c
     query = sa.select(c.request_hash, c.status, c.body, c.content_type, c.location)
     row = session.execute(query.where(c.token_id == token_id, c.key == key)).one()
@@ -55,7 +55,7 @@ def store_idempotent_answer(
     content_type: str | None,
     location: str | None,
 ) -> None:
-    """Keep the answer of a key that this transaction claimed."""
+    """Store the response of a key that this transaction claimed."""
     here = (idempotency.c.token_id == token_id) & (idempotency.c.key == key)
     values = {"status": status, "body": body, "content_type": content_type, "location": location}
     session.execute(sa.update(idempotency).where(here).values(**values))

@@ -1,4 +1,4 @@
-"""Raters whom the plan in force gives nothing: who of them asks for a task is told `nothing_planned`."""
+"""Raters without work in the plan in force: if they ask for a task, the reason is `nothing_planned`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHERE e.campaign_id = :campaign AND e.state = 'active' AND (r.key = ANY(:keys) O
           AND state <> 'withdrawn') t ON t.plan = b.plan AND t.bucket = b.bucket
     WHERE b.campaign_id = :campaign)
 ORDER BY r.key COLLATE "C" """
-# Seats that there are, and those of which the plan made tasks.
+# The seats for which the plan has tasks.
 _SEATS = """
 SELECT count(*) FROM plans p CROSS JOIN LATERAL jsonb_array_elements(p.report -> 'raters') load
 WHERE p.campaign_id = :campaign AND p.version = (SELECT max(version) FROM plans WHERE campaign_id = :campaign)
@@ -30,14 +30,14 @@ WHERE p.campaign_id = :campaign AND p.version = (SELECT max(version) FROM plans 
 
 
 def load_unassigned_rater_keys(session: Session, campaign_id: int, among: Sequence[str] | None = None) -> list[str]:
-    """Active raters who never had a task and are given none by the plan in force; nobody where there is no plan.
+    """Return active raters who never had a task and have none in the plan in force; empty if there is no plan.
 
-    among: of these raters only; of all where it is None.
+    among: only these raters; None means all.
     """
     named = None if among is None else list(among)
     return list(session.execute(text(_IDLE), {"campaign": campaign_id, "keys": named}).scalars())
 
 
 def count_invitation_seats_with_tasks(session: Session, campaign_id: int) -> int:
-    """Seats of invitations that have tasks in the plan in force."""
+    """Count the invitation seats that have tasks in the plan in force."""
     return int(session.execute(text(_SEATS), {"campaign": campaign_id}).scalar_one())

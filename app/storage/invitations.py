@@ -1,4 +1,4 @@
-"""Queries about invitations, whose seats are the enrolments that came by them, and about codes of completion."""
+"""Queries about invitations, whose seats are the enrolments made through them, and about completion codes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ InvitationRecord = sa.Row[Any]
 
 
 ORDERS = make_sort_orders({"invitation": (None, text_sort_term), "made": (invitations.c.created_at, time_sort_term)})
-"""By what invitations are sorted."""
+"""The orders in which invitations can be sorted."""
 LOOKED_AT = 500
-"""Codes of completion that a page looks at, at most, for those that are searched."""
+"""The most completion codes that a page searches."""
 
 
 class InvitationNotFound(NotFound):
@@ -28,13 +28,13 @@ class InvitationNotFound(NotFound):
 
 
 def _is_live() -> sa.ColumnElement[bool]:
-    """Neither ended nor expired, now."""
+    """Neither revoked nor expired by now."""
     i = invitations.c
     return i.revoked_at.is_(None) & sa.func.coalesce(i.expires_at > sa.func.statement_timestamp(), True)
 
 
 def _query() -> sa.Select[Any]:
-    """Invitations with the key of campaign and team, the seats taken, and whether they are live."""
+    """Select invitations with the keys of campaign and team, the number of taken seats, and whether they are live."""
     i = invitations.c
     taken = sa.select(sa.func.count()).where(
         enrolments.c.campaign_id == i.campaign_id, enrolments.c.invitation_id == i.id
@@ -52,18 +52,18 @@ def _query() -> sa.Select[Any]:
 
 
 def insert_invitation(session: Session, values: Mapping[str, object]) -> InvitationRecord:
-    """Store an invitation by the hash of its secret."""
+    """Store an invitation under the hash of its secret."""
     session.execute(sa.insert(invitations).values(**values))
     return session.execute(_query().where(invitations.c.public_id == values["public_id"])).one()
 
 
 def find_invitation(session: Session, public_id: str) -> InvitationRecord | None:
-    """The invitation of this id, live or not."""
+    """Return the invitation with this id, live or not."""
     return session.execute(_query().where(invitations.c.public_id == public_id)).one_or_none()
 
 
 def load_invitation(session: Session, campaign_id: int, public_id: str) -> InvitationRecord:
-    """The campaign's invitation of this id, live or not. Raises InvitationNotFound."""
+    """Return the campaign's invitation with this id, live or not. Raises InvitationNotFound."""
     row = find_invitation(session, public_id)
     if row is None or row.campaign_id != campaign_id:
         raise InvitationNotFound
@@ -80,10 +80,10 @@ def load_invitations_page(
     sort: str = "invitation",
     words: Sequence[str] = (),
 ) -> list[InvitationRecord]:
-    """A campaign's invitations after a place in an order.
+    """Return a campaign's invitations after a cursor in a sort order.
 
-    live: only those by which somebody can still come, or only the others. words: each is a part of id, platform or
-    team, in any case.
+    live: only invitations that are still valid, or only the others. words: each is a part of id, platform or team,
+    ignoring case.
     """
     i = invitations.c
     query = _query().where(i.campaign_id == campaign_id).limit(limit)
@@ -94,7 +94,7 @@ def load_invitations_page(
 
 
 def end_invitation(session: Session, campaign_id: int, public_id: str) -> bool:
-    """End an invitation now; False where it had ended by hand already."""
+    """Revoke an invitation now; return False if it was already revoked."""
     i = invitations.c
     here = (i.campaign_id == campaign_id) & (i.public_id == public_id) & i.revoked_at.is_(None)
     revoked = sa.update(invitations).where(here).values(revoked_at=sa.func.now()).returning(i.id)
@@ -102,13 +102,13 @@ def end_invitation(session: Session, campaign_id: int, public_id: str) -> bool:
 
 
 def lock_campaign_for_seat_claim(session: Session, campaign_id: int) -> str:
-    """Let one claim at a time look for a seat and take it, until the transaction ends; the campaign's state."""
+    """Let claims for a seat run one at a time until the transaction ends; return the campaign's state."""
     query = sa.select(campaigns.c.state).where(campaigns.c.id == campaign_id)
     return str(session.execute(query.with_for_update(key_share=True)).scalar_one())
 
 
 def seconds_until_next_claim(session: Session, invitation: InvitationRecord) -> int | None:
-    """Seconds until somebody new may come again where `per_hour` have within the hour; None where somebody may now."""
+    """Return the seconds until a new claim is allowed if `per_hour` came in the last hour; None if allowed now."""
     now = sa.func.statement_timestamp()
     here = (enrolments.c.campaign_id == invitation.campaign_id) & (enrolments.c.invitation_id == invitation.id)
     lately = here & (enrolments.c.created_at > now - sa.text("interval '1 hour'"))
@@ -119,14 +119,14 @@ def seconds_until_next_claim(session: Session, invitation: InvitationRecord) -> 
 
 
 def find_rater_by_external_id(session: Session, campaign_id: int, external_id: str) -> str | None:
-    """The key of the rater who is known by an external id."""
+    """Return the key of the rater with an external id."""
     query = sa.select(raters.c.key).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (enrolments.c.campaign_id == campaign_id) & (enrolments.c.external_id == external_id)
     return session.execute(query.where(here)).scalar()
 
 
 def find_completion_url(session: Session, campaign_id: int, rater_id: int) -> str | None:
-    """Where the platform that a rater came from wants them back."""
+    """Return the URL to which a rater's platform wants them to return."""
     query = sa.select(invitations.c.completion_url).join(enrolments, enrolments.c.invitation_id == invitations.c.id)
     return session.execute(
         query.where(enrolments.c.campaign_id == campaign_id, enrolments.c.rater_id == rater_id)
@@ -142,10 +142,10 @@ def load_completion_codes_page(
     rater_id: int | None = None,
     words: Sequence[str] = (),
 ) -> tuple[list[InvitationRecord], int | None]:
-    """Tasks with a code of completion by id after `after`: whose, under which external id, and when handed in.
+    """Return tasks with a completion code by id after `after`: rater, external id and time of the hand-in.
 
-    And the id of the last that was looked at, if there may be more. words: each is a part of rater, external id, code
-    or platform, in any case; a page looks at no more than LOOKED_AT tasks for these, so it may have fewer than
+    Also return the id of the last task searched, if there may be more. words: each is a part of rater, external id,
+    code or platform, ignoring case; for these, a page searches at most LOOKED_AT tasks, so it may have fewer than
     `limit`.
     """
     i, e = invitations.c, enrolments.c

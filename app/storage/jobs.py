@@ -1,4 +1,4 @@
-"""Jobs and the results of their chunks. Every change of a job holds its row, so that all see it one after another."""
+"""Jobs and the results of their chunks. Every change locks the job's row, so changes happen one after another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JobNotFound(NotFound):
 def insert_or_lock_job(
     session: Session, *, public_id: str, campaign_id: int, kind: str, key: str, request: Mapping[str, object]
 ) -> tuple[Row, bool]:
-    """The job of this key, its row held, and whether it was made now."""
+    """Return the job with this key, its row locked, and whether this call created it."""
     values = {"public_id": public_id, "campaign_id": campaign_id, "kind": kind, "key": key, "request": dict(request)}
     made = insert(jobs).values(**values, state="queued").on_conflict_do_nothing(index_elements=["key"])
     is_new = session.execute(made.returning(jobs.c.id)).one_or_none() is not None
@@ -33,12 +33,12 @@ def insert_or_lock_job(
 
 
 def find_job(session: Session, key: str) -> Row | None:
-    """The job that makes the report of a key, if there is one."""
+    """Return the job that computes the report with this key, if there is one."""
     return session.execute(_SHOWN.where(jobs.c.key == key)).one_or_none()
 
 
 def load_job(session: Session, public_id: str, *, hold: bool = False) -> Row:
-    """A job. Raises JobNotFound."""
+    """Return a job; `hold` locks its row. Raises JobNotFound."""
     query = _SHOWN.where(jobs.c.public_id == public_id)
     row = session.execute(query.with_for_update() if hold else query).one_or_none()
     if row is None:
@@ -47,12 +47,12 @@ def load_job(session: Session, public_id: str, *, hold: bool = False) -> Row:
 
 
 def lock_job(session: Session, job_id: int) -> Row | None:
-    """A job by its number, its row held; None where it has been deleted."""
+    """Return a job by its number, its row locked; None if it has been deleted."""
     return session.execute(sa.select(jobs).where(jobs.c.id == job_id).with_for_update()).one_or_none()
 
 
 def find_job_state(session: Session, job_id: int) -> str | None:
-    """The state of a job; None where it has been deleted."""
+    """Return the state of a job; None if it has been deleted."""
     state_name: str | None = session.execute(sa.select(jobs.c.state).where(jobs.c.id == job_id)).scalar()
     return state_name
 
@@ -67,9 +67,9 @@ def load_campaign_jobs_page(
     limit: int,
     states: Sequence[str] | None = None,
 ) -> Sequence[Row]:
-    """Jobs of a campaign whose report is for one of these roles, the newest first, from below a number.
+    """Return jobs of a campaign whose report is for one of these roles, newest first, with numbers below `before`.
 
-    alone: not those that read other campaigns, too. states: only those in one of these.
+    alone: omit jobs that also read other campaigns. states: only jobs in one of these.
     """
     query = _SHOWN.where(jobs.c.campaign_id == campaign_id, jobs.c.request["role"].astext.in_(roles))
     if alone:
@@ -82,9 +82,9 @@ def load_campaign_jobs_page(
 
 
 def count_jobs_of_same_request(session: Session, campaign_id: int, kind: str, question: str) -> int:
-    """How many jobs of a kind have answered a question, by what they keep as `question`, under whichever key.
+    """Count the completed jobs of a kind whose stored `question` is this one, under any key.
 
-    Those that were asked for only to look do not count.
+    Dry runs do not count.
     """
     mine = (jobs.c.campaign_id == campaign_id, jobs.c.kind == kind, jobs.c.state == "done")
     given = jobs.c.request["given"]
@@ -94,19 +94,19 @@ def count_jobs_of_same_request(session: Session, campaign_id: int, kind: str, qu
 
 
 def restart_job(session: Session, job_id: int, request: Mapping[str, object]) -> None:
-    """Begin a job anew that has ended without a report; chunks that have results keep them."""
+    """Restart a job that has ended without a report; chunks that have results keep them."""
     kept = sa.select(sa.func.count()).where(chunk_results.c.job_id == job_id).scalar_subquery()
     again = {"attempts": jobs.c.attempts + 1, "n_done": kept, "started_at": None, "request": dict(request)}
     _update_job(session, job_id, state="queued", error=None, finished_at=None, **again)
 
 
 def record_job_attempt(session: Session, job_id: int) -> None:
-    """One more beginning."""
+    """Count one more attempt."""
     _update_job(session, job_id, attempts=jobs.c.attempts + 1)
 
 
 def mark_job_begun(session: Session, row: Row, n_chunks: int) -> None:
-    """The data have been read: so many chunks are to be computed. Results of another division do not count."""
+    """Note that the data are read and split into this many chunks. Results of a different split are deleted."""
     if row.n_chunks not in (None, n_chunks):
         session.execute(sa.delete(chunk_results).where(chunk_results.c.job_id == row.id))
         _update_job(session, row.id, n_done=0)
@@ -114,7 +114,7 @@ def mark_job_begun(session: Session, row: Row, n_chunks: int) -> None:
 
 
 def store_chunk_result(session: Session, job_id: int, n: int, body: bytes, worker: str) -> bool:
-    """Keep the result of a chunk; False where it has one."""
+    """Store the result of a chunk; return False if it already has one."""
     made = insert(chunk_results).values(job_id=job_id, n=n, body=body, worker=worker).on_conflict_do_nothing()
     if session.execute(made.returning(chunk_results.c.n)).one_or_none() is None:
         return False
@@ -123,12 +123,12 @@ def store_chunk_result(session: Session, job_id: int, n: int, body: bytes, worke
 
 
 def mark_job_finishing(session: Session, job_id: int) -> None:
-    """All chunks have results: the report is to be made of them."""
+    """Note that all chunks have results, so the report can be made from them."""
     _update_job(session, job_id, state="finishing")
 
 
 def mark_job_done_and_drop_chunks(session: Session, job_id: int) -> None:
-    """The report is stored: its chunks are not needed any more, but for who computed how many."""
+    """Note that the report is stored, and delete the chunks, keeping only how many each worker computed."""
     counted = sa.select(chunk_results.c.worker, sa.func.count().label("n")).where(chunk_results.c.job_id == job_id)
     workers = {row.worker: row.n for row in session.execute(counted.group_by(chunk_results.c.worker))}
     _update_job(session, job_id, state="done", workers=workers, finished_at=sa.func.now())
@@ -136,25 +136,25 @@ def mark_job_done_and_drop_chunks(session: Session, job_id: int) -> None:
 
 
 def mark_job_failed(session: Session, job_id: int, error: Mapping[str, object]) -> None:
-    """End a job with its reason."""
+    """End a job with the reason for its failure."""
     _update_job(session, job_id, state="failed", error=dict(error), finished_at=sa.func.now())
 
 
 def mark_job_cancelled(session: Session, job_id: int) -> None:
-    """End a job that nobody wants any more."""
+    """Cancel a job that is no longer wanted."""
     _update_job(session, job_id, state="cancelled", finished_at=sa.func.now())
 
 
 def has_chunk_result(session: Session, job_id: int, n: int) -> bool:
-    """Whether a chunk has a result."""
+    """Tell whether a chunk has a result."""
     query = sa.select(chunk_results.c.n).where(chunk_results.c.job_id == job_id, chunk_results.c.n == n)
     return session.execute(query).one_or_none() is not None
 
 
 def list_chunks_to_queue(session: Session, job_id: int, n_chunks: int, window: int) -> list[int]:
-    """The chunks that are next: without a result, and either of the first so many or so many after one that has one.
+    """Return the next chunks: those without a result among the first `window`, or `window` after one with a result.
 
-    The queue holds no more of a job than that, however large it is.
+    So the queue never holds more chunks of a job than that, however large the job is.
     """
     of_job = sa.select(chunk_results.c.n).where(chunk_results.c.job_id == job_id)
     known = set(session.execute(of_job).scalars())
@@ -162,13 +162,13 @@ def list_chunks_to_queue(session: Session, job_id: int, n_chunks: int, window: i
 
 
 def load_chunk_result(session: Session, job_id: int, n: int) -> bytes:
-    """The bytes of one chunk."""
+    """Return the result of one chunk."""
     query = sa.select(chunk_results.c.body).where(chunk_results.c.job_id == job_id, chunk_results.c.n == n)
     return bytes(session.execute(query).scalar_one())
 
 
 def stream_chunk_results(session: Session, job_id: int, first: int, last: int) -> Iterator[bytes]:
-    """The bytes of the chunks from first to last − 1, in order."""
+    """Yield the results of the chunks from first to last − 1, in order."""
     here = chunk_results.c.n.between(first, last - 1)
     query = sa.select(chunk_results.c.body).where(chunk_results.c.job_id == job_id, here).order_by(chunk_results.c.n)
     for body in session.execute(query).scalars():
@@ -176,7 +176,7 @@ def stream_chunk_results(session: Session, job_id: int, first: int, last: int) -
 
 
 def load_unfinished_jobs(session: Session) -> Sequence[Row]:
-    """Jobs that have not ended."""
+    """Return the jobs that have not ended."""
     return session.execute(sa.select(jobs).where(jobs.c.finished_at.is_(None)).order_by(jobs.c.id)).all()
 
 

@@ -1,7 +1,7 @@
-"""Which judgments a filter means, and pages of these: a page looks at no more of them than it can in time.
+"""Resolve a filter of judgments, and load pages of the result; a page searches only as many as it can in time.
 
-Names become rows first, so that every condition is one on a judgment and the planner knows what it is asked about.
-What is shown with a judgment is joined once the page is known.
+First the names become row ids. Then every condition is a condition on a judgment, and the planner knows the values.
+Data shown with a judgment are joined once the page is known.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from app.storage.optional_filters import join_optional_conditions
 from app.storage.word_search import join_word_conditions, make_word_condition_values
 
 LOOKED_AT = 300
-"""Judgments that one page looks at, at most: to look for the system of one touches three blocks of an index."""
+"""The most judgments that one page searches: to test a system, each judgment touches three blocks of an index."""
 SEARCHED = 150
-"""Judgments that one page looks at where words are searched: to read the texts of one touches twice as many blocks."""
+"""The most judgments that one page searches for words: reading the texts of one touches twice as many blocks."""
 FEW = 2500
-"""Judgments of a task or document that are found by its items, at most."""
+"""The most judgments of a task or document that are found through its items."""
 
 _ROWS = {
     "rater": "(SELECT id FROM raters WHERE campaign_id = :campaign AND key = :rater)",
@@ -30,18 +30,18 @@ _ROWS = {
     "task": """(SELECT array_agg(id) FROM tasks
                 WHERE campaign_id = :campaign AND (public_id = :task OR key = :task))""",
 }
-# A fence keeps the planner from reading all that a condition names where few judgments are looked at.
+# A fence (OFFSET 0) keeps the planner from reading everything that matches a condition if few judgments are searched.
 _ITEM = "i.campaign_id = :campaign AND i.id = j.item_id"
-# Each word is a part of the source or of the output that was judged; an item that shows a reference has no output. A
-# statement over all judgments joins them once more, as nothing within may then name the judgment outside but by its id:
-# it makes no look-ups. A judgment of a whole document has no segment: no page may read as much as its texts can be.
+# Each word is a part of the judged source or output; an item that shows a reference has no output. A statement over all
+# judgments joins them once more: without look-ups, the subquery may use only the id of the outer judgment. A judgment
+# of a whole document has no segment here, because its texts can be more than a page may read.
 _TEXTS = """EXISTS (SELECT FROM {judged} k JOIN segments g ON g.campaign_id = :campaign AND g.id = k.segment_id
     LEFT JOIN credits c ON c.campaign_id = :campaign AND c.item_id = k.item_id
     LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = g.id
     WHERE k.campaign_id = :campaign AND k.id = j.id {words} {fence})"""
 _SAME = "(SELECT CAST(:campaign AS bigint) AS campaign_id, j.id, j.item_id, j.segment_id)"
 _TEXT = "concat_ws(' ', g.source, o.text)"
-# A judgment that marks an error with such a severity or category.
+# A judgment that marks an error with this severity or category.
 _ERROR = """jsonb_path_exists(
     j.payload, '$.errors[*] ? ({condition})', jsonb_build_object('asked', CAST(:{name} AS text)))"""
 _COMMENTED = f"""EXISTS (
@@ -66,8 +66,8 @@ _SYSTEM_OF_ITEM = """AND (SELECT count(*) FROM shown) < :items
                 AND c.system_id = :system OFFSET 0)"""
 _OF_ITEMS = {"task": "i.task_id = ANY(:task)", "document": "i.document_id = :document"}
 
-# All judgments of what a task or a document shows, or of what it shows of a system, unless these are more than a page
-# looks at.
+# All judgments of the content of a task or a document, optionally of one system, unless there are more than a page may
+# search.
 _FEW = """
 WITH shown AS MATERIALIZED (SELECT i.id FROM items i WHERE i.campaign_id = :campaign {conditions} LIMIT :items),
 of_system AS MATERIALIZED (SELECT i.id AS item_id FROM shown i WHERE true {system}),
@@ -85,19 +85,19 @@ SELECT ARRAY(SELECT j.id FROM looked j WHERE true {conditions} ORDER BY j.id LIM
 
 @dataclass(frozen=True, slots=True)
 class ResolvedJudgmentFilter:
-    """A filter with its names as rows of the campaign. values: by field; of a task, several."""
+    """A filter with its names replaced by row ids of the campaign. values: by field; several ids for a task."""
 
     values: Mapping[str, object]
 
     @property
     def sql_condition(self) -> str:
-        """For a statement over all judgments `j` of the campaign; each part with AND before it."""
+        """The condition for a statement over all judgments `j` of the campaign; AND precedes each part."""
         return _join_conditions(self.values, fence="")
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredJudgmentPage:
-    """The judgments of a page, by id. reached: the last that was looked at, where there are more to look at."""
+    """The ids of a page's judgments. reached: the last one searched, if there are more to search."""
 
     ids: list[int]
     reached: int | None
@@ -106,7 +106,7 @@ class FilteredJudgmentPage:
 def resolve_judgment_filter(
     session: Session, campaign_id: int, only: Mapping[str, object]
 ) -> ResolvedJudgmentFilter | None:
-    """The rows that a filter names; None where something that it names is not there."""
+    """Find the row ids of a filter's names; return None if one of them does not exist."""
     named = {name: row for name, row in _ROWS.items() if only.get(name) is not None}
     rows: tuple[object, ...] = ()
     if named:
@@ -122,7 +122,7 @@ def resolve_judgment_filter(
 def load_filtered_judgments_page(
     session: Session, campaign_id: int, wanted: ResolvedJudgmentFilter, *, after: int, limit: int
 ) -> FilteredJudgmentPage:
-    """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""
+    """Return the first matching judgments after an id. May be fewer than `limit` if the search limit was reached."""
     values = dict(wanted.values)
     few, found_by = _list_few_ids(session, campaign_id, values)
     beside = {name: value for name, value in values.items() if name not in {"rater", *found_by}}
@@ -150,10 +150,10 @@ def _join_conditions(values: Mapping[str, object], *, fence: str) -> str:
 def _list_few_ids(
     session: Session, campaign_id: int, values: Mapping[str, object]
 ) -> tuple[list[int] | None, frozenset[str]]:
-    """Judgments that are found by their items, and the fields of the filter that these are found by.
+    """Return the judgments found through their items, and the filter fields that this search covers.
 
-    Of a system where the items are so few that each can be asked for its systems: a document has as many judgments as
-    its items have segments.
+    It covers a system only if there are few enough items to test the systems of each: a document has as many judgments
+    as its items have segments.
     """
     conditions = join_optional_conditions(_OF_ITEMS, values)
     if not conditions:

@@ -1,4 +1,4 @@
-"""Judgments: one function adds one, many or imported ones; nothing changes or deletes them."""
+"""Judgments: one function appends a single judgment, many, or imported ones; nothing changes or deletes them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from app.storage.imports.merge import MergeCheck, require_merge_checks_pass
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.temporary_tables import reads_temporary_tables_as_subqueries
 
-# What was staged, with names turned into rows and the number of the revision that each answer will be, in one table, so
-# that nothing after it has to join the million rows of a large import again. An answer equal
-# to the latest one is no revision: sending it again changes nothing. The same said at another time is one, lest what
-# counts depend on which answer came first.
+# The staged judgments, with names turned into ids and each answer's future revision number, in one table, so that later
+# statements need not join the million rows of a large import again. An answer equal to the latest one is not a
+# revision: sending it again changes nothing. The same answer with a different time is a revision, so that the result
+# does not depend on which answer came first.
 RESOLVE = """
 SELECT {number}j.n, i.item_id, g.id AS segment_id, i.rater_id,
        coalesce(j.revision, coalesce(had.revision, 0) + 1) AS revision, had.revision IS NOT NULL AS known,
@@ -33,13 +33,12 @@ LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document
 {history}
 WHERE had.payload IS DISTINCT FROM j.payload OR j.revision IS NULL AND had.submitted_at <> j.submitted_at"""
 RESOLVED = "CREATE TEMP TABLE resolved ON COMMIT DROP AS"
-# A node of Citus would number them by its own count.
+# A Citus node would number the rows by its own sequence.
 NUMBERED_AFTER = "WITH answers AS MATERIALIZED ({resolve}) SELECT {number}a.* FROM answers a"
 SEQUENCE = "SELECT pg_get_serial_sequence('judgments', 'id')"
 
-# The lookups into history cost as much as the rest together, so new items go without, and so does an import into a
-# campaign that had no judgments. An answer that is stored with its very time is known, even where a later one stands
-# above it.
+# The lookups of history cost as much as all the rest, so new items skip them, and so does an import into a campaign
+# without judgments. An answer stored with exactly this time is known, even if a later answer follows it.
 HISTORY = """
 LEFT JOIN LATERAL (SELECT x.revision, x.payload, x.submitted_at FROM judgments x
     WHERE NOT i.is_new AND x.item_id = i.item_id AND x.segment_id IS NOT DISTINCT FROM g.id AND x.rater_id = i.rater_id
@@ -49,8 +48,8 @@ LEFT JOIN LATERAL (SELECT x.revision, x.payload, x.submitted_at FROM judgments x
 NO_HISTORY = """
 CROSS JOIN (SELECT NULL::int AS revision, NULL::jsonb AS payload, NULL::timestamptz AS submitted_at) had"""
 
-# Several answers at one address that give no revisions are numbered by their times; where two have one time, or one has
-# none, they stay on one number, and TWICE names them.
+# Several answers at one address without revision numbers are numbered by their times. If two have the same time, or one
+# has none, they keep the same number, and TWICE reports them.
 BY_TIME = """
 UPDATE resolved SET revision = resolved.revision + later.steps
 FROM (SELECT r.n, dense_rank() OVER (PARTITION BY r.item_id, r.segment_id, r.rater_id, r.revision
@@ -83,7 +82,7 @@ SELECT id, :campaign, item_id, segment_id, rater_id, revision, payload, started_
        meta, :version
 FROM resolved"""
 
-# The same rows once more, for their hashes: what the insert returned would be written out and read again.
+# The same rows again, for their hashes: rows returned by the insert would be written out and read again.
 APPENDED = """
 SELECT id, item_id, segment_id, rater_id, revision, payload, false AS surplus, started_at, submitted_at,
        now() AS recorded_at, external_id, meta, NULL::int AS guidelines FROM resolved"""
@@ -94,7 +93,7 @@ INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, r
 SELECT :campaign, :profile, id, item_id, segment_id, rater_id, revision, n_errors, :version, at_us, score, false
 FROM resolved"""
 
-# A void names all revisions of one rater at one address, those to come included.
+# A void covers all revisions of one rater at one address, including future ones.
 _MEANT = """
 staged_voids v
 JOIN tasks t ON t.campaign_id = :campaign AND t.key = v.task
@@ -125,9 +124,9 @@ NOTHING_THERE = MergeCheck(
     "there is no judgment {} to set aside",
 )
 
-# Materialized, lest a planner without statistics joins every output of a system to each of its items first; between the
-# first and the last that can be meant, lest it reads all that the campaign has.
-# A degraded copy, or a reference in its place, is shown with a text of its own, which is not the output's.
+# Materialized, because a planner without statistics would first join all outputs of a system to each of its items. The
+# ranges limit the read to possible rows; otherwise it would read the whole campaign. A degraded copy, or a reference in
+# place of an output, is shown with its own text, not the output's.
 OTHER_TEXT = f"({RatingRole.REFERENCE.value}, {RatingRole.DEGRADED.value})"
 REACHING_OUT = f"""
 WITH marked AS MATERIALIZED (
@@ -143,7 +142,7 @@ LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = s.system_id A
      AND o.segment_id BETWEEN (SELECT min(segment_id) FROM marked) AND (SELECT max(segment_id) FROM marked)
 WHERE s.target_end > char_length(o.text) OR s.source_end > char_length(g.source) ORDER BY s.id LIMIT :most"""
 
-# Texts that an import brings for stored segments: looked up before `merge.create_staged_entities` stores them.
+# Texts that an import brings for stored segments; found before `merge.create_staged_entities` stores the texts.
 TOLD = """
 CREATE TEMP TABLE told ON COMMIT DROP AS
 SELECT o.file, o.line, g.id AS segment_id, s.id AS system_id, o.text, o.led FROM staged_outputs o
@@ -179,13 +178,13 @@ ANSWERS = f"""SELECT j.id, j.payload, g.source, CASE i.role
 FROM judgments j JOIN items i ON i.campaign_id = j.campaign_id AND i.id = j.item_id
 LEFT JOIN segments g ON g.id = j.segment_id
 WHERE j.campaign_id = :campaign {{conditions}} ORDER BY j.id"""
-"""A text is found by its judgment's campaign, not by the constant: of a campaign that statistics do not know yet the
-planner expects one row, and would read all its outputs for each judgment."""
+"""Texts are found by the judgment's campaign, not by the constant: for a campaign missing from the statistics, the
+planner expects one row, and would read all outputs of the campaign for each judgment."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppendedJudgmentCounts:
-    """How many judgments were added, how many of them revise an earlier answer, and how many said nothing new."""
+    """How many judgments were added, how many of these revise an earlier answer, and how many were unchanged."""
 
     added: int
     revisions: int
@@ -193,10 +192,10 @@ class AppendedJudgmentCounts:
 
 
 def resolve_staged_judgments(session: Session, campaign_id: int, *, history: bool) -> AppendedJudgmentCounts:
-    """Find the row and the revision of every staged judgment, once `merge.create_staged_entities` is done.
+    """Find the row and the revision of each staged judgment, after `merge.create_staged_entities`.
 
     history: whether the campaign had judgments before this import. Raises ImportContradiction, with file and line, for
-    two answers at one address or another answer to a stored revision.
+    two answers at one address or a different answer to a stored revision.
     """
     sequence = session.execute(text(SEQUENCE)).scalar_one()
     number, apart = f"nextval('{sequence}') AS id, ", reads_temporary_tables_as_subqueries(session)
@@ -221,9 +220,9 @@ def resolve_staged_judgments(session: Session, campaign_id: int, *, history: boo
 
 
 def append_staged_judgments(session: Session, *, campaign_id: int, profile_id: int | None, version: int) -> None:
-    """Add every resolved judgment with its score; without a profile the score has to be stored apart.
+    """Add all resolved judgments with their scores; without a profile, the caller stores the scores separately.
 
-    Whoever takes the version seals it at last (`seals.seal_collected_version`).
+    The code that takes the version seals it at the end (`seals.seal_collected_version`).
     """
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     session.execute(text(APPEND), keys)
@@ -233,12 +232,12 @@ def append_staged_judgments(session: Session, *, campaign_id: int, profile_id: i
 
 
 def load_resolved_judgment_ids(session: Session) -> list[int]:
-    """The judgments that are being merged."""
+    """Return the ids of the judgments that are being merged."""
     return list(session.execute(text("SELECT id FROM resolved ORDER BY id")).scalars())
 
 
 def has_new_staged_voids(session: Session, campaign_id: int) -> bool:
-    """Whether a staged void names a stored judgment that is not void yet."""
+    """Tell whether a staged void names a stored judgment that is not void yet."""
     return bool(session.execute(text(NEW_VOIDS), {"campaign": campaign_id}).scalar())
 
 
@@ -248,7 +247,7 @@ def require_judgments_of_staged_voids(session: Session, campaign_id: int) -> Non
 
 
 def apply_staged_voids(session: Session, *, campaign_id: int, version: int) -> int:
-    """Set aside what the staged voids name, and revisions of what was void; how many that were not void before."""
+    """Void the judgments of the staged voids and new revisions of void ones; return how many were not void before."""
     keys = {"campaign": campaign_id, "version": version}
     seals.collect_row_hashes(session)
     statements = (seals.hash_collecting_insert_sql(seals.VOID, sql) for sql in (VOID, STILL_VOID))
@@ -256,20 +255,20 @@ def apply_staged_voids(session: Session, *, campaign_id: int, version: int) -> i
 
 
 def has_more_judgments_than(session: Session, campaign_ids: Sequence[int], n: int) -> bool:
-    """Whether campaigns have more judgments than this together, revisions included; no more of them is looked at."""
+    """Tell whether campaigns together have more than n judgments, revisions included; the query counts no further."""
     query = text("SELECT count(*) FROM (SELECT FROM judgments WHERE campaign_id = ANY(:campaigns) LIMIT :most) j")
     return int(session.execute(query, {"campaigns": list(campaign_ids), "most": n + 1}).scalar_one()) > n
 
 
 def has_judgments(session: Session, campaign_id: int) -> bool:
-    """Whether a campaign has any judgment."""
+    """Tell whether a campaign has any judgment."""
     query = text("SELECT EXISTS (SELECT FROM judgments WHERE campaign_id = :campaign)")
     return bool(session.execute(query, {"campaign": campaign_id}).scalar())
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerWithTexts:
-    """A stored payload with the texts that it was given on."""
+    """A stored payload with the texts that were judged."""
 
     judgment_id: int
     payload: Mapping[str, object]
@@ -280,7 +279,7 @@ class AnswerWithTexts:
 def stream_answers_with_texts(
     session: Session, campaign_id: int, *, among: Sequence[int] | None = None
 ) -> Iterator[AnswerWithTexts]:
-    """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
+    """Stream stored payloads with their texts. among: ids of the judgments to load; None for all."""
     keys = {"campaign": campaign_id, "among": None if among is None else list(among)}
     query = ANSWERS.format(conditions=join_optional_conditions({"among": "j.id = ANY(:among)"}, keys))
     for row in session.execute(text(query), keys, execution_options={"yield_per": 5000}):
@@ -288,15 +287,15 @@ def stream_answers_with_texts(
 
 
 def find_judgments_marking_beyond_text(session: Session, campaign_id: int, most: int) -> list[int]:
-    """The first judgments of the import under way that mark something beyond the end of its text."""
+    """Return the first judgments of the current import that mark something beyond the end of their text."""
     return list(session.execute(text(REACHING_OUT), {"campaign": campaign_id, "most": most}).scalars())
 
 
 @dataclass(frozen=True, slots=True)
 class JudgmentAwaitingText:
-    """A judgment stored before its text was, with where the text is said. of_source: it is the source's.
+    """A judgment stored before its text, and the place in the import with the text. of_source: the text is a source.
 
-    led: characters that were taken off the start of the text, which spans marked before count.
+    led: number of characters removed from the start of the text; spans marked earlier include them.
     """
 
     file: str
@@ -309,20 +308,20 @@ class JudgmentAwaitingText:
 
 
 def note_new_staged_texts(session: Session, campaign_id: int) -> None:
-    """Note which staged texts are news of a stored segment; to be called before `merge.create_staged_entities`."""
+    """Note which staged texts are new for stored segments; call this before `merge.create_staged_entities`."""
     session.execute(text(TOLD), {"campaign": campaign_id})
     session.execute(text("ANALYZE told"))
 
 
 def stream_judgments_awaiting_text(session: Session, campaign_id: int) -> Iterator[JudgmentAwaitingText]:
-    """Judgments of earlier imports whose texts the import under way brings, streamed by file and line."""
+    """Stream judgments of earlier imports whose texts the current import brings, by file and line."""
     keys = {"campaign": campaign_id}
     for row in session.execute(text(JUDGED_BLIND), keys, execution_options={"yield_per": 5000}):
         yield JudgmentAwaitingText(*row)
 
 
 def find_import_file_and_line(session: Session, judgment_id: int) -> tuple[str, int]:
-    """File and line that a judgment of the import under way came from."""
+    """Return the file and line of a judgment of the current import."""
     query = text("SELECT file, line FROM resolved WHERE id = :id")
     file, line = session.execute(query, {"id": judgment_id}).one()
     return file, line

@@ -1,4 +1,4 @@
-"""Who is behind the raters of a campaign, where accounts were linked to a person."""
+"""The people behind the raters of a campaign, for accounts that were linked to a person."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ SELECT r.key, p.key AS person FROM raters r JOIN people p ON p.id = r.person_id 
 
 
 def load_person_keys_by_rater(session: Session, campaign_id: int) -> dict[str, str]:
-    """The person of each rater who is linked to one, by keys."""
+    """Return the key of the linked person of each rater who has one, by the rater's key."""
     return {row.key: row.person for row in session.execute(text(LINKED), {"campaign": campaign_id})}

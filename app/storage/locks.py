@@ -1,4 +1,4 @@
-"""Queries about the lock of a campaign: what was registered, and every amendment since."""
+"""Queries about the analysis lock of a campaign: what was registered, and all later amendments."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ LockRecord = sa.Row[Any]
 
 
 def insert_analysis_lock_entry(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
-    """Store the next entry; the campaign's row must be locked, so that entries count up."""
+    """Store the next entry; the caller must have locked the campaign's row, so that entries are numbered in order."""
     session.execute(sa.insert(locks).values(campaign_id=campaign_id, **values))
 
 
 def load_analysis_lock_chain(session: Session, campaign_id: int, version: int) -> list[LockRecord]:
-    """The entries that there were at a data version, in their order."""
+    """Return the entries that existed at a data version, in order."""
     query = sa.select(locks).where(locks.c.campaign_id == campaign_id, locks.c.version <= version)
     return list(session.execute(query.order_by(locks.c.n)))
 
 
 def has_any_judgment(session: Session, campaign_id: int) -> bool:
-    """Whether the campaign has a judgment, void ones included."""
+    """Tell whether the campaign has any judgment, including void ones."""
     query = sa.select(sa.exists().where(judgments.c.campaign_id == campaign_id))
     return bool(session.execute(query).scalar())
 
 
 def read_database_clock(session: Session) -> datetime:
-    """The time by the database's clock."""
+    """Return the current time by the database's clock."""
     now: datetime = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
     return now

@@ -1,4 +1,4 @@
-"""Scores of automatic metrics: whole sets by name, each set with the data version that brought it."""
+"""Scores of automatic metrics: complete sets, by the metric's name, each with the data version that added it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PUT = """
 INSERT INTO metric_scores (campaign_id, metric, system_id, segment_id, score, higher_is_better, version)
 SELECT :campaign, :metric, s, g, x, :higher, :version
 FROM unnest(CAST(:systems AS bigint[]), CAST(:segments AS bigint[]), CAST(:scores AS float8[])) AS t (s, g, x)"""
-# What can still be deleted has no scores: of a draft, only what a task shows.
+# Objects that can still be deleted have no scores. In a draft, therefore, only objects in a task have scores.
 SYSTEMS = """
 SELECT s.key, s.id FROM systems s JOIN campaigns c ON c.id = s.campaign_id
 WHERE s.campaign_id = :campaign AND (
@@ -59,7 +59,7 @@ _SCORED_BY = {"system": "m.system_id = :system", "document": "g.document_id = :d
 def has_metric_scores(
     session: Session, campaign_id: int, *, system_id: int | None = None, document_id: int | None = None
 ) -> bool:
-    """Whether a metric ever scored a system, a document, or a system's outputs on a document."""
+    """Tell whether any metric ever scored a system, a document, or a system's outputs on a document."""
     keys = {"campaign": campaign_id, "system": system_id, "document": document_id}
     query = HAS_SCORES.format(conditions=join_optional_conditions(_SCORED_BY, keys))
     return bool(session.execute(text(query), keys).scalar_one())
@@ -82,21 +82,21 @@ def store_metric_scores(
 
 
 def load_scorable_systems(session: Session, campaign_id: int) -> dict[str, int]:
-    """Ids of the systems that can have scores, by key."""
+    """Return the ids of the systems that can have scores, by key."""
     return {row.key: row.id for row in session.execute(text(SYSTEMS), {"campaign": campaign_id})}
 
 
 def load_scorable_segments(session: Session, campaign_id: int) -> list[Row]:
-    """The test segments in their order: document key, position, id, and whether they can have scores."""
+    """Return the test segments in order: document key, position, id, and whether they can have scores."""
     return list(execute_full_scan(session, SEGMENTS, {"campaign": campaign_id}))
 
 
 def load_metrics(session: Session, campaign_id: int, version: int) -> list[Row]:
-    """The metrics of a campaign as they stood at a data version, by name, with counts."""
+    """Return the metrics of a campaign at a data version, by name, with counts."""
     return list(execute_full_scan(session, LATEST, {"campaign": campaign_id, "version": version}))
 
 
 def load_metric_scores(session: Session, campaign_id: int, metric: str, version: int) -> list[Row]:
-    """One set: system key, document key and position (None for a score of the system), score."""
+    """Return one set: system key, document key and position (None for a score of the system), score."""
     keys = {"campaign": campaign_id, "metric": metric, "version": version}
     return list(execute_full_scan(session, SCORES, keys))

@@ -1,4 +1,4 @@
-"""From which number on the rows of an organization count, so that no two organizations have a row of one number."""
+"""Number ranges of organizations, so that no two organizations have rows with the same number."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _IDENTITY = re.compile(r"\bGENERATED ALWAYS AS IDENTITY\b(?! *\()")
 
 
 def set_id_range_of_new_tables(engine: sa.Engine, organization: int) -> None:
-    """Let the tables that are made over an engine count within the organization's numbers from the start.
+    """Make tables created through an engine use the organization's number range from the start.
 
-    Of a table that Citus has distributed this can no longer be changed.
+    After Citus has distributed a table, this can no longer be changed.
     """
     first, last = _bounds(organization)
     counted = f"GENERATED ALWAYS AS IDENTITY (MINVALUE {first} MAXVALUE {last} START {first})"
@@ -37,10 +37,10 @@ def set_id_range_of_new_tables(engine: sa.Engine, organization: int) -> None:
 
 
 def set_id_range_of_tables(connection: sa.Connection, organization: int) -> None:
-    """Let the tables of the current schema count within the organization's numbers. Tables that do so stay as they are.
+    """Make the tables of the current schema use the organization's number range. Tables already in it do not change.
 
-    A table that a migration has just made is empty: no migration may number rows itself. One that has been distributed
-    counts so already (`set_id_range_of_new_tables`).
+    A table that a migration has just created is empty, because migrations must not number rows. A distributed table
+    already uses the range (`set_id_range_of_new_tables`).
     """
     first, last = _bounds(organization)
     for counter in _list_others(connection, organization):
@@ -49,7 +49,7 @@ def set_id_range_of_tables(connection: sa.Connection, organization: int) -> None
 
 
 def find_misnumbered_tables(connection: sa.Connection, organization: int) -> list[str]:
-    """Tables of the current schema that count outside of the organization's numbers."""
+    """Return the tables of the current schema that number outside the organization's range."""
     return [counter.table for counter in _list_others(connection, organization)]
 
 

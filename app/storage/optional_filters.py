@@ -1,7 +1,7 @@
-"""Conditions of a statement with optional filters: only those that are given stand in it.
+"""Conditions for statements with optional filters: a statement contains only the filters that are given.
 
-A condition that asks whether it is asked is planned once for both cases, and a plan that a connection keeps then reads
-all that there is for the sake of the one or the other.
+A condition that tests whether its filter is given has one plan for both cases. A plan that a connection keeps may then
+read the whole table to cover either case.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ from collections.abc import Mapping
 
 
 def join_optional_conditions(conditions: Mapping[str, str], values: Mapping[str, object]) -> str:
-    """The conditions, by the name of their value, whose value is not None; each with AND before it."""
+    """Join the conditions, keyed by the name of their value, whose value is not None; AND precedes each."""
     return "".join(f" AND {condition}" for name, condition in conditions.items() if values.get(name) is not None)
