@@ -1,7 +1,7 @@
-"""What judging an answer needs of a task and its campaign: kept in memory, so that a post reads nothing of them.
+"""Cache of what judging needs to know of tasks and campaigns, so that posting an answer reads none of it again.
 
-What a task shows never changes, so its addresses stay. What its campaign asks stays as long as the version of the
-settings; the statement that writes an answer compares it, and refuses where it is another one.
+What a task shows never changes, so its addresses stay valid. What its campaign asks is valid for one version of the
+settings. The statement that writes an answer compares the version, and refuses the answer if the version has changed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from app.storage import tasks
 from app.storage.db import Session
 
 NO_TEXT = -1
-# Of all tasks that are kept: some 60 MB. Ten thousand raters with tasks of 400 segments have as many.
+# Of all cached tasks together: about 60 MB. Ten thousand raters with tasks of 400 segments need this many.
 MOST_SEGMENTS = 4_000_000
 MOST_CAMPAIGNS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class TaskAnswerAddresses:
-    """Where answers can be given in a task: its items, and their segments one after the other.
+    """Where answers can be given in a task: its items, and the segments of all items in one sequence.
 
-    items: position of each item, ascending. ids, screens: of the items. starts: where the segments of each item begin.
-    segments: ids. source_lengths, text_lengths: characters, NO_TEXT where there is no text. texts: where scores need
-    them. prefills: by index of the segment. durations: of audio and video, in milliseconds, by index and side.
+    items: position of each item, ascending. ids, screens: id and screen of each item. starts: index of the first
+    segment of each item. segments: ids. source_lengths, text_lengths: in characters, NO_TEXT if there is no text.
+    texts: only if scores need them. prefills: by segment index. durations: of audio and video, in milliseconds, by
+    segment index and side.
     """
 
     task_id: int
@@ -52,35 +53,35 @@ class TaskAnswerAddresses:
 
     @property
     def answers_are_final(self) -> bool:
-        """Whether an answer stands once it is given: one segment a screen, and no way back."""
+        """Whether answers cannot be changed: each screen shows one segment, and the rater cannot go back."""
         return self.presentation == "segment"
 
     def has_item(self, item: int) -> bool:
-        """Whether there is an item at a position."""
+        """Return whether there is an item at a position."""
         return self._place(item) is not None
 
     def item_id(self, item: int) -> int:
-        """Id of the item at a position. Raises TaskAddressNotFound."""
+        """Return the id of the item at a position. Raises TaskAddressNotFound."""
         return self.ids[self._item_index(item)]
 
     def n_segments(self, item: int) -> int:
-        """How many segments the item at a position has. Raises TaskAddressNotFound."""
+        """Return the number of segments of the item at a position. Raises TaskAddressNotFound."""
         at = self._item_index(item)
         return self.starts[at + 1] - self.starts[at]
 
     def count_columns(self, screen: int) -> int:
-        """How many items stand beside each other on a screen."""
+        """Return how many items a screen shows side by side."""
         return self.screens.count(screen)
 
     def segment_index_at(self, item: int, segment: int) -> int:
-        """Index of a segment of an item, counted from 1. Raises TaskAddressNotFound."""
+        """Return the index of a segment. Segments of an item are numbered from 1. Raises TaskAddressNotFound."""
         n = self.n_segments(item)
         if not 1 <= segment <= n:
             raise TaskAddressNotFound(f"the item has the segments 1 to {n}")
         return self.starts[self._item_index(item)] + segment - 1
 
     def judged_texts_at(self, index: int, *, source: bool) -> JudgedTexts:
-        """What is known of what a segment shows. source: the source is shown, too."""
+        """Return what is known about the texts of a segment. source: whether the source is shown, too."""
         lengths: dict[Side, int] = {"target": self.text_lengths[index]}
         if source and self.source_lengths[index] != NO_TEXT:
             lengths["source"] = self.source_lengths[index]
@@ -101,13 +102,13 @@ class TaskAnswerAddresses:
 
 @dataclass(frozen=True, slots=True)
 class AnswerableTask:
-    """A task's addresses, and what is asked there."""
+    """A task's addresses, and what the campaign asks there."""
 
     addresses: TaskAnswerAddresses
     rules: JudgingRules
 
     def segment_id_and_texts(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
-        """Id of the segment at an address, None for the whole item, and what is shown there.
+        """Return the id of the segment at an address (None for the whole item), and the texts shown there.
 
         Raises TaskAddressNotFound.
         """
@@ -125,7 +126,7 @@ class AnswerableTask:
 
 @dataclass(slots=True)
 class CachedTask:
-    """A task in memory. holders: raters who are known to have or to have had it; that never ends."""
+    """A task in memory. holders: raters known to have or to have had the task; they are never removed."""
 
     addresses: TaskAnswerAddresses
     holders: set[int]
@@ -133,7 +134,7 @@ class CachedTask:
 
 @dataclass(slots=True)
 class AnswerableTaskCache:
-    """What posts need, kept in memory; the tasks that were used longest ago go first. most: segments of all tasks."""
+    """Cache of what posts need. most: limit on segments of all tasks; the least recently used tasks go first."""
 
     most: int = MOST_SEGMENTS
     segments: int = 0
@@ -141,7 +142,7 @@ class AnswerableTaskCache:
     _rules: OrderedDict[int, JudgingRules] = field(default_factory=OrderedDict)
 
     def find_addresses(self, public_id: str, rater_id: int) -> TaskAnswerAddresses | None:
-        """The addresses of a task that is this rater's, if they are kept."""
+        """Return the addresses of a task that this rater has or had, or None if they are not cached."""
         kept = self._tasks.get(public_id)
         if kept is None or rater_id not in kept.holders:
             return None
@@ -149,7 +150,7 @@ class AnswerableTaskCache:
         return kept.addresses
 
     def cache_addresses(self, public_id: str, addresses: TaskAnswerAddresses, rater_id: int) -> TaskAnswerAddresses:
-        """Keep the addresses of a task that is this rater's in place of those used longest ago; gives them back."""
+        """Cache and return the addresses of a rater's task. If there are too many, drop the least recently used."""
         before = self._tasks.pop(public_id, None)
         if before is not None:
             self.segments -= len(before.addresses.segments)
@@ -161,11 +162,11 @@ class AnswerableTaskCache:
         return addresses
 
     def find_rules(self, campaign_id: int) -> JudgingRules | None:
-        """What a campaign asks, as it was when it was last looked at."""
+        """Return what a campaign asked when its settings were last read, or None if that is not cached."""
         return self._rules.get(campaign_id)
 
     def cache_rules(self, rules: JudgingRules) -> JudgingRules:
-        """Keep what a campaign asks, unless what is kept is newer."""
+        """Cache what a campaign asks, unless the cache holds a newer version. Return the newer one."""
         before = self._rules.get(rules.campaign_id)
         if before is not None and before.settings_version > rules.settings_version:
             return before
@@ -175,7 +176,7 @@ class AnswerableTaskCache:
         return rules
 
     def forget_rules(self, outdated: JudgingRules) -> None:
-        """Let go of what a campaign asked, unless it was read anew meanwhile."""
+        """Drop what a campaign asked, unless it has been read again in the meantime."""
         if self._rules.get(outdated.campaign_id) is outdated:
             del self._rules[outdated.campaign_id]
 
@@ -183,7 +184,7 @@ class AnswerableTaskCache:
 def load_task_answer_addresses(
     session: Session, rules: JudgingRules, public_id: str, rater_id: int
 ) -> TaskAnswerAddresses:
-    """Read the addresses of a task that a rater has or had, by one statement. Raises TaskNotFound."""
+    """Load the addresses of a task that a rater has or had, in one statement. Raises TaskNotFound."""
     rows = tasks.load_answerable_items(session, rules.campaign_id, public_id, rater_id, texts=rules.scoring_needs_texts)
     of_sources, of_texts = _load_media(session, rules.campaign_id, rows)
     starts = array("i", [0])
@@ -209,7 +210,7 @@ def load_task_answer_addresses(
 def _load_media(
     session: Session, campaign_id: int, rows: Sequence[tasks.Row]
 ) -> tuple[dict[int, ShownMedia], dict[int, ShownMedia]]:
-    """Files in the places of sources and of texts, by the index of the segment."""
+    """Load the files that are shown in place of sources and of texts, by segment index."""
     sources = [text for row in rows for text in row.source_elements]
     texts = [text for row in rows for text in row.text_elements]
     media = load_shown_media(session, campaign_id, (*sources, *texts))
@@ -230,7 +231,7 @@ def _durations(of_sources: Mapping[int, ShownMedia], of_texts: Mapping[int, Show
 
 
 def _texts(rows: Sequence[tasks.Row], media: Mapping[int, ShownMedia]) -> list[str | None]:
-    """Texts as they are shown: empty where a file stands in their place."""
+    """Return the texts as they are shown: empty if a file is shown instead."""
     return ["" if i in media else text for i, text in enumerate(text for row in rows for text in row.texts)]
 
 
@@ -239,7 +240,7 @@ def _lengths(of_texts: Sequence[int | None], media: Mapping[int, ShownMedia]) ->
 
 
 def _prefills(rows: Sequence[tasks.Row]) -> dict[int, tuple[Span, ...]]:
-    """Of the segments that show errors already marked, by their index."""
+    """Return the pre-marked errors of the segments that show some, by segment index."""
     prefills: dict[int, tuple[Span, ...]] = {}
     index = 0
     for row in rows:

@@ -1,7 +1,8 @@
-"""Attention checks: documents with known answers among a rater's tasks, and what comes of them at the hand-in.
+"""Attention checks: documents with known answers among a rater's tasks, and the results of these checks at hand-in.
 
-A segment of such a document says in `meta.attention` which text is judged, or which texts side by side, and what the
-right judgment is, or which rules an answer must keep. What comes of it goes to the task; no ranking counts the answers.
+In `meta.attention`, a segment of such a document gives the text to judge, or the texts to judge side by side. It also
+gives the right judgment, or the rules that an answer must follow. The result is stored with the task. No ranking counts
+these answers.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ AttentionSort = Literal[
 
 
 class AttentionCheckSegmentMeta(KnownAnswer):
-    """What a segment says of itself under `attention` in its `meta`.
+    """What a segment says about its check under `attention` in its `meta`.
 
-    prefill: errors that are marked in advance, a list for each text; shown where tasks show any.
+    prefill: pre-marked errors, one list for each text; shown if the tasks of the campaign show any.
     """
 
     prefill: tuple[Annotated[tuple[Span, ...], Field(max_length=MOST_SPANS)], ...] = Field((), max_length=MOST_COLUMNS)
@@ -67,7 +68,7 @@ class AttentionCheckSegmentMeta(KnownAnswer):
 
 @dataclass(frozen=True, slots=True)
 class AttentionCheckWarning:
-    """What a rater is told who did not pass a loud check: texts by language. again: the check comes once more."""
+    """The warning to a rater who failed a loud check: texts by language. again: whether the check is repeated."""
 
     texts: tuple[Mapping[str, str], ...]
     again: bool
@@ -75,9 +76,10 @@ class AttentionCheckWarning:
 
 @dataclass(frozen=True, slots=True)
 class RaterAttentionCheckResults:
-    """How a rater did in checks, for the manager. checks, passed, failed: of first tries. tries: all hand-ins.
+    """A rater's results in attention checks, for the manager.
 
-    verdict: by the share of checks that the campaign wants passed; None where it wants none, or nothing is known.
+    checks, passed, failed: counts of first attempts. tries: counts all hand-ins. verdict: compares the share passed
+    with the share that the campaign requires; None if it requires none, or if the rater has no results.
     """
 
     rater: str
@@ -91,7 +93,7 @@ class RaterAttentionCheckResults:
 
 
 def list_attention_check_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerSegment]) -> Iterator[Place]:
-    """What is wrong with the segments of a check, each by its index; () is the document."""
+    """Yield the faults in the segments of a check, each with the index of its segment; () stands for the document."""
     notes: list[AttentionCheckSegmentMeta | None] = []
     for n, segment in enumerate(segments):
         try:
@@ -113,14 +115,14 @@ def list_attention_check_faults(campaign: CampaignInfo, segments: Sequence[Known
 
 
 def is_attention_check_meta_valid(meta: Mapping[str, object]) -> bool:
-    """Whether what a segment says of a check, if anything, has the form that it must have."""
+    """Return whether the `meta` of a segment says nothing about a check, or describes it in the required form."""
     return KIND not in meta or _read_note(meta) is not None
 
 
 def record_attention_check_result(session: Session, rater: ActingRater, public_id: str) -> AttentionCheckWarning | None:
-    """Say what came of a task that was handed in, if it is a check; the warning for its rater, if there is one.
+    """Record the result of a handed-in task if it is a check, and return the warning for its rater, if any.
 
-    Asking twice says the same. Raises TaskNotFound.
+    Repeated calls return the same warning. Raises TaskNotFound.
     """
     row = load_own_task(session, public_id, rater, lock=True)
     note = row.meta.get(KIND)
@@ -150,10 +152,10 @@ def list_attention_check_results(
     sort: AttentionSort = "rater",
     q: str = "",
 ) -> list[RaterAttentionCheckResults]:
-    """How every enrolled rater did, after a place in an order. Raises NotFound.
+    """List the results of enrolled raters in a given order, starting after a cursor. Raises NotFound.
 
-    state: only those who met no check, failed none or failed some. q: words, each a part of the rater's or the team's
-    key.
+    state: only raters without checks, without failures, or with failures. q: words, each of which must be part of the
+    key of the rater or of the team.
     """
     row = campaigns.load_campaign(session, campaign)
     least = parse_rater_quality_settings(row.settings).code_attention
@@ -173,7 +175,7 @@ def _decide_verdict(passed: int, failed: int, least: float | None) -> Literal["p
 
 
 def make_attention_check_result_cursor(result: RaterAttentionCheckResults, sort: AttentionSort) -> SortCursor:
-    """The cursor after a rater's result in a sorted list."""
+    """Return the cursor that points after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return format_sort_value(value, attention.RESULT_ORDERS[sort]), result.rater
 
@@ -181,7 +183,10 @@ def make_attention_check_result_cursor(result: RaterAttentionCheckResults, sort:
 def _make_result(
     session: Session, view: CampaignInfo, sheet: TaskContent, rater_id: int, asked: AttentionCheckSettings
 ) -> dict[str, Any]:
-    """outcome; broken: rules by number of segment and rule, from 1 (rule null: the right judgment was missed)."""
+    """Return the result of a check.
+
+    broken: numbers of the segment and of the rule, from 1 (rule null: the right judgment was missed).
+    """
     answers = OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater_id)
     outcomes: set[bool] = set()
     broken: list[dict[str, int | None]] = []
@@ -207,7 +212,7 @@ def _make_result(
 def _find_payloads(
     sheet: TaskContent, answers: OwnAnswers, segment_id: int, note: AttentionCheckSegmentMeta | None
 ) -> list[Mapping[str, object]] | None:
-    """What was answered to each column of a segment, or to the documents where only these are judged."""
+    """Return the rater's answers to a segment, one for each column, or to the documents if only these are judged."""
     if note is None:
         return None
     given = []
@@ -222,9 +227,9 @@ def _find_payloads(
 def _mark(
     view: CampaignInfo, note: AttentionCheckSegmentMeta, source: str | None, given: Sequence[Mapping[str, object]]
 ) -> tuple[bool, list[AnswerRule]] | None:
-    """Whether the right judgment was missed, and which rules were; None where nothing is known that fits the campaign.
+    """Return whether the right judgment was missed, and the broken rules; None if the check does not fit the campaign.
 
-    What was written for another protocol is not held against anybody.
+    A check that was written for another protocol does not count against anybody.
     """
     if not note.has_right_answer or any(list_known_answer_faults(view, note, source)):
         return None
@@ -237,7 +242,7 @@ def _mark(
 
 
 def _repeat(session: Session, row: Any, note: Mapping[str, Any]) -> None:
-    """Give the rater the same check once more, before all else."""
+    """Give the rater the same check once more, before all other tasks."""
     key = f"{str(row.key).split('~again')[0]}~again{note['try']}"
     meta = {"document": note["document"], "try": note["try"] + 1, "pooled": note.get("pooled", False)}
     values = {"public_id": f"t_{secrets.token_hex(16)}", "key": key, "meta": json.dumps(meta)}
@@ -245,7 +250,7 @@ def _repeat(session: Session, row: Any, note: Mapping[str, Any]) -> None:
 
 
 def _read_note(meta: Mapping[str, object]) -> AttentionCheckSegmentMeta | None:
-    """What a segment says of itself; None where an import brought something else."""
+    """Return what a segment says about its check; None if it is missing or invalid, as in an import."""
     try:
         return AttentionCheckSegmentMeta.model_validate(meta[KIND])
     except (KeyError, ValidationError):

@@ -1,4 +1,4 @@
-"""The manager's view of the tasks: whose they are, what they hold, and moving or reopening one."""
+"""The manager's view of the tasks: who has them and what they contain; reassigning and reopening a task."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TaskWithdrawn(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class ManagerTaskView:
-    """A task as managers see it. items: with the systems credited and the role of each."""
+    """A task as managers see it. items: each with its role and the systems that it is credited to."""
 
     id: int
     public_id: str
@@ -84,7 +84,7 @@ def list_tasks(
     rater: str | None,
     bucket: int | None,
 ) -> list[ManagerTaskView]:
-    """Tasks of plans, in the order in which they were made. Raises NotFound."""
+    """List the tasks of plans in the order in which they were created. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows = tasks.load_tasks_page(
         session, campaign_id, after=after, limit=limit, state=state, rater=rater, bucket=bucket
@@ -95,12 +95,11 @@ def list_tasks(
 def reassign_task(
     session: Session, campaign: str, public_id: str, *, rater: str | None, reason: str, actor: str
 ) -> ManagerTaskView:
-    """Give a task that is not handed in to another rater, or back to its bucket (None), and the rest of its chain.
+    """Give a task that is not handed in, and the rest of its chain, to another rater or back to its bucket (None).
 
-    What somebody began stays with a withdrawn original, as surplus, and the task goes on as an empty copy.
-
-    Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn, TaskWithdrawn,
-    LinkedTaskHandedIn, AttentionCheckBound.
+    If a rater has begun the task, the original is withdrawn and keeps the answers as surplus, and an empty copy
+    replaces it. Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn,
+    TaskWithdrawn, LinkedTaskHandedIn, AttentionCheckBound.
     """
     replans.block_new_leases(session, campaigns.load_campaign(session, campaign).id)
     row, task = _lock_task(session, campaign, public_id)
@@ -130,7 +129,7 @@ def reassign_task(
 
 
 def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | None, *, actor: str) -> str:
-    """Free a task for a rater, or for its bucket; the name under which it goes on."""
+    """Free a task for a rater or for its bucket, and return the name under which the task continues."""
     tasks.note_lease_ending(session, campaign_id, task.id, "reassigned")
     task_id, name = task.id, task.public_id
     if leases_handover.has_uncounted_judgments(session, campaign_id, task.id, besides=rater_id):
@@ -141,7 +140,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
 
 
 def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> ManagerTaskView:
-    """Let the rater of a handed-in task go on with it. Raises NotFound, ReopenOfOpenTask, AttentionCheckBound."""
+    """Let the rater of a handed-in task continue it. Raises NotFound, ReopenOfOpenTask, AttentionCheckBound."""
     row, task = _lock_task(session, campaign, public_id)
     if task.state != "handed_in":
         raise ReopenOfOpenTask

@@ -1,4 +1,4 @@
-"""Judgments of a campaign as managers see them, and setting some aside with a reason: nothing is deleted."""
+"""Judgments of a campaign as managers see them, and voiding judgments with a reason. Nothing is deleted."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ROLES = {role.value: role.name.lower() for role in RatingRole} | {ROLE: KIND}
 
 @dataclass(frozen=True, slots=True)
 class JudgmentFilter:
-    """Which judgments are meant; what is None does not matter.
+    """Which judgments to select; a field that is None does not restrict the selection.
 
-    task: its name in addresses, or its key. severity, category: of an error that it marks; a category by its beginning.
-    commented: whether the rater commented on its output or screen.
-    q: words, each a part of the source or of the output that was judged.
+    task: its public id or its key. severity, category: of an error that the judgment marks; a category matches by
+    prefix. commented: whether the rater commented on the judgment's output or screen. q: words, each of which must be
+    part of the source or of the output that was judged.
     """
 
     rater: str | None = None
@@ -56,7 +56,7 @@ class JudgmentFilter:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentView:
-    """A judgment as managers see it. void: the reason, where it is set aside. surplus: no ranking counts it.
+    """A judgment as managers see it. void: why it was set aside, if it was. surplus: whether rankings ignore it.
 
     comment, screen_comment: what the rater wrote about its output and about its screen.
     """
@@ -84,7 +84,7 @@ class JudgmentView:
 
 @dataclass(frozen=True, slots=True)
 class VoidResult:
-    """What was set aside, under which data version."""
+    """How many judgments were set aside, and the data version from which this holds."""
 
     judgments: int
     data_version: int
@@ -93,9 +93,10 @@ class VoidResult:
 def list_judgments(
     session: Session, campaign: str, wanted: JudgmentFilter, *, after: int, limit: int
 ) -> tuple[list[JudgmentView], int | None]:
-    """Judgments with all their revisions, in the order in which they were stored. Raises NotFound.
+    """List judgments with all their revisions, in the order in which they were stored. Raises NotFound.
 
-    Fewer than `limit`, and where to go on, where a filter means few of very many.
+    If a filter selects few of very many judgments, the list may be shorter than `limit`. The second value then says
+    where to continue.
     """
     row = campaigns.load_campaign(session, campaign)
     profile = _profile(session, row.id, campaign)
@@ -106,7 +107,7 @@ def list_judgments(
 
 
 def stream_judgments_jsonl(database: Database, campaign: str, wanted: JudgmentFilter) -> Iterator[bytes]:
-    """The same as JSON lines, from one snapshot. Raises NotFound before the first byte."""
+    """Stream the selected judgments as JSON lines, from one snapshot. Raises NotFound before the first byte."""
     with database.transaction() as session:
         row = campaigns.load_campaign(session, campaign)
         profile = _profile(session, row.id, campaign)
@@ -123,7 +124,7 @@ def _lines(database: Database, campaign_id: int, profile: int, wanted: JudgmentF
 def stream_judgment_table(
     database: Database, campaign: str, wanted: JudgmentFilter, *, tabs: bool = False
 ) -> Iterator[bytes]:
-    """The same as CSV, or as TSV; no cell runs in a spreadsheet. Raises NotFound before the first byte."""
+    """Stream the selected judgments as CSV or TSV. Formulas are escaped. Raises NotFound before the first byte."""
     with database.transaction() as session:
         row = campaigns.load_campaign(session, campaign)
         profile = _profile(session, row.id, campaign)
@@ -153,9 +154,9 @@ def _table_row(judgment: JudgmentView) -> list[object]:
 
 
 def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, reason: str, actor: str) -> VoidResult:
-    """Set judgments aside from the campaign's next data version on; those that are already stay as they are.
+    """Set judgments aside from the campaign's next data version on. Judgments that are already set aside do not change.
 
-    Raises NotFound, Invalid where nothing is said of which.
+    Raises NotFound, and Invalid if the filter has no conditions.
     """
     if not wanted.conditions:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
@@ -184,5 +185,5 @@ def _view(row: campaign_judgments.Row) -> JudgmentView:
 
 
 def _time(at: object) -> str:
-    assert isinstance(at, datetime)  # noqa: S101  (all else is JSON already)
+    assert isinstance(at, datetime)  # noqa: S101  (everything else is JSON already)
     return at.isoformat().replace("+00:00", "Z")

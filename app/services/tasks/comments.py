@@ -1,4 +1,4 @@
-"""Comments: what a rater writes about an output or a screen, where the campaign asks for it."""
+"""Comments: what a rater writes about an output or a screen, if the campaign asks for comments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CommentPlace:
 
 
 def put_comment(session: Session, public_id: str, place: CommentPlace, said: str, *, rater: ActingRater) -> int:
-    """Keep a comment in place of an earlier one there; how often it was written, 0: removed by an empty text.
+    """Store a comment in place of an earlier one, and return how often it was written (0: an empty text removed it).
 
     Raises TaskNotFound, TaskAddressNotFound, TaskHandedIn, ClosedToRaters.
     """
@@ -49,7 +49,7 @@ def put_comment(session: Session, public_id: str, place: CommentPlace, said: str
 
 
 def _address(content: TaskContent, place: CommentPlace) -> dict[str, int | None]:
-    """The rows that a place names. Raises TaskAddressNotFound where there is none, or nothing is asked there."""
+    """Return the database ids of a place. Raises TaskAddressNotFound if it does not exist, or takes no comment."""
     if not (content.display.screen_comments if place.screen is not None else content.display.output_comments):
         raise TaskAddressNotFound(NOT_ASKED)
     if place.screen is not None:
@@ -57,7 +57,7 @@ def _address(content: TaskContent, place: CommentPlace) -> dict[str, int | None]
             raise TaskAddressNotFound("the task has no such screen")
         return {"screen": place.screen}
     item = content.item_at(place.item or 0)
-    # A comment goes with an answer: of what nobody judges, no export would have it.
+    # Exports write a comment next to an answer, so a comment on something that is not judged would be lost.
     if place.segment is None:
         if "document" not in content.forms:
             raise TaskAddressNotFound("no item is judged as a whole here; comment on one of its segments")

@@ -1,4 +1,4 @@
-"""Flags: a rater reports a problem with an item without leaving it; a manager answers."""
+"""Flags: a rater reports a problem with an item without leaving the task, and a manager answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FlagsChangedMeanwhile(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class FlagView:
-    """A flag as managers see it. item, segment: None where it is about the whole task or item."""
+    """A flag as managers see it. item, segment: None if the flag is about the whole task or the whole item."""
 
     id: int
     public_id: str
@@ -50,7 +50,10 @@ def create_flag(
     note: str | None,
     rater: ActingRater,
 ) -> str:
-    """Report a problem with a task that the rater has or had; its name. Raises TaskNotFound, TaskAddressNotFound."""
+    """Report a problem with a task that the rater has or had, and return the flag's public id.
+
+    Raises TaskNotFound, TaskAddressNotFound.
+    """
     row = load_own_task(session, public_id, rater)
     item_id = None
     if item is not None:
@@ -80,9 +83,9 @@ def list_flags(
     rater: str | None = None,
     q: str = "",
 ) -> tuple[list[FlagView], int | None]:
-    """Flags in the order in which they came; and the last that was looked at, where a search has to go on after it.
+    """List flags in the order in which they were raised, and the last one examined if the search must continue.
 
-    rater: of this rater only. q: words, each a part of reason, note, rater, document or assignee.
+    rater: only flags of this rater. q: words, each of which must be part of reason, note, rater, document or assignee.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows, reached = flags.load_flags_page(
@@ -92,7 +95,7 @@ def list_flags(
 
 
 def answer_flag(session: Session, campaign: str, name: str, *, said: str, actor: str) -> FlagView:
-    """Answer a flag; another answer takes the place of the first. Raises NotFound."""
+    """Answer a flag; a second answer replaces the first. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = flags.load_flag(session, campaign_id, name)
     flags.store_flag_answer(session, row.id, said=said, actor=actor)
@@ -109,11 +112,11 @@ def change_flags(
     expected: Mapping[str, str | None] | None = None,
     actor: str,
 ) -> list[FlagView]:
-    """Answer several flags, open them again, or say who sees to them, all or none; what they were before.
+    """Answer, reopen or assign several flags, all or none, and return them as they were before.
 
-    values: `answer` (None opens again), `assignee` (None for nobody), or both. expected: what all must have now.
-    Raises Invalid naming each that is not there or is named twice, FlagsChangedMeanwhile naming each that has
-    something else than `expected`.
+    values: `answer` (None reopens the flag), `assignee` (None removes the assignee), or both. expected: the values that
+    every flag must have now. Raises Invalid, which names each flag that does not exist or is named twice, and
+    FlagsChangedMeanwhile, which names each flag whose values differ from `expected`.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     known = flags.lock_flags_by_public_id(session, campaign_id, names)

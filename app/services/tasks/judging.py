@@ -1,4 +1,4 @@
-"""Judging: one answer at one address, or many at once."""
+"""Judging: record one answer at one address, or many answers at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from app.storage.tasks import TaskNotFound
 T = TypeVar("T")
 Written = RaterAnswer | ScreenComparison
 MOST_PLACES = 100
-ATTEMPTS = 3  # each needs another change of the settings, made in between
+ATTEMPTS = 3  # an attempt fails only if the settings change while it runs
 
 
 class StaleJudgment(AppError):
@@ -52,7 +52,7 @@ class JudgedAlready(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class AnswerAddress:
-    """Where an answer belongs. segment: None for the item as a whole."""
+    """The address of an answer. segment: None for the item as a whole."""
 
     item: int
     segment: int | None
@@ -60,14 +60,14 @@ class AnswerAddress:
 
 @dataclass(frozen=True, slots=True)
 class ScreenAddress:
-    """Where an answer about the columns of a screen belongs."""
+    """The address of an answer that compares the columns of a screen."""
 
     screen: int
 
 
 @dataclass(frozen=True, slots=True)
 class SentAnswer:
-    """An answer as it comes. seen: the revision that its sender saw, None where it does not say."""
+    """An answer as it is sent. seen: the revision that the sender saw, None if the request does not say."""
 
     address: AnswerAddress | ScreenAddress
     payload: Payload
@@ -76,7 +76,7 @@ class SentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentReceipt:
-    """An answer that is on disk. score: None for one about a screen. surplus: kept, somebody else has the task now."""
+    """An answer that is on disk. score: None for a screen. surplus: stored, although somebody else has the task now."""
 
     score: float | None
     revision: int
@@ -92,9 +92,9 @@ class CampaignSettingsChanging(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class JudgingService:
-    """What judging needs of this process: the recorder, the database for what is read, and the tasks in memory.
+    """What judging needs from this process: the recorder, the database for reading, and the cached tasks.
 
-    pending_loads: loads that several may wait for.
+    pending_loads: running loads that several callers may wait for.
     """
 
     recorder: AnswerRecorder
@@ -103,7 +103,7 @@ class JudgingService:
     pending_loads: dict[object, asyncio.Future[Any]] = field(default_factory=dict)
 
     async def load_task(self, public_id: str, rater: ActingRater) -> AnswerableTask:
-        """A task that the rater has or had. Raises TaskNotFound."""
+        """Return a task that the rater has or had, from the cache or the database. Raises TaskNotFound."""
         rules = self.tasks.find_rules(rater.campaign_id)
         if rules is None:
             load_rules = partial(load_judging_rules, key=rater.campaign)
@@ -123,9 +123,10 @@ class JudgingService:
         write: Callable[[AnswerableTask], Awaitable[Sequence[T]]],
         outdated: Callable[[T], bool],
     ) -> tuple[AnswerableTask, Sequence[T]]:
-        """Write by what the campaign asks; once more where the settings were changed since they were read.
+        """Write by the campaign's current rules, and try again if the settings have changed since they were read.
 
-        outdated: whether nothing was written for that reason. Raises CampaignSettingsChanging, and what `write` raises.
+        outdated: says of an outcome whether nothing was written for this reason. Raises CampaignSettingsChanging, and
+        whatever `write` raises.
         """
         for _ in range(ATTEMPTS):
             task = await self.load_task(public_id, rater)
@@ -136,7 +137,7 @@ class JudgingService:
         raise CampaignSettingsChanging(retry_after=1)
 
     async def run_transaction_in_thread(self, work: Callable[[Session], T]) -> T:
-        """Do some work in a thread and a transaction of its own."""
+        """Run some work in a thread, in a transaction of its own."""
 
         def run() -> T:
             with self.database.transaction() as session:
@@ -145,10 +146,10 @@ class JudgingService:
         return await to_thread.run_sync(run)
 
     async def _run_once(self, key: object, work: Callable[[Session], T], keep: Callable[[T], T]) -> T:
-        """Do some work in a thread, once for all who ask for it meanwhile; it goes on though one of them ends.
+        """Run some work in a thread, once for all callers that wait for it, even if one of them is cancelled.
 
-        keep: takes the result into memory, and gives what is kept. It does so before the work counts as done, so that
-        nobody who comes between finds neither the work nor its result, and does it again.
+        keep: stores the result in memory and returns what was stored. It does so before the work counts as done.
+        Otherwise, a caller that came in between would find neither the work nor its result, and would repeat the work.
         """
 
         async def kept() -> T:
@@ -164,13 +165,13 @@ class JudgingService:
     def _end(self, key: object, load: asyncio.Future[Any]) -> None:
         del self.pending_loads[key]
         if not load.cancelled():
-            load.exception()  # seen, should nobody wait any more
+            load.exception()  # marks the error as retrieved, in case no caller is waiting any more
 
 
 async def record_answers(
     service: JudgingService, public_id: str, given: Sequence[SentAnswer], *, rater: ActingRater, whole: bool
 ) -> list[JudgmentReceipt]:
-    """Record answers; each is on disk when this returns. whole: all of them or none, with `("body", i)` in errors.
+    """Record answers; each is on disk when this returns. whole: record all or none, with `("body", i)` in errors.
 
     Raises Invalid naming the field, NotFound, StaleJudgment with both answers, Conflict, Unavailable, StorageFull.
     """
@@ -211,7 +212,7 @@ async def _write_answers(
 async def _record_in_transaction(
     connection: Connection, *, write_target: CampaignWriteTarget, answers: Sequence[Written], by: str
 ) -> list[AnswerOutcome]:
-    """Write answers of both kinds in one transaction; what became of each, in their order."""
+    """Write answers of both kinds in one transaction, and return their outcomes in the same order."""
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
     compared = [one for one in answers if isinstance(one, ScreenComparison)]
     of_judged = iter(await recorder_judgments.write_judgments(connection, write_target, judged, by) if judged else [])
@@ -228,7 +229,7 @@ def _are_all_stored(outcomes: Sequence[AnswerOutcome]) -> bool:
 def _check_answers(
     task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRater, *, whole: bool
 ) -> list[Written]:
-    """The answers as they are stored, checked against what was shown. Raises Invalid, TaskAddressNotFound."""
+    """Check answers against what was shown, and return them in the stored form. Raises Invalid, TaskAddressNotFound."""
     answers: list[Written] = []
     places: list[Place] = []
     for i, judgment in enumerate(given):
@@ -249,14 +250,14 @@ def _check_answers(
 
 
 def _name_unknown_part(task: AnswerableTask, address: AnswerAddress | ScreenAddress) -> str:
-    """The part of an address that names nothing."""
+    """Return which part of an address does not exist in the task."""
     if isinstance(address, ScreenAddress):
         return "screen"
     return "item" if address.segment is None or not task.addresses.has_item(address.item) else "segment"
 
 
 def _list_duplicate_answers(given: Sequence[SentAnswer]) -> list[Place]:
-    """Answers for what an earlier one of them answers already."""
+    """List the answers whose address an earlier answer already has."""
     first: dict[AnswerAddress | ScreenAddress, int] = {}
     repeats = ((i, first.setdefault(one.address, i)) for i, one in enumerate(given))
     return [Place(("body", i), f"answers the same as number {before}") for i, before in repeats if before != i]
@@ -289,7 +290,7 @@ def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -
 
 
 def _check_comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> ScreenComparison:
-    """An answer about the columns of a screen together."""
+    """Check an answer that compares the columns of a screen, and return it in the stored form."""
     columns = task.addresses.count_columns(screen)
     if "screen" not in task.rules.forms or columns < 2:
         raise TaskAddressNotFound("nothing is asked of this screen")
@@ -318,7 +319,7 @@ def _redact_outcomes(
     outcomes: Sequence[AnswerOutcome],
     rater: ActingRater,
 ) -> list[AnswerOutcome]:
-    """What became of the answers, with stored ones as the rater's credential shows them."""
+    """Return the outcomes, without the stored answers that the rater's credential may not show."""
     stored = OwnAnswers.load(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
 
     def hidden(answer: Written) -> bool:
@@ -332,7 +333,7 @@ def _redact_outcomes(
 
 
 def make_lease_request(rater: ActingRater, lasts: timedelta) -> leases.LeaseRequest:
-    """A rater's request for a lease that goes on so long."""
+    """Make a rater's request for a lease of a given duration."""
     return leases.LeaseRequest(
         rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor, session_id=rater.session_id
     )
@@ -341,7 +342,7 @@ def make_lease_request(rater: ActingRater, lasts: timedelta) -> leases.LeaseRequ
 async def _record_late_answers(
     service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater
 ) -> list[AnswerOutcome]:
-    """Record answers to a task whose lease expired: all of them, or none where one cannot be stored."""
+    """Record answers to a task whose lease has expired: all of them, or none if one cannot be stored."""
     asking = make_lease_request(rater, task.rules.lease_duration)
     kept = [replace(answer, lapsed=True) for answer in answers]
 
@@ -367,7 +368,7 @@ REFUSALS: Mapping[str, type[AppError]] = {
 
 
 def _raise_first_refusal(given: Sequence[SentAnswer], outcomes: Sequence[AnswerOutcome], *, whole: bool) -> None:
-    """Raise what the first refused answer is refused for, naming all of them."""
+    """Raise the error for the first refused answer, naming all refused answers."""
     bad = [i for i, one in enumerate(outcomes) if one.verdict not in STORED]
     if not bad:
         return

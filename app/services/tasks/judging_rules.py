@@ -1,4 +1,4 @@
-"""What a campaign asks of its raters, as one value that holds for one version of its settings."""
+"""What a campaign asks of its raters, as one value that is valid for one version of its settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.storage.recorder.judgments import CampaignWriteTarget
 
 @dataclass(frozen=True, slots=True)
 class JudgingRules:
-    """What a campaign asks of its raters. forms: by the level that is asked. display: how they see the texts."""
+    """What a campaign asks of its raters. forms: by the level that is judged. display: how raters see the texts."""
 
     campaign_id: int
     settings_version: int
@@ -35,12 +35,12 @@ class JudgingRules:
 
     @property
     def scoring_needs_texts(self) -> bool:
-        """Whether a score cannot be had without the text of the output."""
+        """Whether a score cannot be computed without the text of the output."""
         return any(measure.needs_text for measure in self.protocol.derive_measures(self.options))
 
 
 def load_judging_rules(session: Session, key: str) -> JudgingRules:
-    """Read what a campaign asks. Raises NotFound."""
+    """Load what a campaign asks of its raters. Raises NotFound."""
     row = campaigns.load_campaign(session, key)
     view = campaign.make_campaign_info(row)
     protocol, options = campaign.find_campaign_protocol(view), campaign.parse_campaign_scoring_options(view)

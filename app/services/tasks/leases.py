@@ -1,4 +1,4 @@
-"""Leases: get a task, keep it, and let go of those that expired."""
+"""Leases: get a task, keep it, and give up expired leases."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ Blocked = Literal["consent", "qualification", "questionnaire"]
 Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled"] | Blocked
 
 BEATS_SHARE = 0.1
-"""Seconds that a heartbeat waits for others at most: nobody looks at its answer."""
+"""Seconds that a heartbeat waits at most to be written together with others: nobody looks at its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseResult:
-    """A task, or why there is none now and in how many seconds to ask again (None: there will be none)."""
+    """A task, or the reason why there is none now and the seconds until the next request (None: no task will come)."""
 
     task: TaskView | None
     why: Why | None = None
@@ -48,14 +48,14 @@ class LeaseResult:
 
 @dataclass(frozen=True, slots=True)
 class LeaseExtension:
-    """Until when the lease goes on; None with `surplus` where somebody else has the task."""
+    """The new end of the lease; None, with `surplus` set, if somebody else has the task."""
 
     leased_until: datetime | None
     surplus: bool
 
 
 async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseResult:
-    """The task that the rater holds, or the next one. Raises NotFound, BadCredential, Unavailable."""
+    """Return the task that the rater holds, or the next one. Raises NotFound, BadCredential, Unavailable."""
     asking, why = await service.run_transaction_in_thread(partial(_ask, rater=rater))
     if why is not None:
         return LeaseResult(None, why)
@@ -70,12 +70,12 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
 
 
 def _ask(session: Session, rater: ActingRater) -> tuple[leases.LeaseRequest, Why | None]:
-    """Who asks, and what is to be done before there can be a task."""
+    """Return the lease request, and what the rater must do before getting a task, if anything."""
     settings = campaigns.load_campaign(session, rater.campaign).settings
     lasts = get_lease_duration(settings)
     asking = replace(make_lease_request(rater, lasts), checks=_find_attention_draw(session, rater, settings))
     why = _find_first_step(session, rater, settings)
-    if why is not None and not _is_signed_in(session, rater):  # else the statement that leases looks at it
+    if why is not None and not _is_signed_in(session, rater):  # otherwise the leasing statement checks it
         raise BadCredential
     stored_tokens.note_token_use_by_id(session, rater.token_id)
     return asking, why
@@ -91,7 +91,7 @@ def _find_first_step(session: Session, rater: ActingRater, settings: Mapping[str
 
 
 def _is_signed_in(session: Session, rater: ActingRater) -> bool:
-    """Whether the credential of a rater who is remembered still holds."""
+    """Return whether the credential of a rater whose session was read earlier is still valid."""
     there = rater.session_id is None or stored_sessions.is_session_live(session, rater.session_id)
     return there and stored_tokens.is_token_live(session, rater.token_id)
 
@@ -99,7 +99,7 @@ def _is_signed_in(session: Session, rater: ActingRater) -> bool:
 def _find_attention_draw(
     session: Session, rater: ActingRater, settings: Mapping[str, object]
 ) -> AttentionCheckSampling | None:
-    """How attention checks are drawn. Pearmut's campaigns have checks of their own, which its pages draw."""
+    """Return how attention checks are drawn. Pearmut's campaigns have their own checks, which Pearmut's pages draw."""
     asked = get_attention_check_settings(settings)
     if not asked.rate or pearmut.find_pearmut_campaign(session, rater.campaign_id, loaded=False) is not None:
         return None
@@ -109,9 +109,9 @@ def _find_attention_draw(
 async def extend_lease(
     service: JudgingService, public_id: str, events: Sequence[ActivityEvent], *, rater: ActingRater
 ) -> LeaseExtension:
-    """Extend the lease and note what was done, each event once.
+    """Extend the lease and record the rater's activity, each event once.
 
-    Raises TaskNotFound, Invalid for events of items or segments that the task does not have, TaskHandedIn,
+    Raises TaskNotFound, Invalid for events that name items or segments that the task does not have, TaskHandedIn,
     BadCredential, Unavailable.
     """
 
@@ -147,7 +147,7 @@ async def extend_lease(
 
 
 def _check_places(addresses: TaskAnswerAddresses, events: Sequence[ActivityEvent]) -> None:
-    """Events are of what the task shows."""
+    """Check that all events are about something that the task shows. Raises Invalid."""
     places = []
     for n, event in enumerate(events):
         if event.item is None:

@@ -1,4 +1,4 @@
-"""One verdict on a rater from all rules of the campaign: the worst decides, and with it the completion code."""
+"""One verdict on a rater from all rules of the campaign. The worst outcome decides, also on the completion code."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ATTENTION = "attention"
 
 @dataclass(frozen=True, slots=True)
 class RaterRuleOutcome:
-    """What a rule says of a rater. rule: a check of quality control, `tutorial` or `attention`.
+    """The outcome of a rule for a rater. rule: a check of quality control, `tutorial` or `attention`.
 
-    The outcome `untested`: there was nothing to judge by.
+    The outcome is `untested` if there was nothing to judge by.
     """
 
     rule: str
@@ -26,23 +26,24 @@ class RaterRuleOutcome:
 
 @dataclass(frozen=True, slots=True)
 class OverallRaterVerdict:
-    """fail where any rule says so, else pass: whoever cannot be tested is given the benefit of the doubt."""
+    """`fail` if any rule fails, else `pass`: a rater who cannot be tested is given the benefit of the doubt."""
 
     rules: tuple[RaterRuleOutcome, ...]
 
     @property
     def verdict(self) -> Literal["pass", "fail"]:
-        """The worst that a rule says."""
+        """The worst outcome of all rules."""
         return "fail" if any(one.outcome == "fail" for one in self.rules) else "pass"
 
 
 def decide_overall_rater_verdict(
     asked: RaterQualitySettings, quality: RaterQuality | None, right: float | None, passed: float | None
 ) -> OverallRaterVerdict:
-    """The verdict by the rules for completion codes. right: share of right first answers in the tutorial, if any.
+    """Decide the verdict by the rules for completion codes.
 
-    passed: share of the attention checks that the rater met which were passed at the first try, if any.
-    quality: None where nothing is known of the rater's work, or nothing fails.
+    right: share of first answers in the tutorial that were right, if any. passed: share of the rater's attention checks
+    that were passed at the first attempt, if any. quality: None if nothing is known about the rater's work, or nothing
+    fails.
     """
     rules = [RaterRuleOutcome(check, _outcome(check, quality)) for check in asked.code_checks]
     shares = ((TUTORIAL, asked.code_tutorial, right), (ATTENTION, asked.code_attention, passed))

@@ -1,4 +1,4 @@
-"""A task as raters would see it, made of the campaign's texts as they are now: nothing is planned or stored."""
+"""A task as raters would see it, made of the campaign's current texts. Nothing is planned or stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TASK = "preview"
 MOST_SEGMENTS = 30
 MOST_DOCUMENTS = 200
 COLUMNS = 3
-"""Systems side by side, where the campaign has as many."""
+"""Systems side by side, if the campaign has that many."""
 
 
 class NothingToPreview(Conflict):
@@ -40,12 +40,12 @@ def load_task_preview(
     columns: int = COLUMNS,
     written: ProtocolNameAndOptions | None = None,
 ) -> tuple[TaskView, tuple[RaterForm, ...]]:
-    """A task of one document, and what is asked of it.
+    """Make a task of one document, and return it with its forms.
 
-    document: by key; the first by default. presentation: what the campaign says by default. The first system shows its
-    outputs, or the first `columns` side by side. written: a protocol in place of the campaign's.
-
-    Raises NotFound for a campaign or document that there is not, NothingToPreview where there is no output.
+    document: by key; by default, the first one. presentation: by default, that of the campaign. The preview shows the
+    outputs of the first system, or of the first `columns` systems side by side. written: a protocol to use instead of
+    the campaign's. Raises NotFound if the campaign or the document does not exist, and NothingToPreview if there is no
+    output.
     """
     rules = load_judging_rules(session, campaign)
     row = campaigns.load_campaign(session, campaign)
@@ -76,7 +76,7 @@ def load_task_preview(
 
 
 def _judged_by(written: ProtocolNameAndOptions, basis: Basis) -> tuple[Protocol[Any], Mapping[Level, RaterForm]]:
-    """Raises NotFound, Invalid where the options do not fit."""
+    """Return a protocol and its forms. Raises NotFound, and Invalid if the options do not fit."""
     protocol = get_protocol(written.protocol)
     options = resolve_scoring_options(protocol, written.options)
     levels = list_judged_levels(protocol, options)
@@ -84,12 +84,12 @@ def _judged_by(written: ProtocolNameAndOptions, basis: Basis) -> tuple[Protocol[
 
 
 def list_preview_documents(session: Session, campaign: str) -> list[str]:
-    """Keys of the first documents of the test set. Raises NotFound."""
+    """List the keys of the first documents of the test set. Raises NotFound."""
     return [row.key for row in _documents(session, campaigns.load_campaign(session, campaign).id)]
 
 
 def _document(session: Session, campaign_id: int, key: str | None) -> test_sets.Row | None:
-    """The document that is meant. Raises DocumentNotFound."""
+    """Return the chosen document, or the first one. Raises DocumentNotFound."""
     if key is not None:
         document = test_sets.find_document(session, campaign_id, key)
         if document is None:
@@ -106,7 +106,7 @@ def _documents(session: Session, campaign_id: int) -> list[test_sets.Row]:
 def _items(
     session: Session, campaign_id: int, document: test_sets.Row, systems: Sequence[str]
 ) -> Iterator[ItemContent]:
-    """An item for each system, in columns of one screen."""
+    """Yield an item for each system, in columns of one screen."""
     sources = test_sets.load_segments(session, campaign_id, document.id)[:MOST_SEGMENTS]
     for n, key in enumerate(systems, 1):
         system = test_sets.find_system(session, campaign_id, key)
@@ -144,7 +144,7 @@ def _segment(
 
 
 def _instructions(source: test_sets.Row, document: test_sets.Row) -> Iterator[object]:
-    """What may be said of a segment, the nearest first, as for tasks."""
+    """Yield the possible instructions for a segment, the most specific first, as for tasks."""
     yield (source.meta or {}).get("instructions")
     yield (document.meta or {}).get("instructions")
     yield (document.meta or {}).get("evaluation_instruction")

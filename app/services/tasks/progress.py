@@ -1,4 +1,4 @@
-"""How far a campaign is: counts, pace, forecast of the end, and the balance of what is done so far."""
+"""The progress of a campaign: counts, pace, forecast of the end, and balance of the work done so far."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["ProgressScope", "ProgressSnapshot", "load_progress_snapshot", "make_
 
 
 def load_progress_snapshot(session: Session, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
-    """Whether anything changed, by a few look-ups. Raises NotFound."""
+    """Load by a few look-ups what shows whether anything has changed. Raises NotFound."""
     row = progress.load_progress_inputs(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
     tag = hashlib.sha256(said.encode()).hexdigest()[:32]
@@ -39,7 +39,7 @@ def load_progress_snapshot(session: Session, campaign: str, sight: ProgressScope
 
 
 def _part(told: str) -> tuple[int, str]:
-    """A part of the tasks and its digest, of what the glance tells: `12(256,77)`."""
+    """Parse a part of the tasks and its digest from the snapshot's text, such as `12(256,77)`."""
     part, _, digest = told.partition("(")
     return int(part), digest
 
@@ -47,7 +47,7 @@ def _part(told: str) -> tuple[int, str]:
 def make_campaign_progress(
     session: Session, seen: ProgressSnapshot, sight: ProgressScope, keeper: ProgressCountCache | None = None
 ) -> Progress:
-    """The progress of a campaign as far as somebody sees it. keeper: has what was counted at earlier looks."""
+    """Make the progress of a campaign, as far as the reader may see it. keeper: holds the counts of earlier calls."""
     everybody = progress.load_raters(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
     keeper = keeper or ProgressCountCache()
@@ -91,7 +91,7 @@ def _idle(
     raters: Sequence[progress.Row],
     find_idle: Callable[[], Sequence[str]],
 ) -> list[str]:
-    """Whom the plan gives nothing, of those whom somebody sees."""
+    """List warnings about raters to whom the plan gives no task, among those whom the reader may see."""
     ours = None if sight.team is None else {one.key for one in raters}
     return idle_raters.list_idle_warnings(session, seen.campaign_id, seen.state, find_idle, of=ours, named=sight.raters)
 
@@ -99,7 +99,7 @@ def _idle(
 def _deadline(
     at: datetime | None, seen: ProgressSnapshot, tasks: Sequence[TaskWithCounts], forecast: CompletionForecast | None
 ) -> DeadlineForecast | None:
-    """What the deadline asks for from now on, and whether raters who go on as before meet it."""
+    """Return the pace that the deadline requires from now on, and whether raters meet it if they continue as before."""
     if at is None:
         return None
     days = (at - seen.at) / DAY
@@ -113,7 +113,7 @@ def _deadline(
 
 @dataclass(frozen=True, slots=True)
 class _ProgressCounts:
-    """What was counted, and whose of it is to be seen."""
+    """What was counted, limited to what the reader may see."""
 
     sight: ProgressScope
     raters: Sequence[progress.Row]

@@ -1,8 +1,8 @@
-"""ProgressTallies of what is judged, kept from one look at a campaign to the next: only what is new is counted again.
+"""Counts of judged work, kept from one look at a campaign to the next, so that only new judgments are counted.
 
-To count a million judgments takes the database seconds, and whoever watches a campaign looks every few seconds. Raters'
-answers and tasks that change hands are added to what was counted before; after anything else all is counted anew.
-Posts pay nothing for it: nothing is written. Each process keeps its own.
+The database takes seconds to count a million judgments, and a manager who watches a campaign looks every few seconds.
+After raters' answers and tasks that change hands, the earlier counts are updated. After any other change, everything is
+counted again. Posting answers does not become slower, because nothing is written. Each process keeps its own counts.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from app.storage.db import Session
 DAY = timedelta(days=1)
 DONE = frozenset({"handed_in", "imported"})
 MOST_TASKS = 60_000
-"""Tasks that a process keeps with their counts, some 900 bytes each; of the campaign that was looked at last, all."""
+"""Tasks whose counts a process keeps, about 900 bytes each. It keeps all tasks of the campaign that was used last."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressTally:
-    """What is counted of a task, a system or a group. rated: items with judgments."""
+    """Counts for a task, a system or a group. rated: items with judgments."""
 
     items: int
     done: int
@@ -38,7 +38,7 @@ class ProgressTally:
     last: datetime | None = None
 
     def with_answers(self, row: progress_counts.Row, *, rated: bool) -> ProgressTally:
-        """The same with further judgments. rated: whether these are the first of an item that counts."""
+        """Return the tally with further judgments. rated: whether these are the first ones of an item that counts."""
         first = row.first if self.first is None else min(self.first, row.first)
         last = row.last if self.last is None else max(self.last, row.last)
         judgments = self.judgments + row.n
@@ -47,9 +47,9 @@ class ProgressTally:
 
 @dataclass(slots=True)
 class ProgressTallies:
-    """What is counted of a campaign. recent: judgments of the last day, by task.
+    """The counts of a campaign. recent: judgments of the last day, by task.
 
-    imported: segments and words of tasks that came with their answers, by task.
+    imported: segments and words of tasks that were imported with their answers, by task.
     """
 
     tasks: dict[int, ProgressTally] = field(default_factory=dict)
@@ -59,14 +59,14 @@ class ProgressTallies:
     imported: Mapping[int, progress.Row] = field(default_factory=dict)
 
     def copy(self) -> ProgressTallies:
-        """The same, to be read while more is counted."""
+        """Return a copy that can be read while counting continues."""
         recent = Counter(self.recent)
         return ProgressTallies(dict(self.tasks), dict(self.systems), dict(self.groups), recent, self.imported)
 
 
 @dataclass(slots=True)
 class _StoredTallies:
-    """ProgressTallies as of a data version. newest: the last judgment that was counted. done: tasks that were."""
+    """The counts as of a data version. newest: the last judgment counted. done: the tasks counted as done."""
 
     version: int
     plan: int | None
@@ -80,10 +80,10 @@ class _StoredTallies:
 
 @dataclass(slots=True)
 class _Campaign:
-    """What is kept of a campaign; who looks at the same time waits for who counts.
+    """What is cached for a campaign. One request counts, and others at the same time wait for it.
 
-    tasks: by part, each as of its digest. began: first leases, by rater. idle: who has nothing, of whom, and in which
-    minute.
+    tasks: by part, each with the digest it was read at. began: first leases, by rater. idle: raters without tasks, with
+    the raters and the minute that this was computed for.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -94,7 +94,7 @@ class _Campaign:
 
 
 class ProgressCountCache:
-    """The counts that a process keeps, of the campaigns that were looked at last. counted_anew: how often all was."""
+    """The counts that a process keeps of the campaigns used last. counted_anew: number of complete counts."""
 
     def __init__(self, most_tasks: int = MOST_TASKS) -> None:
         self.counted_anew = 0
@@ -103,7 +103,7 @@ class ProgressCountCache:
         self._lock = threading.Lock()
 
     def load_tasks(self, session: Session, seen: ProgressSnapshot) -> Sequence[progress.Row]:
-        """The tasks of the campaign as of this look, those not withdrawn; read anew where they have changed."""
+        """Return the campaign's tasks that are not withdrawn. Parts that have changed are read again."""
         campaign = self._campaign(seen)
         with campaign.lock:
             known = campaign.tasks or {}
@@ -117,7 +117,7 @@ class ProgressCountCache:
     def load_first_lease_times(
         self, session: Session, seen: ProgressSnapshot, raters: Iterable[progress.Row]
     ) -> Mapping[int, datetime]:
-        """When raters leased their first task, by rater: read once of each who has begun."""
+        """Return when raters leased their first task, by rater; read once for each rater who has begun."""
         campaign = self._campaign(seen)
         with campaign.lock:
             if missing := [one.id for one in raters if one.id not in campaign.began]:
@@ -135,9 +135,9 @@ class ProgressCountCache:
         began: Mapping[int, datetime],
         tasks: Iterable[progress.Row],
     ) -> Sequence[str]:
-        """The keys of raters whom the plan in force gives nothing; a minute old at most, as are all rates.
+        """Return the keys of raters to whom the plan in force gives no task; at most a minute old, as are all rates.
 
-        Who has begun or holds a task is none of them, so the plan is asked about the others alone.
+        A rater who has begun or holds a task is never one of them, so only the others are looked up in the plan.
         """
         busy = {row.rater_id for row in tasks} | set(began)
         asked = (seen.at, seen.plan, *(one.key for one in raters if one.state == "active" and one.id not in busy))
@@ -153,10 +153,10 @@ class ProgressCountCache:
     def count_judged_work(
         self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
     ) -> ProgressTallies:
-        """What is judged as of this look. tasks: of the campaign, those not withdrawn."""
+        """Return the counts of what is judged now. tasks: those of the campaign that are not withdrawn."""
         campaign = self._campaign(seen)
         with campaign.lock:
-            # Not kept while it is changed: after an error all is counted anew.
+            # The counts are not cached while they change, so that after an error everything is counted again.
             before, campaign.kept = campaign.kept, None
             kept = self._count(session, before, seen, tasks)
             is_late = before is not None and before.version > kept.version
@@ -166,7 +166,7 @@ class ProgressCountCache:
         return counts
 
     def _campaign(self, seen: ProgressSnapshot) -> _Campaign:
-        """What is kept of a campaign, which is looked at now."""
+        """Return the cache entry of a campaign, and mark it as the one used last."""
         with self._lock:
             campaign = self._campaigns.setdefault(seen.campaign_id, _Campaign())
             self._campaigns.move_to_end(seen.campaign_id)
@@ -188,7 +188,7 @@ class ProgressCountCache:
         return kept
 
     def _forget_others(self) -> None:
-        """Keep no more tasks than a process may, those that were looked at last."""
+        """Drop the least recently used campaigns until the process keeps no more tasks than it may."""
         with self._lock:
             sizes = {key: len(one.kept.known) for key, one in self._campaigns.items() if one.kept is not None}
             held = sum(sizes.values())
@@ -202,7 +202,7 @@ def _read_again(
     known: Mapping[int, tuple[str, Sequence[progress.Row]]],
     changed: Sequence[int],
 ) -> Mapping[int, tuple[str, Sequence[progress.Row]]]:
-    """The tasks of each part, those of some parts as they are now."""
+    """Return the tasks of every part, after reading the changed parts again."""
     read: dict[int, list[progress.Row]] = {part: [] for part in changed}
     asked = changed if known else None
     for row in progress.load_tasks_not_withdrawn(session, seen.campaign_id, asked) if changed else ():
@@ -211,7 +211,7 @@ def _read_again(
 
 
 def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
-    """Whether nothing but answers has come since, and no task came or went."""
+    """Return whether only answers have been added since, and the set of tasks is the same."""
     if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
         return False
     versions = {"after": kept.version, "version": seen.data_version}
@@ -242,13 +242,13 @@ def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int])
 
 
 def _count_imported(session: Session, seen: ProgressSnapshot) -> Mapping[int, progress.Row]:
-    """The size of tasks that came with their answers, by task: no answer of a rater changes it."""
+    """Return the size of tasks that were imported with their answers, by task. No rater's answer changes it."""
     characters = None if has_word_spaces(get_campaign(session, seen.key).source_language) else CHARACTERS_A_WORD
     return {row.id: row for row in progress.load_imported_task_sizes(session, seen.campaign_id, characters=characters)}
 
 
 def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressSnapshot) -> None:
-    """Count the judgments between the kept data version and this one."""
+    """Count the judgments between the stored data version and this one."""
     after, counts = kept.newest, kept.counts
     begun: set[int] = set()
     if kept.version < seen.data_version:
@@ -269,7 +269,7 @@ def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressSnapshot)
 
 
 def _move_tasks(session: Session, kept: _StoredTallies, campaign_id: int, tasks: Sequence[progress.Row]) -> None:
-    """Count the items of tasks that were handed in, or reopened, as done or not."""
+    """Count the items of tasks that were handed in as done, and those of reopened tasks as not done."""
     done = {row.id for row in tasks if row.state in DONE and row.id in kept.counts.tasks}
     moved = done ^ kept.done
     if not moved:
@@ -290,6 +290,6 @@ def _count_minute(kept: _StoredTallies, task: int, minute: datetime, n: int) -> 
 
 
 def _forget_minutes(kept: _StoredTallies, at: datetime) -> None:
-    """Take what is older than a day from the judgments of the last day."""
+    """Subtract judgments that are more than a day old from those of the last day."""
     for minute in [one for one in kept.minutes if one <= at - DAY]:
         kept.counts.recent.subtract(kept.minutes.pop(minute))

@@ -1,4 +1,4 @@
-"""What is counted of a campaign's tasks: amounts, pace, forecast of the end, and balance."""
+"""Figures about a campaign's tasks: amounts, pace, forecast of the end, and balance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATES = ("free", "leased", "handed_in", "imported")
 
 @dataclass(frozen=True, slots=True)
 class TaskWithCounts:
-    """A task with what is counted of it. segments, words: as planned, or of what came with its answers."""
+    """A task with its counts. segments, words: as planned, or as imported with its answers."""
 
     row: progress.Row
     segments: int
@@ -47,7 +47,7 @@ class TaskWithCounts:
 
 
 def sum_work_amounts(tasks: Sequence[TaskWithCounts]) -> WorkCounts:
-    """How much some tasks hold, and how much of it is judged."""
+    """Return how much work some tasks contain, and how much of it is judged."""
     return WorkCounts(
         tasks=len(tasks),
         items=sum(one.items for one in tasks),
@@ -58,7 +58,7 @@ def sum_work_amounts(tasks: Sequence[TaskWithCounts]) -> WorkCounts:
 
 
 def sum_amounts_by_state(tasks: Sequence[TaskWithCounts]) -> list[TaskStateAmount]:
-    """The same by state."""
+    """Return the same amounts for each state of a task."""
     by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
     return [
         TaskStateAmount(state=state, **sum_work_amounts(mine).model_dump())
@@ -68,7 +68,7 @@ def sum_amounts_by_state(tasks: Sequence[TaskWithCounts]) -> list[TaskStateAmoun
 
 
 def compute_share_handed_in(tasks: Sequence[TaskWithCounts]) -> float | None:
-    """Share that is handed in, by segments where they are known; None without tasks."""
+    """Return the share that is handed in, by segments if they are known, else by tasks; None without tasks."""
     if not tasks:
         return None
     sizes = [one.segments for one in tasks] if any(one.segments for one in tasks) else [1] * len(tasks)
@@ -77,7 +77,7 @@ def compute_share_handed_in(tasks: Sequence[TaskWithCounts]) -> float | None:
 
 
 def measure_campaign_pace(tasks: Sequence[TaskWithCounts], at: datetime) -> CampaignPace:
-    """How fast it went in the last day, and since the first judgment."""
+    """Return the pace in the last day, and since the first judgment."""
     began = min((one.first for one in tasks if one.first is not None), default=None)
     handed_in = [one.row.handed_in_at for one in tasks if one.row.handed_in_at is not None]
     days = max((at - began) / DAY, 1 / 24) if began is not None else None
@@ -93,7 +93,7 @@ def measure_campaign_pace(tasks: Sequence[TaskWithCounts], at: datetime) -> Camp
 def _workloads(
     raters: Sequence[progress.Row], first_leases: Mapping[int, datetime], tasks: Sequence[TaskWithCounts]
 ) -> dict[int, RaterHandInHistory]:
-    """When each rater handed tasks in, in seconds, and how many they have left."""
+    """Return when each rater handed tasks in, in seconds, and how many tasks each has left."""
     done: dict[int, list[float]] = defaultdict(list)
     left: dict[int, int] = defaultdict(int)
     for task in tasks:
@@ -115,9 +115,9 @@ def forecast_completion(
     tasks: Sequence[TaskWithCounts],
     seen: ProgressSnapshot,
 ) -> CompletionForecast | None:
-    """By gaps between hand-ins drawn anew, from a seed that only the data decide; None while nobody works.
+    """Forecast the end by resampling the gaps between hand-ins; None while nobody works.
 
-    first_leases: when raters leased their first task, by rater.
+    The seed depends only on the data. first_leases: when raters leased their first task, by rater.
     """
     if seen.state != "open":
         return None
@@ -144,7 +144,7 @@ def summarize_raters(
     tasks: Sequence[TaskWithCounts],
     at: datetime,
 ) -> list[RaterProgress]:
-    """What each rater did and has left. first_leases: when raters leased their first task, by rater."""
+    """Return what each rater has done and has left. first_leases: when raters leased their first task, by rater."""
     work = _workloads(raters, first_leases, tasks)
     mine: dict[int, list[TaskWithCounts]] = defaultdict(list)
     for own in tasks:
@@ -175,7 +175,7 @@ def _a_day(work: RaterHandInHistory, at: datetime) -> float | None:
 
 
 def summarize_buckets(tasks: Sequence[TaskWithCounts]) -> list[BucketProgress]:
-    """What is done in each bucket, and by whom how much."""
+    """Return what is done in each bucket, and the least and the most that one rater did."""
     by_bucket: dict[int | None, list[TaskWithCounts]] = defaultdict(list)
     for task in tasks:
         by_bucket[task.row.bucket].append(task)
@@ -196,7 +196,7 @@ def summarize_buckets(tasks: Sequence[TaskWithCounts]) -> list[BucketProgress]:
 
 
 def _items_by_rater(tasks: Iterable[TaskWithCounts]) -> Mapping[int, int]:
-    """Regular items with judgments, of every rater who was given a task."""
+    """Count the regular items with judgments for every rater who was given a task."""
     counts: dict[int, int] = defaultdict(int)
     for task in tasks:
         if task.row.rater_id is not None:
@@ -207,7 +207,7 @@ def _items_by_rater(tasks: Iterable[TaskWithCounts]) -> Mapping[int, int]:
 def measure_work_balance(
     raters: Sequence[progress.Row], tasks: Sequence[TaskWithCounts], plan: progress.Row | None
 ) -> WorkBalance | None:
-    """Normalized entropy of regular items over all raters that the plan counts on (Riley et al. 2024, §6.1.2)."""
+    """Return the normalized entropy of regular items over all raters in the plan (Riley et al. 2024, §6.1.2)."""
     items = _items_by_rater(tasks)
     counted = [items.get(one.id, 0) for one in raters if one.planned or one.id in items]
     if not sum(counted):
@@ -225,7 +225,7 @@ def measure_work_balance(
 def summarize_leases(
     tasks: Sequence[TaskWithCounts], raters: Sequence[progress.Row], sight: ProgressScope
 ) -> LeaseSummary:
-    """Tasks in somebody's hands, and leases that expired."""
+    """Count the leased tasks and list the expired leases."""
     names = {one.id: one.key for one in raters} if sight.raters else {}
     gone = [one.row for one in tasks if one.row.expired]
     shown = [
@@ -236,7 +236,7 @@ def summarize_leases(
 
 
 def list_work_balance_warnings(balance: WorkBalance | None, state: str) -> list[str]:
-    """What somebody should look at. state: of the campaign; in a closed one nobody can be reminded."""
+    """List what a manager should look at. state: of the campaign; raters of a closed one cannot be reminded."""
     if balance is None or balance.planned is None or balance.normalized_entropy >= balance.planned - TOLERANCE:
         return []
     now, planned = balance.normalized_entropy, balance.planned

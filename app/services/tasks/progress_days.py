@@ -1,4 +1,4 @@
-"""How many judgments each day brought."""
+"""Judgments by day."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.storage import campaigns, progress_days
 from app.storage.db import Session
 
 NEWEST = 100_000
-"""Judgments that are looked at: the newest, some 50 ms of the database."""
+"""How many judgments are counted: the newest ones, which takes the database about 50 ms."""
 MOST_DAYS = 60
 
 
@@ -34,7 +34,7 @@ class JudgmentDaysView(BaseModel):
 
 
 def count_judgments_by_day(session: Session, campaign: str, *, utc_offset: int) -> JudgmentDaysView:
-    """The last days with judgments, revisions included. Raises NotFound."""
+    """Count the judgments of the last days that have any, including revisions. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     rows = progress_days.load_judgment_counts_by_day(session, row.id, utc_offset=utc_offset, most=NEWEST)
     all_of_them = sum(each.judgments for each in rows) < NEWEST and len(rows) <= MOST_DAYS

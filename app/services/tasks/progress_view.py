@@ -1,4 +1,4 @@
-"""Progress as people see it."""
+"""Progress as it is shown to people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.services.access.tokens import Caller
 
 @dataclass(frozen=True, slots=True)
 class ProgressScope:
-    """What a reader sees. team: the only one whose raters count; None: the whole campaign."""
+    """What a reader may see. team: the only team whose raters count; None for the whole campaign."""
 
     raters: bool
     systems: bool
@@ -21,7 +21,7 @@ class ProgressScope:
 
     @classmethod
     def for_caller(cls, caller: Caller) -> ProgressScope:
-        """Managers see all, viewers no raters, coordinators their team and no systems."""
+        """Return the scope: managers see everything, viewers no raters, coordinators their own team and no systems."""
         if caller.has_rights_of("manager"):
             return cls(raters=True, systems=True, team=None)
         if caller.has_rights_of("viewer"):
@@ -31,9 +31,9 @@ class ProgressScope:
 
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """A campaign at a moment; the same tag is the same progress. plan: the one in force.
+    """A campaign at one moment. Equal tags mean equal progress. plan: the one in force.
 
-    tasks: digests of all tasks, but for how long leases go on, by part of them.
+    tasks: a digest of each part of the tasks; the remaining time of leases does not change it.
     """
 
     campaign_id: int

@@ -1,7 +1,7 @@
-"""Quality control while a campaign runs: what a hand-in shows, what follows from it, and which code the rater gets.
+"""Quality control in a running campaign: what a hand-in shows, what follows, and which code the rater gets.
 
-Nothing here leaves out a rating: that takes a recipe, or an exclusion with a reason. A rater sees nothing of it but the
-code, and that there is no further task.
+Nothing here leaves out a rating. That takes a recipe, or an exclusion with a reason. A rater sees only the code, and
+that there is no further task.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ ACTOR = "quality control"
 
 @dataclass(frozen=True, slots=True)
 class HandInReceipt:
-    """What a rater gets for a task. warning: where it was an attention check that warns."""
+    """What a rater gets for a task. warning: if it was an attention check that warns."""
 
     code: str
     warning: AttentionCheckWarning | None
 
 
 def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: ActingRater) -> HandInReceipt:
-    """Hand a task in, look at the rater's work, and do what the campaign's settings ask.
+    """Hand a task in, check the rater's work, and do what the campaign's settings require.
 
-    The task is handed in before anybody looks, so that nothing that fails afterwards can undo it; asking again finishes
-    what is left to do. Raises as `tasks.hand_in_task` does.
+    The hand-in is committed before the check, so that no later failure can undo it. A repeated request completes what
+    is left to do. Raises the same errors as `tasks.hand_in_task`.
     """
     with database.transaction() as session:
         asked = parse_rater_quality_settings(get_campaign(session, rater.campaign).settings)
@@ -66,7 +66,7 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
 
 
 def is_rater_stopped_by_checks(session: Session, rater: ActingRater) -> bool:
-    """Whether a rater gets no new task now, because a check that ends tasks fails; a task in hand stays theirs."""
+    """Return whether a rater gets no new task because a check that ends tasks fails. A task in hand stays theirs."""
     asked = parse_rater_quality_settings(get_campaign(session, rater.campaign).settings)
     ending = asked.checks_leading_to("end_task")
     if not ending or quality_policy.has_task_in_hand(session, rater.campaign_id, rater.rater_id):
@@ -84,10 +84,11 @@ def load_rater_quality_evidence(
     *,
     whole: bool = False,
 ) -> RaterQuality | None:
-    """What is known of a rater's work by some checks, beside that of the others; None where nothing can follow from it.
+    """Return what some checks show about a rater's work, compared with the others; None if nothing can follow.
 
-    watched: the checks from which something may follow; no others are made. That of control items alone reads these and
-    what they go back to; only of those who fail it all is read, or of all where the evidence is wanted as a whole.
+    watched: the checks that can have consequences; no others are made. If only control items are watched, control items
+    and the ratings that they go back to are read first. All ratings are read only for a rater who fails this check, or
+    if `whole` asks for all evidence.
     """
     about = load_snapshot(session, campaign, None)
     try:
@@ -95,7 +96,7 @@ def load_rater_quality_evidence(
             return None
         read = load_ratings_with_times(session, about, activity="speed" in asked.actions)
         return make_rater_quality(read.rows, rater, watched, read.events, read.words, asked.to_criteria())
-    except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
+    except Invalid:  # a protocol without scores gives the checks nothing to work with
         return None
 
 
@@ -106,7 +107,7 @@ def _fails_controls(session: Session, about: CampaignSnapshot, rater: str, asked
 
 
 def load_overall_rater_verdict(session: Session, campaign: str, rater: str) -> OverallRaterVerdict:
-    """The verdict that the rater's next completion code would tell. Raises NotFound."""
+    """Return the verdict that would decide the rater's next completion code. Raises NotFound."""
     about = get_campaign(session, campaign)
     asked = parse_rater_quality_settings(about.settings)
     campaign_id = campaigns.load_campaign(session, campaign).id
@@ -118,18 +119,18 @@ def load_overall_rater_verdict(session: Session, campaign: str, rater: str) -> O
 
 
 def _load_passed_share(session: Session, asked: RaterQualitySettings, campaign_id: int, rater_id: int) -> float | None:
-    """Share of attention checks that were passed at the first try, where anything follows from it."""
+    """Return the share of attention checks passed at the first attempt; None if it has no consequences."""
     return None if asked.code_attention is None else attention.load_first_try_pass_share(session, campaign_id, rater_id)
 
 
 def _code(asked: RaterQualitySettings, overall: OverallRaterVerdict) -> str:
-    """The code of the verdict."""
+    """Return a completion code for the verdict."""
     template = (asked.code_fail if overall.verdict == "fail" else asked.code_pass) or CODE
     return template.replace(CODE, secrets.token_hex(5).upper())
 
 
 def _act(session: Session, rater: ActingRater, asked: RaterQualitySettings, quality: RaterQuality) -> None:
-    """Put what failed on record, once for each check and act, and pause whom a check blocks."""
+    """Record each failed check once for each action, and pause the enrolment if a check blocks the rater."""
     for check in quality.beyond:
         then = asked.actions.get(check)
         if then is None or check in quality_policy.find_checks_already_acted_on(

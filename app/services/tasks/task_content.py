@@ -19,7 +19,7 @@ from app.services.tasks.judging_rules import load_judging_rules
 from app.storage import tasks
 from app.storage.db import Session
 
-AROUND = 3  # sources before and after a stretch
+AROUND = 3  # source segments shown before and after the item
 
 
 class TaskAddressNotFound(NotFound):
@@ -30,10 +30,10 @@ class TaskAddressNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class SegmentContent:
-    """One segment as shown. text: None where there is no output, so that nothing is asked of it.
+    """One segment as shown. text: None if there is no output, so that nothing is asked.
 
-    alignment: of the words of the text with those of the source, where one was given. instructions: what to heed in
-    judging this segment, as text. source_media, text_media: files in the place of the texts, which are empty then.
+    alignment: between the words of the text and of the source, if one was given. instructions: what to observe in
+    judging this segment, as text. source_media, text_media: files shown in place of the texts, which are then empty.
     """
 
     id: int
@@ -48,13 +48,13 @@ class SegmentContent:
 
     @property
     def sha256(self) -> str | None:
-        """Of the text, in UTF-8."""
+        """Digest of the text in UTF-8, None without a text."""
         return None if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class ItemContent:
-    """One item as shown. before, after: sources around its stretch."""
+    """One item as shown. before, after: source segments around the item."""
 
     id: int
     position: int
@@ -68,7 +68,7 @@ class ItemContent:
 
 @dataclass(frozen=True, slots=True)
 class TaskContent:
-    """All of a task that does not change while it is judged. forms: by the level that is asked.
+    """Everything in a task that does not change while it is judged. forms: by the level that is judged.
 
     display: how the texts are shown.
     """
@@ -96,18 +96,18 @@ class TaskContent:
 
     @property
     def answers_are_final(self) -> bool:
-        """Whether an answer stands once it is given: one segment a screen, and no way back."""
+        """Whether answers cannot be changed: each screen shows one segment, and the rater cannot go back."""
         return self.presentation == "segment"
 
     def item_at(self, position: int) -> ItemContent:
-        """The item at a position. Raises TaskAddressNotFound."""
+        """Return the item at a position. Raises TaskAddressNotFound."""
         if position not in self.items:
             raise TaskAddressNotFound(f"there are the items 1 to {len(self.items)}")
         return self.items[position]
 
 
 def load_task_content(session: Session, public_id: str) -> TaskContent:
-    """Read all that a task shows. Raises TaskNotFound."""
+    """Load everything that a task shows. Raises TaskNotFound."""
     row = tasks.load_task(session, public_id)
     rules = load_judging_rules(session, row.campaign)
     return TaskContent(
@@ -164,7 +164,7 @@ def _segment(row: tasks.Row, media: Mapping[str, ShownMedia]) -> SegmentContent:
 
 
 def _alignment(row: tasks.Row) -> str | None:
-    """As it fits what is shown: a degraded copy takes over that of the output, so that nothing tells it from one."""
+    """Return the alignment for the shown text. A degraded copy takes over that of the output, which hides the copy."""
     if row.alignment is None or row.text is None or row.text == row.output:
         return None if row.text is None else row.alignment
     return alignment.transfer_alignment_to_edited_text(row.alignment, row.output, row.text)
@@ -173,9 +173,9 @@ def _alignment(row: tasks.Row) -> str | None:
 def list_visible_prefilled_errors(
     stored: Iterable[Mapping[str, object]], lengths: Mapping[Side, int]
 ) -> tuple[Span, ...]:
-    """Errors marked in advance that lie within what is shown, each with its id. lengths: of the texts, by side.
+    """Return the pre-marked errors that lie within the shown texts, each with its id. lengths: of the texts, by side.
 
-    A degraded copy may be shorter than the output that they were marked on.
+    A degraded copy may be shorter than the output on which the errors were marked.
     """
     spans = assign_error_ids([Span.model_validate(one) for one in stored])
     return tuple(span for span in spans if span.end is None or span.end <= lengths[span.side])

@@ -1,4 +1,4 @@
-"""The media of a task, for the rater who has it: signed addresses."""
+"""The media of a task, as signed addresses for the rater who has it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from app.storage.media.rows import MediaNotFound
 
 @dataclass(frozen=True, slots=True)
 class TaskMediaAddress:
-    """A file that a task shows, and what lets its rater read it.
+    """A file that a task shows, and the signature that lets its rater read it.
 
-    heard: it was played to the end once; plays_left: how often it may be played yet, None: as often as the rater likes.
+    heard: whether it was once played to the end. plays_left: how often it may still be played; None means no limit.
     """
 
     media: str
@@ -37,7 +37,7 @@ class TaskMediaAddress:
 
 @dataclass(frozen=True, slots=True)
 class TaskMediaAddresses:
-    """All of a task's files, each once, and until when their addresses work. rules: of the campaign."""
+    """All files of a task, each once, and when their addresses expire. rules: those of the campaign."""
 
     expires_at: datetime
     rules: MediaPlaybackRules
@@ -49,7 +49,7 @@ class MediaPlaysUsed(Forbidden):
 
 
 def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: ActingRater) -> TaskMediaAddresses:
-    """Addresses of what a task shows. Raises TaskNotFound for one that the rater never had."""
+    """Sign the addresses of the files that a task shows. Raises TaskNotFound if the rater never had the task."""
     row = load_own_task(session, task, rater)
     rules = MediaPlaybackRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
     until = datetime.now(UTC).replace(microsecond=0) + policy.lifetime
@@ -72,7 +72,7 @@ def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: 
 def _playback_state(
     heard: HeardStretches, duration_ms: int | None, rules: MediaPlaybackRules
 ) -> tuple[bool, int | None]:
-    """Whether a file was heard to the end, and how often it may be played yet."""
+    """Return whether a file was heard to the end, and how often it may still be played."""
     if duration_ms is None:
         return False, None
     most = rules.most_plays
@@ -87,9 +87,9 @@ def _playback_state(
 def open_task_media(
     session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
 ) -> MediaContent:
-    """The bytes behind a signed address. Raises TaskNotFound, MediaAddressEnded, MediaNotFound, MediaPlaysUsed."""
+    """Open the file at a signed address. Raises TaskNotFound, MediaAddressEnded, MediaNotFound, MediaPlaysUsed."""
     row = load_own_task(session, task, rater)
-    if not signed.signature:  # an address without one names nothing
+    if not signed.signature:  # an address without a signature names no file
         raise MediaNotFound
     content = open_signed_media(session, policy, task, public_id, signed, rater=rater)
     rules = MediaPlaybackRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
@@ -101,7 +101,7 @@ def open_task_media(
 
 
 def list_shown_media(content: TaskContent) -> Iterator[ShownMedia]:
-    """Files in the places of a task's texts, in the order of the screens."""
+    """Yield the files shown in place of a task's texts, in the order of the screens."""
     for item in content.items.values():
         for segment in item.segments:
             yield from (media for media in (segment.source_media, segment.text_media) if media is not None)

@@ -1,4 +1,4 @@
-"""Tasks as their raters see them: what is shown and asked, what is missing, hand in, give back."""
+"""Tasks as their raters see them: what a task shows and asks, what is missing, handing in and giving back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ClosedToRaters(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
-    """The rater's own latest answer. hidden: it is not shown to this credential, and the payload is empty."""
+    """The rater's latest answer. hidden: this credential may not show it, and the payload is empty."""
 
     revision: int
     payload: Mapping[str, Any]
@@ -62,14 +62,14 @@ class OwnAnswer:
 
     @classmethod
     def from_row(cls, row: tasks.Row, since: datetime | None) -> OwnAnswer:
-        """A stored answer, without what it says where it was given before a time."""
+        """Make an answer from a row, without its payload if it was given before `since`."""
         hidden = since is not None and row.recorded_at < since
         return cls(row.revision, {} if hidden else row.payload, hidden)
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentView:
-    """One segment. What the rater is not to see, or not to tell apart, is None; `texts` shows all there is in order."""
+    """One segment. A text that the rater must not see or identify is None; `texts` holds all shown texts in order."""
 
     segment: int
     source: str | None
@@ -95,7 +95,7 @@ class ItemView:
 
 @dataclass(frozen=True, slots=True)
 class ScreenView:
-    """Which items stand beside each other, and the sources around them."""
+    """The items that a screen shows side by side, and the source segments around them."""
 
     screen: int
     items: tuple[int, ...]
@@ -106,7 +106,7 @@ class ScreenView:
 
 @dataclass(frozen=True, slots=True)
 class MissingJudgment:
-    """Something that is still to be judged."""
+    """A judgment that is still missing."""
 
     item: int | None
     segment: int | None
@@ -115,7 +115,7 @@ class MissingJudgment:
 
     @property
     def place(self) -> Place:
-        """As `loc` of a problem."""
+        """The place as `loc` of a problem."""
         if self.screen is not None:
             return Place(("screens", self.screen), self.why)
         if self.segment is None:
@@ -125,7 +125,7 @@ class MissingJudgment:
 
 @dataclass(frozen=True, slots=True)
 class OwnComment:
-    """A comment of the rater's: on a segment of an item, on an item as a whole, or on a screen."""
+    """A comment by the rater on a segment of an item, on an item as a whole, or on a screen."""
 
     item: int | None
     segment: int | None
@@ -135,7 +135,7 @@ class OwnComment:
 
 @dataclass(frozen=True, slots=True)
 class CommentsView:
-    """On what the campaign asks for comments: on outputs, on screens; and the rater's own."""
+    """Whether the campaign asks for comments on outputs and on screens, and the rater's own comments."""
 
     output: bool
     screen: bool
@@ -168,7 +168,7 @@ class TaskView:
 class OwnAnswers:
     """A rater's own answers in a task, by address.
 
-    to_be_repeated: those set aside in a task that was reopened, to be given once more, also where answers are final.
+    to_be_repeated: answers set aside in a reopened task; the rater gives them again, even if answers are final.
     """
 
     at: Mapping[tuple[int, int | None], OwnAnswer]
@@ -179,7 +179,7 @@ class OwnAnswers:
     def load(
         cls, session: Session, campaign_id: int, task_id: int, rater_id: int, *, since: datetime | None = None
     ) -> OwnAnswers:
-        """The latest at each address. since: those from before this time do not say what they are."""
+        """Load the latest answer at each address. since: the payloads of earlier answers are left out."""
         rows = tasks.load_task_answers(session, campaign_id, task_id, rater_id)
         screens = tasks.load_screen_answers(session, campaign_id, task_id, rater_id)
         return cls(
@@ -189,12 +189,12 @@ class OwnAnswers:
         )
 
     def is_answered(self, item: int, segment: int | None) -> bool:
-        """Whether there is an answer at an address that need not be given again."""
+        """Return whether an address has an answer that need not be repeated."""
         return (item, segment) in self.at and (item, segment) not in self.to_be_repeated
 
 
 def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
-    """A task that the rater has or had, blind. Raises TaskNotFound."""
+    """Return a task that the rater has or had, blind. Raises TaskNotFound."""
     row = load_own_task(session, public_id, rater)
     sheet = load_task_content(session, public_id)
     answers = OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
@@ -206,7 +206,7 @@ def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> T
 def make_task_view(
     sheet: TaskContent, answers: OwnAnswers, state: State, leased_until: datetime | None = None
 ) -> TaskView:
-    """A task with a rater's own answers, blind."""
+    """Make the blind view of a task with a rater's own answers."""
     terms = _terms_of_task(sheet) if sheet.display.glossary else ()
     return TaskView(
         task=sheet.public_id,
@@ -229,7 +229,7 @@ def make_task_view(
 
 
 def _own_comments(session: Session, sheet: TaskContent, rater: ActingRater) -> CommentsView | None:
-    """Where comments are asked for, and the rater's own; None where nothing is."""
+    """Return what the campaign asks comments on, with the rater's own; None if it asks for none."""
     asked = _asked_comments(sheet)
     if asked is None:
         return None
@@ -256,13 +256,13 @@ def _asked_comments(sheet: TaskContent) -> CommentsView | None:
 
 
 def load_task_forms(session: Session, public_id: str, *, rater: ActingRater) -> tuple[RaterForm, ...]:
-    """What is asked in a task that the rater has or had, as the campaign asks it. Raises TaskNotFound."""
+    """Return the forms of a task that the rater has or had, as the campaign asks them. Raises TaskNotFound."""
     load_own_task(session, public_id, rater)
     return tuple(load_task_content(session, public_id).forms.values())
 
 
 def load_own_task(session: Session, public_id: str, rater: ActingRater, *, lock: bool = False) -> tasks.Row:
-    """A task that the rater has or had. Raises TaskNotFound."""
+    """Return a task that the rater has or had. Raises TaskNotFound."""
     row = tasks.load_task(session, public_id, lock=lock)
     if row.campaign_id != rater.campaign_id or not tasks.was_ever_leased_by(
         session, row.campaign_id, row.id, rater.rater_id
@@ -272,7 +272,7 @@ def load_own_task(session: Session, public_id: str, rater: ActingRater, *, lock:
 
 
 def find_rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) -> State:
-    """What a rater who has or had a task is to it now."""
+    """Return the state of a task for a rater who has or had it."""
     if row.rater_id == rater.rater_id and row.state in ("leased", "handed_in"):
         return "handed_in" if row.state == "handed_in" else "leased"
     free = row.state == "free" and row.rater_id in (None, rater.rater_id)
@@ -281,7 +281,7 @@ def find_rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) 
 
 
 def find_missing_judgments(sheet: TaskContent, answers: OwnAnswers) -> tuple[MissingJudgment, ...]:
-    """What is asked and not answered, in the order of the task."""
+    """Return the judgments that are asked for and missing, in the order of the task."""
     gaps = []
     for item in sheet.items.values():
         if "segment" in sheet.forms:
@@ -299,9 +299,9 @@ def find_missing_judgments(sheet: TaskContent, answers: OwnAnswers) -> tuple[Mis
 
 
 def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded: bool = True) -> str | None:
-    """Hand a task in; its completion code, the same one again for whoever asks twice.
+    """Hand a task in and return its completion code. Repeated calls return the same code.
 
-    coded: give it a code where it has none; else that is left to whoever judges the work.
+    coded: assign a code if the task has none; otherwise the caller that judges the work assigns it.
 
     Raises TaskNotFound, ClosedToRaters, TaskLost, TaskUnfinished naming everything that is missing.
     """
@@ -330,7 +330,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
 def find_unheard_media(
     session: Session, sheet: TaskContent, rater: ActingRater, rules: MediaPlaybackRules
 ) -> tuple[MissingJudgment, ...]:
-    """Segments of which something was not heard to the end, where the campaign demands that it is."""
+    """Return the segments with media not yet heard to the end, if the campaign requires that."""
     if not rules.hear_all:
         return ()
     places = [
@@ -351,7 +351,7 @@ def find_unheard_media(
 
 
 def release_task(session: Session, public_id: str, *, rater: ActingRater) -> None:
-    """Give a task back; what was judged is kept. One that is not held any more stays as it is.
+    """Give a task back; its judgments are kept. A task that the rater no longer holds does not change.
 
     Raises TaskNotFound, TaskHandedIn.
     """
@@ -429,7 +429,7 @@ def _segment(
 
 
 def _terms(source: str | None, terms: Sequence[GlossaryTerm], markup: bool) -> tuple[TermInText, ...]:
-    """Where terms stand in the stored source; with markup they are looked for in what is shown."""
+    """Return where terms stand in the stored source. With markup, terms are searched in the text that is shown."""
     if source is None or not markup:
         return find_terms(source or "", terms)
     layout = parse_markup(source)
@@ -440,6 +440,6 @@ def _terms(source: str | None, terms: Sequence[GlossaryTerm], markup: bool) -> t
 
 
 def _terms_of_task(sheet: TaskContent) -> tuple[GlossaryTerm, ...]:
-    """Terms of the glossary that may stand in any source of a task."""
+    """Return the glossary terms that may stand in any source of a task."""
     sources = tuple({segment.source or "" for item in sheet.items.values() for segment in item.segments})
     return preselect_terms(_context(sheet, sources), sheet.display.glossary)
