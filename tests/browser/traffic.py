@@ -28,12 +28,15 @@ class Traffic:
         self.page = page
         self.under_way: set[Request] = set()
         page.on("request", self._begun)
-        page.on("requestfinished", self.under_way.discard)
-        page.on("requestfailed", self.under_way.discard)
+        page.on("requestfinished", self._ended)
+        page.on("requestfailed", self._ended)
 
     def _begun(self, request: Request) -> None:
         if request.resource_type != "eventsource":  # which goes on as long as the page
             self.under_way.add(request)
+
+    def _ended(self, request: Request) -> None:
+        self.under_way.discard(request)
 
     def settle(self) -> None:
         """Wait until several looks in a row, frames apart, find nothing under way."""
