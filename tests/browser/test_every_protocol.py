@@ -17,6 +17,7 @@ from app import protocols
 from app.protocols.base import SpansWidget, resolve_scoring_options
 from tests.browser.hands import Hands, Keyboard, Mouse, answer
 from tests.browser.rater import Rater
+from tests.browser.traffic import wait_to_see
 from tests.load.test_blind_sessions import options_for
 
 LEVELS: tuple[Any, ...] = ("segment", "document", "screen")  # at which something can be asked
@@ -196,4 +197,4 @@ class Session:
     def hand_in(self) -> None:
         """To the code."""
         self.hands.press(self.page.get_by_role("button", name="Hand in"))
-        self.page.locator(".code code").wait_for()
+        wait_to_see(self.page, ".code code")

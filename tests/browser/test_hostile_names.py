@@ -13,6 +13,7 @@ from app.reports import registry
 from tests.browser.desk import sign_in
 from tests.browser.test_manager_steering import MANAGED, SEEN
 from tests.browser.test_safe_and_blind import CORPUS, VIOLATED
+from tests.browser.traffic import Traffic
 from tests.collecting import Collecting, collect
 
 KEY = "hostile-names"
@@ -155,10 +156,10 @@ def test_what_is_written_about_a_campaign_is_text_on_the_page_of_every_report_th
 def test_what_is_written_to_a_rater_and_by_them_is_text_where_they_agree_read_and_are_paid(written, watched, served):
     signed = watched.context.request.post(f"{served.url}/v1/session", data={"token": written.secrets[NAMES[0]]})
     assert signed.ok
-    read = ""
+    read, traffic = "", Traffic(watched)
     for path in ("consent", "guidelines", "hours", "codes"):
         watched.goto(f"{served.url}/rate/{path}")
-        watched.wait_for_load_state("networkidle")
+        traffic.settle()
         read += check(watched)
     seen = shown(read, "adjusted", "dispute")
     assert seen == {what: list(CORPUS) for what in seen}

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from app.ui.manager.table import ABOVE, PAGES, ManagerPage
 from app.ui.pages import TEMPLATES
 from tests.browser.desk import glance, sign_in
+from tests.browser.traffic import Traffic
 
 FORM = 'form[method="dialog"]'
 WITH_FORMS = sorted(
@@ -49,6 +50,11 @@ def campaigns(ask):
 def manager(page, served, spine):
     """A manager of all campaigns."""
     return sign_in(page, served.url, spine, "manager")
+
+
+def sending(page: Page) -> list[Locator]:
+    """The forms of a page that send something."""
+    return [form for form in page.locator(FORM).all() if form.get_attribute("id") not in ASKS_ONLY]
 
 
 def leaves(value: object, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -89,8 +95,11 @@ CHOOSE = """(one) => {
   one.dispatchEvent(new Event("change", { bubbles: true }));
 }"""
 
+ABOUT = """(one) => [one.checkVisibility({ visibilityProperty: true }) && !one.value,
+  ...["type", "inputmode", "name"].map((name) => one.getAttribute(name))]"""
 
-def fill(form: Locator) -> None:
+
+def fill(form: Locator, traffic: Traffic) -> None:
     """Write something into every field that is empty."""
     form.evaluate("(form) => form.closest('details')?.setAttribute('open', '')")
     if before := BEFORE.get(form.get_attribute("id") or ""):
@@ -99,16 +108,16 @@ def fill(form: Locator) -> None:
         form.locator("[data-add]").last.click()
     form.locator("details:not([open])").evaluate_all("all => all.forEach((one) => { one.open = true; })")
     form.locator("select:enabled").evaluate_all(f"all => all.forEach({CHOOSE})")
-    form.page.wait_for_load_state("networkidle")
+    traffic.settle()  # what was chosen may bring further fields
     for box in form.locator("input[type=checkbox]:enabled:visible").all():
         box.check()
     for field in form.locator(":is(input, textarea):enabled:not([type=file], [type=checkbox], [type=radio])").all()[
         :60
     ]:
-        if field.is_visible() and not field.input_value() and field.get_attribute("type") != "search":
-            numeric = field.get_attribute("inputmode") in {"numeric", "decimal"}
-            usual = "5" if numeric else WRITTEN.get(field.get_attribute("type") or "", "x1")
-            field.fill(BY_NAME.get(field.get_attribute("name") or "", usual))
+        empty, kind, mode, name = field.evaluate(ABOUT)
+        if empty and kind != "search":
+            usual = "5" if mode in {"numeric", "decimal"} else WRITTEN.get(kind or "", "x1")
+            field.fill(BY_NAME.get(name or "", usual))
     for field in form.locator("#file, [name=media]").all():
         field.set_input_files({"name": "raters.csv", "mimeType": "text/csv", "buffer": b"rater\nr1\n"})
     form.evaluate("() => document.activeElement.blur()")
@@ -116,14 +125,14 @@ def fill(form: Locator) -> None:
 
 @pytest.mark.parametrize("of", WITH_FORMS, ids=lambda page: page.template)
 def test_every_value_that_a_form_sends_has_a_field_that_says_why_it_is_refused(manager, campaigns, of: ManagerPage):
-    page = manager.page
+    page, traffic = manager.page, Traffic(manager.page)
     key = campaigns[of.name in OF_A_PLAN]
     manager.open(of.route.replace("{campaign}", key))
     sent: list[list[tuple[str | int, ...]]] = []
     refuse_all(page, sent)
-    forms = [form for form in page.locator(FORM).all() if form.get_attribute("id") not in ASKS_ONLY]
+    forms = sending(page)
     for form in forms:
-        fill(form)
+        fill(form, traffic)
         before = form.evaluate(VALUES)
         sent.clear()
         form.locator("[data-look], [data-check], button[type=submit], button:not([type])").first.click()

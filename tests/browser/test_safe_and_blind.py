@@ -13,6 +13,7 @@ from app import protocols
 from app.services.people import guidelines
 from tests.browser.hands import Mouse
 from tests.browser.test_every_protocol import Session
+from tests.browser.traffic import Traffic
 from tests.load.test_blind_sessions import options_for
 
 CORPUS = (
@@ -71,9 +72,10 @@ def test_hostile_texts_are_shown_as_they_are_and_nothing_of_them_runs(campaign, 
     hands.saved()
     page.reload()
     page.locator("mark").first.wait_for()
+    traffic = Traffic(page)
     for path in ("guidelines", "hours", "codes", "consent"):
         page.goto(f"{served.url}/rate/{path}")
-        page.wait_for_load_state("networkidle")
+        traffic.settle()
         assert page.locator("main script, main style, main iframe, main img, main svg").count() == 0
         assert page.title() != "ran"
     assert hands.latest()[(1, 1)]["errors"][0]["note"] == CORPUS[1]
@@ -158,9 +160,10 @@ def test_a_whole_session_tells_no_system_role_or_control(name, campaign, rater, 
         page.get_by_role("button", name="Next segment").click()
         eye.texts.append(page.content())
     session.hand_in()
+    traffic = Traffic(page)
     for path in ("guidelines", "hours", "codes"):
         page.goto(f"{hands.url}/rate/{path}")
-        page.wait_for_load_state("networkidle")
+        traffic.settle()
 
     kept = page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
     seen = [*eye.texts, kept]
