@@ -29,14 +29,17 @@ def german(open_context, served, spine) -> Desk:
 
 @pytest.mark.parametrize("looks", [None, pytest.param(LOOKS, marks=pytest.mark.soak)], ids=["in turn", "both"])
 def test_german_pages_fit_a_phone_and_a_desk_and_axe_finds_nothing(german, demo, looks):
-    """Every page in one look, the next one in the other; the soak has each in both."""
+    """Every page in one look, the next one in the other; the soak has each in both.
+
+    The colours are those of the English pages, which `test_manager_pages` checks; the soak checks them here, too.
+    """
     page = german.page
     german.open(f"/campaigns/{demo}/quality")  # the overview shows verdicts where there are some
     paths = ("/campaigns", "/tokens", "/new-campaign", *(f"/campaigns/{demo}{end}" for end in PATHS))
     for n, path in enumerate(paths):
         german.open(path)
         assert page.locator("html").get_attribute("lang") == "de"
-        check(page, path, looks or LOOKS[n % 2 : n % 2 + 1])
+        check(page, path, looks or LOOKS[n % 2 : n % 2 + 1], colours=looks is not None)
 
 
 def test_modules_speak_german_with_its_figures_and_dates(german, demo):
