@@ -1,6 +1,6 @@
-"""The list of organizations, in a schema that all of them share. It is made with the first organization.
+"""The list of organizations, in a schema that all organizations share. It is created with the first organization.
 
-The schemas of organizations are made and removed by `app.storage.migrate`; nothing here reads their tables.
+`app.storage.migrate` creates and removes the schemas of organizations; nothing here reads their tables.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from app.storage.organizations import MOST
 
 SCHEMA = "plumbline_shared"
 KNOWN_FOR = 5.0
-"""Seconds for which a process serves an organization before it looks whether that is still listed."""
+"""Seconds for which a process serves an organization before it checks again that the organization is listed."""
 GRANTS = (
     f"GRANT USAGE ON SCHEMA {SCHEMA} TO {APP_ROLE}",
     f"GRANT SELECT ON ALL TABLES IN SCHEMA {SCHEMA} TO {APP_ROLE}",
 )
-# Numbers are never given twice: what is kept by the number of a row must not be found by a later organization.
+# Numbers are never reused: data stored by row number must not be found by a later organization.
 _MADE = f"""
 CREATE TABLE IF NOT EXISTS {SCHEMA}.organizations (
   number int GENERATED ALWAYS AS IDENTITY (MAXVALUE {MOST}) PRIMARY KEY,
@@ -56,9 +56,9 @@ class TooManyOrganizations(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class OrganizationRecord:
-    """An organization as it is listed.
+    """A listed organization.
 
-    state: preparing until all its tables are there, then open; removing until they are gone.
+    state: preparing until all its tables exist, then open; removing until they are gone.
     """
 
     number: int
@@ -69,7 +69,7 @@ class OrganizationRecord:
 
 
 def ensure_organization_list(connection: sa.Connection) -> None:
-    """Make the shared schema, if it is missing. Raises OrganizationsNotAllowed."""
+    """Create the shared schema if it is missing. Raises OrganizationsNotAllowed."""
     try:
         connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
     except sa.exc.ProgrammingError as error:
@@ -81,12 +81,12 @@ def ensure_organization_list(connection: sa.Connection) -> None:
 
 
 def has_organization_list(connection: sa.Connection | Session) -> bool:
-    """Whether this installation has had an organization beside the default one."""
+    """Tell whether this installation has ever had an organization other than the default one."""
     return bool(connection.execute(sa.text(f"SELECT to_regclass('{SCHEMA}.organizations') IS NOT NULL")).scalar())
 
 
 def list_organizations(connection: sa.Connection | Session, *, only_open: bool = True) -> Sequence[OrganizationRecord]:
-    """The organizations beside the default one, by number. only_open: not those whose tables are being made."""
+    """Return the non-default organizations, by number. only_open: omit those whose tables are not ready."""
     if not has_organization_list(connection):
         return ()
     states = "state = 'open'" if only_open else "state <> 'removed'"
@@ -95,7 +95,7 @@ def list_organizations(connection: sa.Connection | Session, *, only_open: bool =
 
 
 def find_organization(connection: sa.Connection | Session, key: str) -> OrganizationRecord:
-    """The organization of a key, open or not. Raises OrganizationNotFound."""
+    """Return the organization with a key, open or not. Raises OrganizationNotFound."""
     for record in list_organizations(connection, only_open=False):
         if record.key == key:
             return record
@@ -103,7 +103,7 @@ def find_organization(connection: sa.Connection | Session, key: str) -> Organiza
 
 
 def insert_organization(connection: sa.Connection, key: str, name: str) -> OrganizationRecord:
-    """List an organization whose tables are not there yet. Raises OrganizationExists, TooManyOrganizations."""
+    """Add an organization whose tables do not exist yet. Raises OrganizationExists, TooManyOrganizations."""
     if any(record.key == key for record in list_organizations(connection, only_open=False)):
         raise OrganizationExists(key)
     insert = f"INSERT INTO {SCHEMA}.organizations (key, name) VALUES (:key, :name) RETURNING number"

@@ -1,4 +1,4 @@
-"""Make the schema of an organization with all tables, and take it away again: the owner's work."""
+"""Create the schema of an organization with all its tables, and remove it; only the owner can do this."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from app.storage.serving_rights import grant_rights_to_serving_role
 def add_organization(
     url: str, key: str, name: str, *, prepare: Callable[[int], None] = lambda _: None
 ) -> OrganizationRecord:
-    """Make an organization. One whose making was interrupted is completed, under the name that it has.
+    """Create an organization. If an earlier attempt was interrupted, complete it under its original name.
 
-    prepare: what else belongs to making it, by its number; done again where that was interrupted.
+    prepare: further work needed to create it, called with its number; repeated after an interruption.
 
     Raises SchemaBehind, OrganizationExists, OrganizationsNotAllowed, TooManyOrganizations.
     """
@@ -49,7 +49,7 @@ def add_organization(
 
 
 def distribute_organization(url: str, number: int) -> bool:
-    """Put the tables of an organization on a node of Citus, where the server has it; whether that was to be done."""
+    """Put the tables of an organization on a Citus node, if the server has Citus; return whether they were moved."""
     with MigrationConnection(url, number) as connection:
         done = distribution.distribute_organization(connection, number)
         connection.commit()
@@ -57,11 +57,11 @@ def distribute_organization(url: str, number: int) -> bool:
 
 
 def remove_organization(url: str, key: str, *, patience: float | None = None) -> None:
-    """Delete an organization with everything in it, for good; once more where that was interrupted.
+    """Delete an organization with all its data, permanently; call it again after an interruption.
 
-    patience: seconds until nobody serves it any more; None: `KNOWN_FOR`.
+    patience: seconds until no process serves it any longer; None: `KNOWN_FOR`.
 
-    Raises OrganizationNotFound, and DatabaseBusy where somebody still reads its tables.
+    Raises OrganizationNotFound, and DatabaseBusy if another transaction still reads its tables.
     """
     with MigrationConnection(url) as connection:
         number = organization_list.find_organization(connection, key).number
@@ -70,7 +70,7 @@ def remove_organization(url: str, key: str, *, patience: float | None = None) ->
         time.sleep(KNOWN_FOR if patience is None else patience)
         connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {organization_schema(number)} CASCADE"))
-        connection.execute(sa.text(f"SET LOCAL search_path = {QUEUE}"))  # whose triggers name no schema
+        connection.execute(sa.text(f"SET LOCAL search_path = {QUEUE}"))  # its triggers name no schema
         gone = "DELETE FROM procrastinate_jobs WHERE (args->>'job')::bigint BETWEEN :first AND :last"
         connection.execute(sa.text(gone), {"first": number * SPAN, "last": (number + 1) * SPAN - 1})
         organization_list.set_organization_state(connection, number, "removed")

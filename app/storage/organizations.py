@@ -1,11 +1,12 @@
-"""Organizations that share an installation: each has all tables in a Postgres schema of its own (decision 46).
+"""Organizations that share an installation: each has all tables in its own Postgres schema (decision 46).
 
-The tables of an installation that knows of no organizations are the default one's, number 0, in `public`. Whatever
-reads or writes a database asks `current_organization_number` for whom: a transaction then sets `search_path` first, so
-that no statement reaches further.
+In an installation without other organizations, the tables belong to the default one, number 0, in `public`. All code
+that reads or writes the database takes the organization from `current_organization_number`. A transaction then sets
+`search_path` first, so that no statement reaches further.
 
-The rows of each organization are numbered from its own number times `SPAN` on. So a number names the organization as
-well as the row: what is kept by a number in memory, in a lock or in the queue is never that of another organization.
+The row numbers of each organization start from its own number times `SPAN`. So a number identifies the organization as
+well as the row, and whatever is stored under it in memory, in a lock or in the queue never belongs to another
+organization.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from dataclasses import dataclass
 
 DEFAULT = 0
 SPAN = 1 << 36
-"""Rows that a table of an organization can have."""
+"""The most rows that a table of an organization can have."""
 MOST = 4095
-"""The last organization: numbers of rows stay below 2^48, which floating-point numbers and the locks allow."""
+"""The highest number of an organization: row numbers stay below 2^48, as floats and advisory locks require."""
 
 
 class OrganizationsMixed(RuntimeError):
-    """A request that has read one organization's tables turns to another's: a mistake of ours."""
+    """A request that has read one organization's tables switches to another: a mistake in this program."""
 
 
 @dataclass(slots=True)
 class CurrentOrganization:
-    """For whom a piece of work is. used: whether a transaction has relied on it."""
+    """The organization of a piece of work. used: whether a transaction has relied on it."""
 
     number: int = DEFAULT
     used: bool = False
@@ -38,13 +39,13 @@ _in_use: ContextVar[CurrentOrganization | None] = ContextVar("organization", def
 
 
 def current_organization_number() -> int:
-    """The number of the organization for which this thread or task works now."""
+    """Return the number of the organization for which this thread or task is working now."""
     in_use = _in_use.get()
     return DEFAULT if in_use is None else in_use.number
 
 
 def pin_current_organization() -> int:
-    """The same, for who is about to read or write: from now on a request cannot turn to another."""
+    """Return the number as well, before a read or write: from now on the request cannot switch to another one."""
     in_use = _in_use.get()
     if in_use is None:
         return DEFAULT
@@ -54,7 +55,7 @@ def pin_current_organization() -> int:
 
 @contextmanager
 def use_organization(number: int) -> Iterator[None]:
-    """Work for an organization within the block, and within what is begun there."""
+    """Work for an organization within this block, and in all work started there."""
     token = _in_use.set(CurrentOrganization(number))
     try:
         yield
@@ -63,9 +64,9 @@ def use_organization(number: int) -> Iterator[None]:
 
 
 def switch_organization(number: int) -> None:
-    """Let the work of the innermost `use_organization` be for another one, as its credential says.
+    """Switch the work of the innermost `use_organization` to another organization, as its credential requires.
 
-    Threads that the work is spread over see it as well. Raises OrganizationsMixed where it has read another's tables.
+    Threads that share the work see the change as well. Raises OrganizationsMixed if tables of another one were read.
     """
     in_use = _in_use.get()
     if number == (DEFAULT if in_use is None else in_use.number):
@@ -76,7 +77,7 @@ def switch_organization(number: int) -> None:
 
 
 def organization_of_row(row: int) -> int:
-    """The organization that a row belongs to, by its number.
+    """Return the organization of a row, from the row's number.
 
     >>> organization_of_row(17), organization_of_row(3 * SPAN + 17)
     (0, 3)
@@ -85,7 +86,7 @@ def organization_of_row(row: int) -> int:
 
 
 def organization_schema(number: int) -> str:
-    """The Postgres schema of an organization.
+    """Return the name of an organization's Postgres schema.
 
     >>> organization_schema(0), organization_schema(3)
     ('public', 'organization_3')
@@ -94,5 +95,5 @@ def organization_schema(number: int) -> str:
 
 
 def search_path_statement(number: int) -> str:
-    """What a transaction of an organization begins with."""
+    """Return the statement with which every transaction of an organization begins."""
     return f"SET LOCAL search_path = {organization_schema(number)}"

@@ -1,4 +1,4 @@
-"""Whole columns of a query as byte strings: the server packs them, numpy reads them, and no row is made in between."""
+"""Whole columns of a query as byte strings: the server packs them and numpy reads them, without row objects."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _EXPRESSIONS = {
     "started_at": "coalesce(started_at, '-infinity')",
     "submitted_at": "coalesce(submitted_at, '-infinity')",
 }
-_FROM_2000 = 946_684_800_000_000  # microseconds from 1970, where ours begin, to 2000, where Postgres's do
+_FROM_2000 = 946_684_800_000_000  # microseconds from 1970, our epoch, to 2000, the epoch of Postgres
 _NO_TIME = np.iinfo(np.int64).min  # -infinity
 
 
 def make_packed_columns_select(alias: str, columns: Mapping[str, str], rows: str) -> str:
-    """A one-row SELECT of whole columns as byte strings, named alias_column.
+    """Return a one-row SELECT of whole columns as byte strings, named alias_column.
 
-    columns: the type of each. No segment is −1. All of one SELECT see the rows in one order.
+    columns: the type of each. A missing segment is −1. All columns of one SELECT have the same row order.
     """
     sends = (
         f"string_agg({_SENDS.get(kind, f'{kind}send')}({_EXPRESSIONS.get(name, name)}), ''::bytea) AS {alias}_{name}"
@@ -39,9 +39,9 @@ def make_packed_columns_select(alias: str, columns: Mapping[str, str], rows: str
 def load_packed_columns_in_blocks(
     session: Session, statement: str, keys: Mapping[str, object], ids: tuple[int, int], block: int
 ) -> Mapping[str, bytes]:
-    """The packed columns of a statement that is asked for some ids at a time, from `first` to `last`.
+    """Run a statement for one block of ids at a time, from `first` to `last`, and join its packed columns.
 
-    Postgres allows a row 1 GB, which the columns of a large campaign exceed. ids: the lowest and the highest.
+    Postgres limits a row to 1 GB, which the columns of a large campaign exceed. ids: the lowest and the highest.
     """
     parts: dict[str, list[bytes]] = defaultdict(list)
     with driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
@@ -53,11 +53,11 @@ def load_packed_columns_in_blocks(
 
 
 def unpack_column(content: bytes | None, kind: str) -> npt.NDArray[Any]:
-    """A packed column as an array in the order of bytes of this machine; times as `unpack_microseconds` takes them."""
+    """Unpack a column to an array in this machine's byte order; `unpack_microseconds` then converts times."""
     values = np.frombuffer(content or b"", dtype=_DTYPES[kind])
     return values.astype(values.dtype.newbyteorder("="))
 
 
 def unpack_microseconds(times: npt.NDArray[np.int64], unknown: int) -> npt.NDArray[np.int64]:
-    """Packed times as microseconds since 1970, `unknown` where there is none."""
+    """Convert packed times to microseconds since 1970, with `unknown` for missing times."""
     return np.where(times == _NO_TIME, unknown, times + _FROM_2000)

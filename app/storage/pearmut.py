@@ -16,7 +16,7 @@ from app.storage.tables import pearmut_answers, pearmut_campaigns, pearmut_users
 
 Row = sa.Row[Any]
 
-# A task that was handed on keeps its number; the one that was withdrawn for it has it, too.
+# A task that was handed over keeps its number; the task that was withdrawn for it has the same number.
 _TASKS = """
 SELECT DISTINCT ON (number) (t.meta ->> 'number')::int AS number, t.id, t.public_id, t.key, t.state, t.rater_id, t.queue
 FROM tasks t WHERE t.campaign_id = :campaign AND t.plan IS NOT NULL AND t.state IN ('free', 'leased', 'handed_in')
@@ -41,13 +41,13 @@ ON CONFLICT (task_id, session, seq) DO NOTHING"""
 def insert_pearmut_campaign(
     session: Session, campaign_id: int, *, loaded: str, token_hash: bytes | None, old_ids: bool
 ) -> None:
-    """Keep what was loaded, as JSON text."""
+    """Store the loaded campaign as JSON text."""
     values = {"campaign_id": campaign_id, "loaded": loaded, "token_hash": token_hash, "old_ids": old_ids}
     session.execute(sa.insert(pearmut_campaigns).values(**values))
 
 
 def find_pearmut_campaign(session: Session, campaign_id: int, *, loaded: bool) -> Row | None:
-    """Its token and whether names are credentials. loaded: with what was loaded, which may be large."""
+    """Return its token and whether names are credentials. loaded: also the loaded campaign, which may be large."""
     c = pearmut_campaigns.c
     shown = [c.token_hash, c.old_ids, *([c.loaded] if loaded else [])]
     return session.execute(sa.select(*shown).where(c.campaign_id == campaign_id)).one_or_none()
@@ -66,17 +66,17 @@ def _users(campaign_id: int) -> sa.Select[Any]:
 
 
 def load_pearmut_users(session: Session, campaign_id: int) -> Sequence[Row]:
-    """All users, in their order."""
+    """Return all users, in order."""
     return session.execute(_users(campaign_id).order_by(pearmut_users.c.position)).all()
 
 
 def find_user_by_name(session: Session, campaign_id: int, user_id: str) -> Row | None:
-    """The user whom Pearmut calls so."""
+    """Return the user with this name in Pearmut."""
     return session.execute(_users(campaign_id).where(pearmut_users.c.user_id == user_id)).one_or_none()
 
 
 def find_user_of_rater(session: Session, campaign_id: int, rater_id: int) -> Row | None:
-    """The user that a rater is."""
+    """Return the user of a rater."""
     return session.execute(_users(campaign_id).where(pearmut_users.c.rater_id == rater_id)).one_or_none()
 
 
@@ -86,7 +86,7 @@ def update_user_note(session: Session, rater_id: int, note: str | None) -> None:
 
 
 def insert_answer(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> int | None:
-    """Keep what a page sent; None where the same was kept before."""
+    """Store an answer from a page and return its id; None if the same answer was stored before."""
     made = insert(pearmut_answers).values(campaign_id=campaign_id, rater_id=rater_id, **values)
     return session.execute(made.on_conflict_do_nothing().returning(pearmut_answers.c.id)).scalar()
 
@@ -94,7 +94,7 @@ def insert_answer(session: Session, campaign_id: int, rater_id: int, values: Map
 def load_answers(
     session: Session, campaign_id: int, *, rater_id: int | None = None, place: str | None = None, resets: bool = False
 ) -> Sequence[Row]:
-    """What was sent, in that order: of one user or of all, to one place or to all. resets: also what was reset."""
+    """Return answers in order of arrival: of one user or all, for one place or all. resets: include reset ones."""
     a = pearmut_answers.c
     query = sa.select(pearmut_answers).where(a.campaign_id == campaign_id).order_by(a.id)
     for column, value in ((a.rater_id, rater_id), (a.place, place)):
@@ -103,21 +103,21 @@ def load_answers(
 
 
 def load_answer_metadata(session: Session, campaign_id: int) -> Sequence[Row]:
-    """Who answered what, without the answers: rater, place, what checks came to, and times; in the order of sending."""
+    """Return who answered what, without the answers: rater, place, check results, and times; in order of arrival."""
     a = pearmut_answers.c
     query = sa.select(a.id, a.rater_id, a.place, a.checks, a.begun, a.ended, a.seconds, a.skipped)
     return list(session.execute(query.where(a.campaign_id == campaign_id, ~a.reset).order_by(a.id)))
 
 
 def mark_answers_reset(session: Session, campaign_id: int, rater_id: int) -> None:
-    """Set aside all that a user's pages sent."""
+    """Set aside everything that a user's pages sent."""
     a = pearmut_answers.c
     here = (a.campaign_id == campaign_id) & (a.rater_id == rater_id)
     session.execute(sa.update(pearmut_answers).where(here).values(reset=True))
 
 
 def erase_user_personal_data(session: Session, campaign_id: int, rater_id: int) -> None:
-    """Take what could say who a user is: the name, the note, answers to forms, and comments."""
+    """Erase what might identify a user: the name, the note, the answers to forms, and the comments."""
     a, u = pearmut_answers.c, pearmut_users.c
     here = (a.campaign_id == campaign_id) & (a.rater_id == rater_id)
     name = sa.select(raters.c.key).where(raters.c.id == rater_id).scalar_subquery()
@@ -129,7 +129,7 @@ def erase_user_personal_data(session: Session, campaign_id: int, rater_id: int) 
 
 
 def _without_comments(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a page sent, but for what was written on the screen and beside the outputs of each item."""
+    """Return an answer without the comments on the screen and on the outputs of each item."""
     kept = {name: value for name, value in body.items() if name != ON_SCREEN}
     if isinstance(kept.get("annotation"), list):
         kept["annotation"] = [_without_fields(item) for item in kept["annotation"]]
@@ -137,7 +137,7 @@ def _without_comments(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_fields(item: object) -> object:
-    """The answers to an item, by model, without their text fields."""
+    """Return the answers to an item, by model, without their text fields."""
     if not isinstance(item, Mapping):
         return item
     return {
@@ -147,17 +147,17 @@ def _without_fields(item: object) -> object:
 
 
 def load_pearmut_planned_tasks(session: Session, campaign_id: int) -> Sequence[Row]:
-    """The tasks of the plan by number."""
+    """Return the tasks of the plan, by number."""
     return session.execute(text(_TASKS), {"campaign": campaign_id}).all()
 
 
 def lock_planned_task(session: Session, campaign_id: int, number: int) -> Row | None:
-    """A task of the plan by its number, locked."""
+    """Return a task of the plan by its number, locked."""
     return session.execute(text(_LOCKED), {"campaign": campaign_id, "number": number}).one_or_none()
 
 
 def load_task_items(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
-    """The items of a task, each with the system it is of."""
+    """Return the items of a task, each with its system."""
     return session.execute(text(_ITEMS), {"campaign": campaign_id, "task": task_id}).all()
 
 
@@ -169,7 +169,7 @@ def claim_pooled_task(session: Session, campaign_id: int, task_id: int, rater_id
 def insert_user_activity(
     session: Session, campaign_id: int, task_id: int, rater_id: int, *, page: str, events: Sequence[tuple[str, int]]
 ) -> None:
-    """Note what a page did, each event once. page: names the page's session. events: kind, and when in ms."""
+    """Store events of a page, each once. page: names the page's session. events: kind, and time in ms."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id, "session": page}
     session.execute(text(_ACTIVITY), {**keys, "kinds": [k for k, _ in events], "at": [at for _, at in events]})
 
@@ -187,5 +187,5 @@ ORDER BY i.id, g.position, j.revision DESC"""
 
 
 def load_task_judgments(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Sequence[Row]:
-    """What a rater judged last of each output of a task, and what is kept with it."""
+    """Return a rater's latest judgment of each output of a task, with its metadata."""
     return session.execute(text(_JUDGED), {"campaign": campaign_id, "task": task_id, "rater": rater_id}).all()

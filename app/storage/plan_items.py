@@ -1,4 +1,4 @@
-"""The items of the plan in force as they are stored, with all that the plan says of each."""
+"""The stored items of the plan in force, with everything that the plan says about each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.storage.db import Session
 
 Row = sa.Row[Any]
 
-# Tasks first, each with one item at least, so that a page costs the same however long the plan is.
+# Select tasks first, each with at least one item, so that a page costs the same however long the plan is.
 PAGE = """
 WITH nearest AS MATERIALIZED (
     SELECT * FROM tasks WHERE campaign_id = :campaign AND plan = :plan AND state <> 'withdrawn' AND id >= :task
@@ -43,7 +43,7 @@ ORDER BY p.task_id, p.position"""
 def load_plan_items_page(
     session: Session, campaign_id: int, plan: int, *, after: tuple[int, int], limit: int
 ) -> list[Row]:
-    """Items by task and position after `after` (task_id, position)."""
+    """Return items by task and position after `after` (task_id, position)."""
     task, position = after
     keys = {"campaign": campaign_id, "plan": plan, "task": task, "position": position, "most": limit}
     return list(session.execute(text(PAGE), keys))

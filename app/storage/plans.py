@@ -1,4 +1,4 @@
-"""Plans: what a design is compiled from, and a compiled one with its tasks and items, written by COPY."""
+"""Plans: the data from which a design is compiled, and compiled plans with tasks and items, written by COPY."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ SELECT r.id, r.key, p.key AS person, e.capacity, e.capacity_unit, e.buckets, t.k
 FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
 LEFT JOIN people p ON p.id = r.person_id LEFT JOIN teams t ON t.id = e.team_id
 WHERE e.campaign_id = :campaign AND e.state = 'active' AND e.invitation_id IS NULL ORDER BY r.key COLLATE "C" """
-# What raters judged under no plan: imported, or carried over.
+# Documents judged outside any plan: imported, or carried over.
 JUDGED = """
 SELECT count(DISTINCT i.document_id) FROM items i
 JOIN tasks t ON t.campaign_id = :campaign AND t.id = i.task_id AND t.plan IS NULL
 JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id AND d.kind = 'test'
 WHERE i.campaign_id = :campaign
   AND EXISTS (SELECT FROM judgments j WHERE j.campaign_id = :campaign AND j.item_id = i.id)"""
-# Of an invitation that has ended, the seats of those whom it brought.
+# For an ended invitation, count the raters who joined through it.
 SEATS = """
 SELECT coalesce(sum(CASE
     WHEN i.revoked_at IS NULL AND coalesce(i.expires_at > now(), true) THEN i.seats
@@ -72,43 +72,43 @@ SELECT coalesce(sum(CASE
 
 
 def load_documents_to_plan(session: Session, campaign_id: int) -> list[Row]:
-    """Documents to judge and to calibrate on, with sources, ids of segments, and references that are complete."""
+    """Return documents to judge and to calibrate on, with sources, segment ids, and complete references."""
     return list(execute_full_scan(session, DOCUMENTS, {"campaign": campaign_id}))
 
 
 def load_systems_to_plan(session: Session, campaign_id: int) -> list[Row]:
-    """Systems that take part."""
+    """Return the systems that take part."""
     return list(session.execute(text(SYSTEMS), {"campaign": campaign_id}))
 
 
 def load_output_hashes(session: Session, campaign_id: int) -> list[Row]:
-    """For each document and system that has outputs on it: the hash of each output, null where there is none."""
+    """Return the output hashes of each document and system with outputs; null for a missing output."""
     return list(execute_full_scan(session, MARKS, {"campaign": campaign_id}))
 
 
 def load_raters_to_plan(session: Session, campaign_id: int) -> list[Row]:
-    """Raters who can be given work by name."""
+    """Return the raters to whom a plan can assign work by name."""
     return list(session.execute(text(RATERS), {"campaign": campaign_id}))
 
 
 def count_documents_judged_without_plan(session: Session, campaign_id: int) -> int:
-    """Documents of which outputs were judged under no plan."""
+    """Count the documents whose outputs were judged without a plan."""
     return int(session.execute(text(JUDGED), {"campaign": campaign_id}).scalar_one())
 
 
 def count_invitation_seats(session: Session, campaign_id: int) -> int:
-    """Raters whom invitations by count may bring."""
+    """Count the raters who may join through invitations."""
     return int(session.execute(text(SEATS), {"campaign": campaign_id}).scalar_one())
 
 
 def find_plan_in_force(session: Session, campaign_id: int) -> Row | None:
-    """The plan in force."""
+    """Return the plan in force."""
     query = sa.select(plans).where(plans.c.campaign_id == campaign_id).order_by(plans.c.version.desc()).limit(1)
     return session.execute(query).one_or_none()
 
 
 def load_plan(session: Session, campaign_id: int, version: int | None) -> Row:
-    """A plan by its version, the latest where none is named. Raises PlanNotFound."""
+    """Return a plan by its version, by default the latest. Raises PlanNotFound."""
     if version is None:
         plan = find_plan_in_force(session, campaign_id)
     else:
@@ -120,17 +120,17 @@ def load_plan(session: Session, campaign_id: int, version: int | None) -> Row:
 
 
 def load_plans_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
-    """Plans by version after `after`."""
+    """Return plans by version after `after`."""
     query = sa.select(plans).where(plans.c.campaign_id == campaign_id, plans.c.version > after)
     return list(session.execute(query.order_by(plans.c.version).limit(limit)))
 
 
 def insert_plan(session: Session, values: Mapping[str, object]) -> None:
-    """Freeze a plan."""
+    """Store a plan, which is then frozen."""
     session.execute(sa.insert(plans).values(**values))
 
 
-# Named, not joined: statistics that do not know the campaign would have all of its items read for each task.
+# Arrays, not joins: with statistics that do not know the campaign, joins would read all its items for each task.
 _PLANNED = "ARRAY(SELECT id FROM tasks WHERE campaign_id = :campaign AND plan IS NOT NULL)"
 _THEIRS = f"ARRAY(SELECT id FROM items WHERE campaign_id = :campaign AND task_id = ANY({_PLANNED}))"
 FORGET = (
@@ -147,16 +147,16 @@ FORGET = (
 
 
 def delete_untouched_tasks(session: Session, campaign_id: int) -> None:
-    """Delete the tasks of plans that nobody worked on; the plans themselves stay."""
-    # Not walked: what looks for rows that still need the deleted ones would read those of all campaigns, and its plan
-    # stays with the connection.
+    """Delete the tasks of plans on which no rater has worked; the plans themselves stay."""
+    # Not with `execute_full_scan`: the checks for rows that still refer to the deleted ones would read the rows of all
+    # campaigns, and the connection keeps their plans.
     for statement in FORGET:
         session.execute(text(statement), {"campaign": campaign_id})
 
 
 @dataclass(frozen=True, slots=True)
 class RowsToCopy:
-    """Rows of one table, in its columns."""
+    """Rows of one table, in the order of these columns."""
 
     table: str
     columns: tuple[str, ...]
@@ -171,7 +171,7 @@ TYPES: Mapping[str, Mapping[str, str]] = {
 
 
 def insert_rows_by_copy(session: Session, batch: RowsToCopy) -> None:
-    """Write rows by COPY; values of JSON columns are given as plain values."""
+    """Write rows by COPY; values of JSON columns are passed as Python values."""
     json_columns = {batch.columns.index(name) for name in TYPES.get(batch.table, {}) if name in batch.columns}
     names = sql.SQL(", ").join(map(sql.Identifier, batch.columns))
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(batch.table), names)
@@ -181,7 +181,7 @@ def insert_rows_by_copy(session: Session, batch: RowsToCopy) -> None:
 
 
 def reserve_row_ids(session: Session, table: str, n: int) -> list[int]:
-    """Fresh ids for rows to be written."""
+    """Return new ids for rows to be written."""
     query = text("SELECT nextval(pg_get_serial_sequence(:table, 'id')) FROM generate_series(1, :n)")
     return list(session.execute(query, {"table": table, "n": n}).scalars())
 
@@ -189,7 +189,7 @@ def reserve_row_ids(session: Session, table: str, n: int) -> list[int]:
 def load_outputs_by_position(
     session: Session, campaign_id: int, wanted: Iterable[str]
 ) -> dict[tuple[str, str, int], Row]:
-    """Outputs of some documents, with id and text, by (system, document, position)."""
+    """Return the outputs of some documents, with id and text, by (system, document, position)."""
     query = """SELECT s.key AS system, d.key AS document, g.position, o.id, o.text, g.source
            FROM outputs o JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
            JOIN segments g ON g.campaign_id = :campaign AND g.id = o.segment_id
@@ -205,7 +205,7 @@ SELECT v.output_id, v.name FROM variants v WHERE v.campaign_id = :campaign AND v
 
 
 def load_degraded_outputs(session: Session, campaign_id: int) -> set[tuple[int, str]]:
-    """Outputs of which a degraded text is stored: (id of the output, name of the set of texts)."""
+    """Return the outputs with a stored degraded text: (id of the output, name of the set of texts)."""
     return {(row.output_id, row.name) for row in execute_full_scan(session, DEGRADED, {"campaign": campaign_id})}
 
 
@@ -218,7 +218,7 @@ ON CONFLICT DO NOTHING"""
 
 
 def add_rater_to_task_pool(session: Session, campaign_id: int, rater_id: int) -> None:
-    """Let a rater take the tasks that are anybody's."""
+    """Let a rater take tasks that are open to all."""
     session.execute(text(JOIN_POOL), {"campaign": campaign_id, "rater": rater_id})
 
 
@@ -227,19 +227,19 @@ SELECT rater_id FROM enrolments WHERE campaign_id = :campaign AND invitation_id 
 
 
 def load_invited_raters(session: Session, campaign_id: int) -> list[int]:
-    """Raters whom an invitation brought."""
+    """Return the raters who joined through an invitation."""
     return list(session.execute(text(INVITED), {"campaign": campaign_id}).scalars())
 
 
 def load_all_systems(session: Session, campaign_id: int) -> list[Row]:
-    """All systems, those that were withdrawn and those that stand for a calibration set too."""
+    """Return all systems, including withdrawn ones and those that represent a calibration set."""
     return list(session.execute(text(ALL_SYSTEMS), {"campaign": campaign_id}))
 
 
 def load_degradation_donor_texts(session: Session, campaign_id: int, most: int) -> list[str]:
-    """Texts of the target language to take spans from, sorted: references, where there are any, else outputs.
+    """Return texts in the target language to take spans from, sorted: references if there are any, else outputs.
 
-    Of more than `most` those with the smallest hashes, which depend on nothing but the texts.
+    If there are more than `most`, take those with the smallest hashes, which depend only on the texts.
     """
     for table in ("reference_texts", "outputs"):
         query = text(

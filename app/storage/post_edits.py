@@ -1,4 +1,4 @@
-"""What post-edits are compared with: the answers themselves, sources, and reference translations."""
+"""Data with which post-edits are compared: the answers themselves, sources, and reference translations."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ LABS = "SELECT key, lab FROM systems WHERE campaign_id = :campaign"
 
 
 def load_post_edit_payloads(session: Session, campaign_id: int, ids: Ids) -> dict[int, dict[str, Any]]:
-    """Answers by the id of their judgment."""
+    """Return answers by the id of their judgment."""
     rows = session.execute(text(PAYLOADS), {"campaign": campaign_id, "ids": ids.tolist()})
     return {row.id: row.payload for row in rows}
 
 
 def load_source_texts(session: Session, campaign_id: int) -> dict[Address, str]:
-    """Known sources by document key and position."""
+    """Return the known sources by document key and position."""
     rows = execute_full_scan(session, SOURCES, {"campaign": campaign_id})
     return {(row.key, row.position): row.source for row in rows}
 
 
 def load_reference_texts(session: Session, campaign_id: int) -> dict[str, dict[Address, str]]:
-    """Reference translations by name, then by document key and position."""
+    """Return reference translations by name, then by document key and position."""
     by_name: dict[str, dict[Address, str]] = {}
     for row in execute_full_scan(session, REFERENCES, {"campaign": campaign_id}):
         by_name.setdefault(row.name, {})[row.key, row.position] = row.text
@@ -47,5 +47,5 @@ def load_reference_texts(session: Session, campaign_id: int) -> dict[str, dict[A
 
 
 def load_system_labs(session: Session, campaign_id: int) -> dict[str, str | None]:
-    """The lab of each system by key, None where none is stated."""
+    """Return the lab of each system by key, None if unknown."""
     return {row.key: row.lab for row in session.execute(text(LABS), {"campaign": campaign_id})}

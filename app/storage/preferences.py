@@ -1,4 +1,4 @@
-"""Queries about answers on whole screens: which columns raters prefer, and which systems' outputs stood in them."""
+"""Queries about answers to whole screens: the columns that raters prefer, and the systems in these columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.domain.attention import ROLE as ATTENTION
 
 Row = sa.Row[Any]
 
-# Columns count in the order in which the screen shows its items. An attention check is no comparison of systems.
+# Columns are numbered in the order in which the screen shows its items. Attention checks compare no systems.
 _PREFERENCES = f"""
 WITH said AS (
     SELECT DISTINCT ON (task_id, screen, rater_id) task_id, screen, rater_id, payload, surplus FROM screen_judgments
@@ -34,9 +34,9 @@ ORDER BY w.document COLLATE "C", w.first, t.key COLLATE "C", a.screen, r.key COL
 
 
 def load_side_by_side_preferences(session: Session, campaign_id: int, version: int) -> list[Row]:
-    """The latest answer of each rater about each screen, as of a data version.
+    """Return the latest answer of each rater about each screen, as of a data version.
 
-    columns: the systems of each column, in order. preference: groups of columns from 1, best first. control: something
-    on the screen is no plain rating. surplus: no ranking would count it.
+    columns: the systems of each column, in order. preference: ranks of the columns from 1, best first. control: the
+    screen has an item that is not a plain rating. surplus: rankings do not count it.
     """
     return list(session.execute(text(_PREFERENCES), {"campaign": campaign_id, "version": version}))

@@ -1,4 +1,4 @@
-"""Prefilled errors: which there are, which a plan shows, and what was answered to them."""
+"""Prefilled errors: which exist, which ones a plan shows, and how raters answered them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RATING = 0  # `role` of an item that is judged for its own sake
 
 
 def has_prefilled_errors(session: Session, campaign_id: int, name: str) -> bool:
-    """Whether any output has errors of this name to be shown."""
+    """Tell whether any output has prefilled errors with this name."""
     query = sa.select(variants.c.output_id).where(
         variants.c.campaign_id == campaign_id, variants.c.kind == PREFILL, variants.c.name == name
     )
@@ -24,13 +24,13 @@ def has_prefilled_errors(session: Session, campaign_id: int, name: str) -> bool:
 
 
 def find_planned_prefill_name(session: Session, campaign_id: int) -> tuple[str | None] | None:
-    """The name of the errors that the items of a plan show, None within where they show none; None before any plan."""
+    """Return the name of the errors that the plan's items show, (None,) if they show none; None if there is no plan."""
     row = session.execute(_select_planned_outputs(campaign_id).limit(1)).first()
     return None if row is None else (row.prefill,)
 
 
 def is_prefill_in_plan(session: Session, campaign_id: int, name: str) -> bool:
-    """Whether any item of a plan shows errors of this name, if there are any."""
+    """Tell whether any item of a plan shows errors with this name."""
     return (
         session.execute(_select_planned_outputs(campaign_id).where(items.c.prefill == name).limit(1)).first()
         is not None
@@ -47,8 +47,8 @@ def _select_planned_outputs(campaign_id: int) -> sa.Select[tuple[str | None]]:
 
 
 ANY_SHOWN = "SELECT EXISTS (SELECT FROM items WHERE campaign_id = :campaign AND prefill IS NOT NULL)"
-# As tasks show them: those of the first of the credited outputs. Control items show what fits their text only, and are
-# not asked about here.
+# As tasks show them: the errors of the first credited output. Control items show only errors that fit their text, and
+# are omitted here.
 ANSWERED = """
 SELECT DISTINCT ON (j.id) j.id, j.payload, coalesce(p.spans, '[]'::jsonb) AS spans
 FROM items i
@@ -61,9 +61,9 @@ ORDER BY j.id, o.id"""
 
 
 def stream_answers_with_prefills(session: Session, campaign_id: int, version: int) -> Iterator[sa.Row[Any]]:
-    """Answers about items that were judged for their own sake with prefilled errors, and these errors.
+    """Yield answers about items judged for their own sake with prefilled errors, together with these errors.
 
-    Of all revisions up to a data version, by id; spans are empty where an output had none.
+    All revisions up to a data version, by id; spans are empty if an output had no errors.
     """
     if session.execute(sa.text(ANY_SHOWN), {"campaign": campaign_id}).scalar_one():
         yield from execute_full_scan(session, ANSWERED, {"campaign": campaign_id, "version": version}, batch=500)

@@ -1,4 +1,4 @@
-"""Work in a copy of this process, so that the memory of what it loads is given back."""
+"""Do work in a forked copy of this process, so that the memory of what it loads is freed afterwards."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Result = TypeVar("Result")
 
 
 def run_in_forked_process(do: Callable[..., Result], *given: Any) -> Result:
-    """Do something in a copy of this process, which ends. For processes of one thread.
+    """Run a function in a forked copy of this process, which then ends. For single-threaded processes.
 
-    Raises AppError or OSError where it does. Of any other error the copy writes the traceback, and this process exits.
+    Raises AppError or OSError if the function does. For any other error, the copy prints the traceback and this process
+    exits.
     """
     ours, theirs = Pipe(duplex=False)
     copy = get_context("fork").Process(target=_run_and_send, args=(theirs, do, given))
@@ -27,7 +28,7 @@ def run_in_forked_process(do: Callable[..., Result], *given: Any) -> Result:
     except EOFError:
         copy.join()
         raise SystemExit(copy.exitcode or 1) from None
-    except BaseException:  # we are told to stop
+    except BaseException:  # this process is told to stop
         copy.terminate()
         raise
     finally:
@@ -40,7 +41,7 @@ def run_in_forked_process(do: Callable[..., Result], *given: Any) -> Result:
 
 
 def _run_and_send(line: Connection, do: Callable[..., Result], given: tuple[Any, ...]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; whoever waits ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the waiting process ends this one
     try:
         line.send((do(*given), None))
     except (AppError, OSError) as error:

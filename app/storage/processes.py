@@ -1,4 +1,4 @@
-"""What the system tells of a process: Linux's /proc. Where there is none, nothing is told."""
+"""What Linux's /proc says about a process; without /proc, nothing is known."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STOPPED = "T"
-AT_WORK = frozenset("RD")  # runs or wants to, or waits for a disk
+AT_WORK = frozenset("RD")  # running or ready to run, or waiting for a disk
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessState:
-    """A process at one moment. state: one letter, as in proc(5). ticks: of processor time that it has had so far."""
+    """A process at one moment. state: one letter, as in proc(5). ticks: processor time it has used so far."""
 
     state: str
     ticks: int
 
 
 def read_process_state(pid: int) -> ProcessState | None:
-    """How a process is; None where it is gone, or where the system does not tell."""
+    """Return the state of a process; None if it is gone, or if the system does not say."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    fields = told.rpartition(")")[2].split()  # a name may hold anything
+    fields = told.rpartition(")")[2].split()  # a name may contain anything
     return ProcessState(fields[0], int(fields[11]) + int(fields[12]))
 
 
 def is_process_stopped(pid: int) -> bool:
-    """Whether a signal has stopped it, so that it does nothing until another lets it go on."""
+    """Tell whether a signal has stopped the process, so that it does nothing until another signal continues it."""
     status = read_process_state(pid)
     return status is not None and status.state == STOPPED
 
 
 class ProcessIdleWatch:
-    """For how long a process has done nothing, by looks: a pause of whoever looks is nobody's fault."""
+    """Measures how long a process has been idle, by the times it is given: a pause of the caller does not count."""
 
     def __init__(self, pid: int) -> None:
         self.stopped = 0.0  # seconds
-        self.idle = 0.0  # seconds without processor time, and without wanting any
+        self.idle = 0.0  # seconds without processor time, and without needing any
         self._pid, self._ticks = pid, -1
 
     def update(self, seconds: float) -> None:
-        """Look again, so many seconds after the last look."""
+        """Check again, this many seconds after the last check."""
         status = read_process_state(self._pid)
         self.stopped = self.stopped + seconds if status and status.state == STOPPED else 0.0
         still = status is not None and status.ticks == self._ticks and status.state not in AT_WORK

@@ -26,7 +26,7 @@ ON CONFLICT (profile_id, judgment_id) DO NOTHING"""
 def ensure_weight_profile(
     session: Session, campaign_id: int, *, name: str, digest: str, weights: Mapping[str, object]
 ) -> int:
-    """The id of this profile in this campaign, created if need be; where it is there, nothing is written."""
+    """Return the id of this profile in this campaign; create it if it is missing, else write nothing."""
     query = sa.select(profiles.c.id).where(profiles.c.campaign_id == campaign_id, profiles.c.digest == digest)
     stored_id = session.execute(query).scalar_one_or_none()
     if stored_id is not None:
@@ -36,19 +36,19 @@ def ensure_weight_profile(
     return int(session.execute(query).scalar_one())
 
 
-# By the first score of each profile, by its index: for a campaign without any, those of all others would be read.
+# Use the index to find the first score of each profile: without scores, the query would read those of all campaigns.
 _ANY_SCORE = text("""
 SELECT EXISTS (SELECT FROM profiles p WHERE p.campaign_id = :campaign
                AND (SELECT min(s.judgment_id) FROM scores s WHERE s.profile_id = p.id) IS NOT NULL)""")
 
 
 def has_any_score(session: Session, campaign_id: int) -> bool:
-    """Whether any judgment of this campaign has a score under any profile."""
+    """Tell whether any judgment of this campaign has a score under any profile."""
     return bool(session.execute(_ANY_SCORE, {"campaign": campaign_id}).scalar())
 
 
 def has_unscored_judgments(session: Session, campaign_id: int, profile_id: int) -> bool:
-    """Whether some judgment has no score under this profile."""
+    """Tell whether any judgment lacks a score under this profile."""
     query = """
         SELECT EXISTS (SELECT FROM judgments j LEFT JOIN scores s ON s.judgment_id = j.id AND s.profile_id = :profile
                        WHERE j.campaign_id = :campaign AND s.judgment_id IS NULL)"""
@@ -56,7 +56,7 @@ def has_unscored_judgments(session: Session, campaign_id: int, profile_id: int) 
 
 
 def store_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:
-    """Store (judgment, score, number of errors) under a profile, beside the address of each judgment."""
+    """Store (judgment, score, number of errors) under a profile, with the address of each judgment."""
     prepare_for_temporary_tables(session)
     session.execute(
         text("CREATE TEMP TABLE IF NOT EXISTS rescored (id bigint, score float8, n_errors int) ON COMMIT DROP")

@@ -1,4 +1,4 @@
-"""Deleting what an erased rater judged: as the schema's owner only, because the serving role may not."""
+"""Delete the judgments of an erased rater: only as the schema's owner, because the serving role may not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.storage.full_scans import execute_full_scan
 from app.storage.seals import comparison_hash_sql, judgment_hash_sql, void_hash_sql
 
 Row = sa.Row[Any]
-# Added to only, as their triggers say; the owner lays these aside for this transaction, and nobody writes meanwhile.
+# Triggers keep these tables append-only. The owner disables the triggers in this transaction, which blocks writers.
 SEALED = ("judgments", "voids", "screen_judgments", "activity", "qualification_attempts")
 _OF = "campaign_id = :campaign AND rater_id = :rater"
 _THEIRS = f"campaign_id = :campaign AND judgment_id IN (SELECT id FROM judgments WHERE {_OF})"
@@ -35,16 +35,16 @@ _DELETIONS = (
     f"DELETE FROM flags WHERE {_OF}",
     f"DELETE FROM tutorial_answers WHERE {_OF}",
     f"DELETE FROM questionnaire_answers WHERE {_OF}",
-    # A comparison may speak of the campaign without being kept under it.
+    # A comparison may mention the campaign without being stored under it.
     "DELETE FROM reports WHERE campaign_id = :campaign OR kind LIKE 'campaigns/%'",
     "DELETE FROM jobs WHERE campaign_id = :campaign OR kind LIKE 'campaigns/%'",
 )
 
 
 def purge_rater_data(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
-    """Delete the answers, activity, attempts and flags of a rater; what each sealed row hashed to (SHA-256).
+    """Delete the answers, activity, attempts and flags of a rater; return the SHA-256 of each sealed row.
 
-    It is the hash that the row's version was sealed with, which has to be kept for the seal to be checked.
+    The seal of the row's version was computed from this hash, which must be kept so that the seal can be verified.
     """
     here = {"campaign": campaign_id, "rater": rater_id}
     for setting in ("lock_timeout = '5s'", *MIGRATION_SETTINGS):

@@ -1,4 +1,4 @@
-"""Queries about tests before the first task: their versions, and who tried."""
+"""Queries about qualification tests, which come before the first task: their versions, and raters' attempts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class QualificationNotFound(NotFound):
 
 
 def find_qualification_test(session: Session, campaign_id: int, version: int | None = None) -> Row | None:
-    """A version of the test, the latest where none is named."""
+    """Return a version of the test, by default the latest."""
     q = qualifications.c
     query = sa.select(qualifications).where(q.campaign_id == campaign_id)
     if version is not None:
@@ -43,12 +43,12 @@ def insert_qualification_test(session: Session, campaign_id: int, values: Mappin
 
 
 def lock_rater_attempts(session: Session, rater_id: int) -> None:
-    """Let one attempt of a rater at a time be counted, until the transaction ends."""
+    """Let only one attempt of a rater be counted at a time, until the transaction ends."""
     session.execute(sa.select(enrolments.c.rater_id).where(enrolments.c.rater_id == rater_id).with_for_update())
 
 
 def load_qualification_attempts(session: Session, rater_id: int) -> Sequence[Row]:
-    """Everything that a rater tried or was spared, in order."""
+    """Return all attempts and waivers of a rater, in order."""
     a = qualification_attempts.c
     return session.execute(sa.select(qualification_attempts).where(a.rater_id == rater_id).order_by(a.n)).all()
 
@@ -56,7 +56,7 @@ def load_qualification_attempts(session: Session, rater_id: int) -> Sequence[Row
 def insert_qualification_attempt(
     session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]
 ) -> None:
-    """Add an attempt, or that there need be none."""
+    """Add an attempt, or a waiver of the test."""
     row = {"campaign_id": campaign_id, "rater_id": rater_id, **values}
     session.execute(sa.insert(qualification_attempts).values(row))
 
@@ -88,7 +88,7 @@ RESULT_ORDERS = make_sort_orders(
         "at": (_RESULTS.c["at"], time_sort_term),
     }
 )
-"""By what the results of a test are sorted."""
+"""The orders in which results of a test can be sorted."""
 
 
 def load_qualification_results(
@@ -101,10 +101,10 @@ def load_qualification_results(
     sort: str = "rater",
     words: Sequence[str] = (),
 ) -> Sequence[Row]:
-    """Every enrolled rater after a place in an order: how often they tried, their best share, what they passed by.
+    """Return enrolled raters after a cursor in a sort order: number of attempts, best share, and how they passed.
 
-    passed: only those who passed or were spared the test, or only the others. words: each is a part of the rater's or
-    the team's key, in any case.
+    passed: only raters who passed or were exempted, or only the others. words: each is a part of the rater's or the
+    team's key, ignoring case.
     """
     condition = None if passed is None else _RESULTS.c.passed == sa.literal(passed)
     return load_rater_results(

@@ -1,4 +1,4 @@
-"""Queries about what quality control has done: which acts are on record, who is paused, which code a task got."""
+"""Queries about the actions of quality control: those on record, paused raters, and completion codes of tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SELECT EXISTS (SELECT FROM tasks WHERE campaign_id = :campaign AND rater_id = :r
 
 
 def find_checks_already_acted_on(session: Session, campaign_id: int, rater: str, then: str) -> set[str]:
-    """The checks for which an act about a rater is in the audit log already."""
+    """Return the checks for which the audit log already has an action about a rater."""
     keys = {"campaign": campaign_id, "action": ACTION, "rater": rater, "then": then}
     return set(session.execute(text(_DONE), keys).scalars())
 
@@ -32,11 +32,11 @@ def pause_enrolment(session: Session, campaign_id: int, rater_id: int) -> None:
 
 
 def assign_completion_code(session: Session, campaign_id: int, public_id: str, code: str) -> str | None:
-    """Give a handed-in task its completion code, unless it has one; the one that it has now."""
+    """Give a handed-in task its completion code, unless it already has one; return its current code."""
     settled = session.execute(text(_CODE), {"campaign": campaign_id, "task": public_id, "code": code}).scalar()
     return None if settled is None else str(settled)
 
 
 def has_task_in_hand(session: Session, campaign_id: int, rater_id: int) -> bool:
-    """Whether a rater has a task in hand."""
+    """Tell whether a rater has a task in hand."""
     return bool(session.execute(text(_HOLDS), {"campaign": campaign_id, "rater": rater_id}).scalar())

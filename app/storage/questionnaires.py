@@ -36,13 +36,13 @@ WHERE q.campaign_id = :campaign ORDER BY r.key, q.moment, q.n DESC"""
 
 
 def load_rater_answers(session: Session, campaign_id: int, rater_id: int) -> dict[str, Row]:
-    """The latest answers of a rater, by moment."""
+    """Return the latest answers of a rater, by moment."""
     rows = session.execute(text(LATEST), {"campaign": campaign_id, "rater": rater_id})
     return {row.moment: row for row in rows}
 
 
 def has_answered(session: Session, campaign_id: int, rater_id: int, moment: str) -> bool:
-    """Whether a rater has answered what is asked at a moment."""
+    """Tell whether a rater has answered the questionnaire of a moment."""
     q = questionnaire_answers.c
     asked = sa.select(q.n).where(q.campaign_id == campaign_id, q.rater_id == rater_id, q.moment == moment)
     return bool(session.execute(sa.select(asked.exists())).scalar_one())
@@ -51,7 +51,7 @@ def has_answered(session: Session, campaign_id: int, rater_id: int, moment: str)
 def insert_answers(
     session: Session, campaign_id: int, rater_id: int, moment: str, answers: Mapping[str, object]
 ) -> None:
-    """Keep answers as the next revision, unless they are those of the latest. Others of the rater's wait."""
+    """Store answers as the next revision unless they equal the latest. The rater's other answers wait meanwhile."""
     session.execute(sa.select(enrolments.c.rater_id).where(enrolments.c.rater_id == rater_id).with_for_update())
     latest = load_rater_answers(session, campaign_id, rater_id).get(moment)
     if latest is not None and latest.answers == answers:
@@ -70,10 +70,10 @@ def load_answers_page(
     descending: bool = False,
     words: Sequence[str] = (),
 ) -> Sequence[Row]:
-    """The latest answers of every enrolled rater after a key, those without any included.
+    """Return the latest answers of every enrolled rater after a key, including raters without answers.
 
-    answered: only those who answered something, or only the others. descending: by key downwards. words: each is a
-    part of the rater's key, the team's key or the answers, in any case.
+    answered: only raters with answers, or only the others. descending: by key downwards. words: each is a part of the
+    rater's key, the team's key or the answers, ignoring case.
     """
     keys: dict[str, object] = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
     only = {"after": f'r.key COLLATE "C" {"<" if descending else ">"} :after'}
@@ -84,7 +84,7 @@ def load_answers_page(
 
 
 def load_answers_by_rater(session: Session, campaign_id: int) -> dict[str, dict[str, object]]:
-    """The latest answers of all raters, by key and name of the question."""
+    """Return the latest answers of all raters, by the rater's key and the name of the question."""
     answers: dict[str, dict[str, object]] = {}
     for row in session.execute(text(_GROUPS), {"campaign": campaign_id}):
         answers.setdefault(row.rater, {}).update(row.answers)
@@ -92,12 +92,12 @@ def load_answers_by_rater(session: Session, campaign_id: int) -> dict[str, dict[
 
 
 def has_answers(session: Session, campaign_id: int) -> bool:
-    """Whether any rater has answered."""
+    """Tell whether any rater has answered."""
     q = questionnaire_answers.c
     return bool(session.execute(sa.select(sa.select(q.n).where(q.campaign_id == campaign_id).exists())).scalar_one())
 
 
 def erase_answers(session: Session, campaign_id: int, rater_id: int) -> None:
-    """Delete what a rater answered: it says who they are."""
+    """Delete a rater's answers, because they reveal who the rater is."""
     q = questionnaire_answers.c
     session.execute(sa.delete(questionnaire_answers).where(q.campaign_id == campaign_id, q.rater_id == rater_id))

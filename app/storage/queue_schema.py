@@ -1,7 +1,7 @@
-"""The schema of the queue (procrastinate), brought to the installed version beside our own tables.
+"""The schema of the queue (procrastinate), upgraded to the installed version next to our own tables.
 
-Its objects stand in a Postgres schema of their own, which Alembic does not look at. A comment on it says the last step
-that was applied: a new database starts with the whole of it, an older one takes the steps in between.
+Its objects are in a separate Postgres schema, which Alembic ignores. A comment on this schema names the last migration
+that was applied: a new database gets the complete schema, and an older one gets the missing migrations.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GRANTS = (
     f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {APP_ROLE}",
 )
 QUEUE_MARK = "steps of procrastinate up to "
-"""What the comment on the schema begins with, before the name of a step."""
+"""The start of the comment on the schema, before the name of a migration."""
 
 
 class QueueSchemaNotAllowed(Conflict):
@@ -40,7 +40,7 @@ class QueueSchemaBehind(Conflict):
 
 
 def _find_sql_folder() -> Path:
-    """The SQL of the installed version, which is not imported: that would take longer than most commands."""
+    """Find the SQL of the installed version without importing it, which would take longer than most commands."""
     spec = find_spec("procrastinate")
     assert spec is not None  # noqa: S101  (a dependency of ours)
     return Path(spec.origin or "").parent / "sql"
@@ -48,12 +48,12 @@ def _find_sql_folder() -> Path:
 
 @cache
 def list_queue_migrations() -> tuple[str, ...]:
-    """The names of all steps that the installed version has, in order."""
+    """Return the names of all migrations that the installed version has, in order."""
     return tuple(sorted(step.name for step in (_find_sql_folder() / "migrations").glob("*.sql")))
 
 
 def find_last_queue_migration(connection: sa.Connection) -> str | None:
-    """The last step that the database has, empty where a schema of that name has none; None without the schema."""
+    """Return the database's last migration; empty if its schema records none; None without the schema."""
     row = connection.execute(
         sa.text("SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = :name"),
         {"name": SCHEMA},
@@ -64,12 +64,12 @@ def find_last_queue_migration(connection: sa.Connection) -> str | None:
 
 
 def apply_queue_migrations(connection: sa.Connection) -> None:
-    """Apply what is missing, within the connection's transaction. Raises QueueSchemaNotAllowed."""
+    """Apply missing migrations within the connection's transaction. Raises QueueSchemaNotAllowed."""
     last, all_steps = find_last_queue_migration(connection), list_queue_migrations()
     if last == all_steps[-1]:
         return
     folder = _find_sql_folder()
-    # A schema without our mark was made by hand, for us to fill.
+    # A schema without our mark was created by hand and is empty.
     missing = [folder / "schema.sql"]
     if last:
         missing = [folder / "migrations" / step for step in all_steps if step > last]
@@ -91,6 +91,6 @@ def apply_queue_migrations(connection: sa.Connection) -> None:
 
 
 def require_queue_schema(connection: sa.Connection) -> None:
-    """Raise QueueSchemaBehind unless the database has every step of the installed version."""
+    """Raise QueueSchemaBehind unless the database has every migration of the installed version."""
     if find_last_queue_migration(connection) != list_queue_migrations()[-1]:
         raise QueueSchemaBehind

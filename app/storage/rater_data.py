@@ -1,4 +1,4 @@
-"""Everything that is stored about a rater, by what it is. Nothing of it names a system, a role or another's answer."""
+"""All data stored about a rater, by kind, without naming a system, an item's role or another rater's answer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from app.storage.db import Session
 Row = sa.Row[Any]
 BATCH = 2000
 _HERE = "WHERE x.campaign_id = :campaign AND x.rater_id = :rater"
-# Where earlier answers are not to be seen; what has neither mark is seen whenever it was.
+# For queries that must hide earlier answers; queries with neither mark show all rows, whatever their age.
 _SINCE = {"at": "AND x.at >= :since", "recorded_at": "AND x.recorded_at >= :since"}
 
-# Who somebody is: for the rater alone. A front-end acts for a pseudonym and has no use for the person behind it.
+# Identifying data, for the rater only. A front-end acts for a pseudonym and needs nothing about the person behind it.
 IDENTITY = "p.key AS person, e.external_id, k.name AS contact_name, k.email AS contact_email, k.note AS contact_note"
 RATER = """
 SELECT r.key, r.name, r.attributes, c.key AS campaign, e.state, e.capacity, e.capacity_unit, e.buckets, e.languages,
@@ -30,7 +30,7 @@ WHERE r.campaign_id = :campaign AND r.id = :rater"""
 
 CREDENTIALS = "credentials"
 
-# In the order in which the export has them. A position in a task stands for what was shown there.
+# In the order of the export. A position in a task identifies what was shown there.
 LISTS: Mapping[str, str] = MappingProxyType(
     {
         CREDENTIALS: f"""SELECT x.prefix, x.name, x.created_at, x.expires_at, x.revoked_at FROM tokens x
@@ -53,7 +53,7 @@ LISTS: Mapping[str, str] = MappingProxyType(
             ORDER BY x.recorded_at, x.screen""",
         "activity": f"""SELECT t.public_id AS task, x.session, x.seq, x.kind, x.at_ms, x.item, x.segment, x.received_at
             FROM activity x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.received_at, x.session, x.seq""",
-        # Answers to forms; those to documents name systems, and stand among the judgments.
+        # Answers to forms. Answers to documents name systems, and are among the judgments.
         "pearmut": f"""SELECT x.place, CASE WHEN jsonb_typeof(x.body -> 'annotation' -> 0) <> 'object'
             THEN x.body -> 'annotation' END AS answers, x.body ->> 'comment' AS comment, x.skipped, x.at
             FROM pearmut_answers x {_HERE} {{at}} ORDER BY x.id""",
@@ -71,13 +71,13 @@ LISTS: Mapping[str, str] = MappingProxyType(
 def stream_rater_rows(
     session: Session, query: str, campaign_id: int, rater_id: int, *, since: datetime | None = None
 ) -> Iterator[Row]:
-    """Stream one of the queries above. since: answers, attempts and flags from before this time are left out."""
+    """Stream one of the queries above. since: omit answers, attempts and flags from before this time."""
     keys = {"campaign": campaign_id, "rater": rater_id, "since": since}
     query = query.format_map(dict.fromkeys(_SINCE, "") if since is None else _SINCE)
     yield from session.execute(text(query), keys, execution_options={"yield_per": BATCH})
 
 
 def load_account_and_enrolment(session: Session, campaign_id: int, rater_id: int, *, identity: bool) -> Row:
-    """The rater themselves: account and enrolment. identity: with contact, external id and person."""
+    """Return a rater's account and enrolment. identity: include contact, external id and person."""
     query = RATER.format(identity=f", {IDENTITY}" if identity else "")
     return session.execute(text(query), {"campaign": campaign_id, "rater": rater_id}).one()

@@ -28,7 +28,7 @@ def load_messages(
     before: int | None = None,
     read: bool | None = None,
 ) -> list[MessageRecord]:
-    """The newest messages to a rater, newest first, from below an id. read: only those read, or only the others."""
+    """Return the newest messages to a rater, newest first, below an id. read: only read ones, or only the others."""
     c = rater_messages.c
     query = sa.select(rater_messages).where(c.campaign_id == campaign_id, c.rater_id == rater_id)
     if before is not None:
@@ -39,7 +39,7 @@ def load_messages(
 
 
 def mark_message_read(session: Session, campaign_id: int, rater_id: int, message: int) -> bool:
-    """Note that a rater read a message, the first time only; whether there is such a message."""
+    """Note when a rater first read a message; return whether the message exists."""
     c = rater_messages.c
     here = (c.campaign_id == campaign_id) & (c.rater_id == rater_id) & (c.id == message)
     values = {"read_at": sa.func.coalesce(c.read_at, sa.func.now())}

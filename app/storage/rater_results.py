@@ -1,4 +1,4 @@
-"""Lists of what each enrolled rater did: a row a rater, searched by the keys of rater and team, sorted, in pages."""
+"""Results of enrolled raters: one row per rater, searchable by rater or team key, sorted, in pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = sa.Row[Any]
 
 
 def make_rater_results_query(query: str, **columns: type[TypeEngine[Any]] | TypeEngine[Any]) -> sa.Subquery:
-    """The rows of a query about the campaign `:campaign`: `rater` and `team` as keys, and what else it selects."""
+    """Wrap a query about the campaign `:campaign` that selects the keys `rater` and `team` and other columns."""
     named = {"rater": sa.Text, "team": sa.Text, **columns}
     return sa.text(query).columns(*(sa.column(name, kind) for name, kind in named.items())).subquery("results")
 
@@ -32,7 +32,7 @@ def load_rater_results(
     words: Sequence[str] = (),
     condition: sa.ColumnElement[bool] | None = None,
 ) -> Sequence[Row]:
-    """The rows after a place in an order. words: each is a part of the rater's or the team's key, in any case."""
+    """Return rows after a cursor in a sort order. words: each is a part of the rater or team key, ignoring case."""
     wanted = filter_by_words(sa.select(results).limit(limit), (results.c.rater, results.c.team), words)
     if condition is not None:
         wanted = wanted.where(condition)

@@ -1,4 +1,4 @@
-"""Queries about raters: accounts within a campaign, their enrolments, contacts and persons."""
+"""Queries about raters: accounts within a campaign, their enrolments, contacts and people."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ ORDERS = make_sort_orders(
         "team": (teams.c.key, text_sort_term),
     }
 )
-"""By what raters are sorted."""
+"""The orders in which raters can be sorted."""
 
 
 def make_rater_query(campaign_id: int) -> sa.Select[Any]:
-    """Raters with enrolment, team, person and contact; what is not there is null."""
+    """Select raters with enrolment, team, person and contact; missing values are null."""
     e, c = enrolments.c, contacts.c
     shown = sa.select(
         raters,
@@ -62,19 +62,19 @@ def make_rater_query(campaign_id: int) -> sa.Select[Any]:
 
 
 def find_rater(session: Session, campaign_id: int, key: str) -> RaterRecord | None:
-    """The rater of this key, enrolled or known from judgments."""
+    """Return the rater with this key, enrolled or known from judgments."""
     return session.execute(make_rater_query(campaign_id).where(raters.c.key == key)).one_or_none()
 
 
 def load_all_rater_names(session: Session, campaign_id: int) -> set[str]:
-    """What all raters are called, enrolled or known from judgments: keys, names as imported, names of contacts."""
+    """Return all names of raters, enrolled or known from judgments: keys, imported names, names of contacts."""
     shown = sa.select(raters.c.key, raters.c.name, contacts.c.name).where(raters.c.campaign_id == campaign_id)
     rows = session.execute(shown.outerjoin_from(raters, contacts, contacts.c.rater_id == raters.c.id))
     return {called for row in rows for called in row if called and called.strip()}
 
 
 def load_rater(session: Session, campaign_id: int, key: str) -> RaterRecord:
-    """The rater of this key, enrolled or known from judgments. Raises RaterNotFound."""
+    """Return the rater with this key, enrolled or known from judgments. Raises RaterNotFound."""
     row = find_rater(session, campaign_id, key)
     if row is None:
         raise RaterNotFound
@@ -82,7 +82,7 @@ def load_rater(session: Session, campaign_id: int, key: str) -> RaterRecord:
 
 
 def find_enrolled_rater_id(session: Session, campaign_id: int, key: str) -> int | None:
-    """The id of a rater who is enrolled and not erased."""
+    """Return the id of a rater who is enrolled and not erased."""
     ids = sa.select(raters.c.id).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (raters.c.campaign_id == campaign_id) & (raters.c.key == key) & (enrolments.c.state != "erased")
     rater_id: int | None = session.execute(ids.where(here)).scalar()
@@ -90,7 +90,7 @@ def find_enrolled_rater_id(session: Session, campaign_id: int, key: str) -> int 
 
 
 def filter_enrolled_raters(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
-    """Which of these keys are raters who are enrolled and not erased."""
+    """Return those keys that belong to raters who are enrolled and not erased."""
     enrolled_raters = sa.select(raters.c.key).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (raters.c.campaign_id == campaign_id) & raters.c.key.in_(keys) & (enrolments.c.state != "erased")
     return set(session.execute(enrolled_raters.where(here)).scalars())
@@ -107,9 +107,9 @@ def load_raters_page(
     sort: str = "key",
     words: Sequence[str] = (),
 ) -> list[RaterRecord]:
-    """Raters after a place in an order, of one team or in one state where that is asked.
+    """Return raters after a cursor in a sort order, optionally of one team or in one state.
 
-    words: each is a part of the key, the external id, or the name or address of the contact, in any case.
+    words: each is a part of the key, the external id, or the name or address of the contact, ignoring case.
     """
     wanted = make_rater_query(campaign_id).limit(limit)
     if team is not None:
@@ -122,18 +122,18 @@ def load_raters_page(
 
 
 def load_raters_of_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> dict[str, RaterRecord]:
-    """The raters of these keys, by key."""
+    """Return the raters with these keys, by key."""
     return {row.key: row for row in session.execute(make_rater_query(campaign_id).where(raters.c.key.in_(keys)))}
 
 
 def insert_rater(session: Session, campaign_id: int, key: str) -> int:
-    """A new account; its name is its key, because names of people are contacts."""
+    """Create an account and return its id; its name is its key, because names of people are in contacts."""
     made = sa.insert(raters).values(campaign_id=campaign_id, key=key, name=key).returning(raters.c.id)
     return int(session.execute(made).scalar_one())
 
 
 def insert_raters(session: Session, campaign_id: int, accounts: Sequence[Mapping[str, object]]) -> dict[str, int]:
-    """New accounts; their ids by key."""
+    """Create accounts; return their ids by key."""
     made = sa.insert(raters).returning(raters.c.key, raters.c.id)
     rows = session.execute(made.values([{"campaign_id": campaign_id, **account} for account in accounts]))
     return {key: int(rater_id) for key, rater_id in rows}
@@ -145,7 +145,7 @@ def insert_enrolments(session: Session, campaign_id: int, values: Sequence[Mappi
 
 
 def insert_contacts(session: Session, campaign_id: int, values: Sequence[Mapping[str, object]]) -> None:
-    """Store personal data of new accounts."""
+    """Store the personal data of new accounts."""
     if values:
         session.execute(sa.insert(contacts), [{"campaign_id": campaign_id, **one} for one in values])
 
@@ -156,7 +156,7 @@ def update_rater(session: Session, rater_id: int, values: Mapping[str, object]) 
 
 
 def upsert_enrolment(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
-    """Enrol an account, or overwrite its enrolment and count its version up."""
+    """Enrol an account, or overwrite its enrolment and increase its version."""
     made = insert(enrolments).values(campaign_id=campaign_id, rater_id=rater_id, **values)
     counted = {**values, "settings_version": enrolments.c.settings_version + 1}
     session.execute(made.on_conflict_do_update(index_elements=["rater_id"], set_=counted))
@@ -165,7 +165,7 @@ def upsert_enrolment(session: Session, campaign_id: int, rater_id: int, values: 
 def replace_contact(
     session: Session, campaign_id: int, rater_id: int, contact: Mapping[str, str | None] | None
 ) -> None:
-    """Store personal data, or remove it."""
+    """Store personal data, or delete it."""
     if contact is None:
         session.execute(sa.delete(contacts).where(contacts.c.rater_id == rater_id))
         return
@@ -175,19 +175,19 @@ def replace_contact(
 
 
 def ensure_person(session: Session, key: str) -> int:
-    """The person of this key, made where there is none."""
+    """Return the id of the person with this key, created if missing."""
     session.execute(insert(people).values(key=key).on_conflict_do_nothing())
     return int(session.execute(sa.select(people.c.id).where(people.c.key == key).with_for_update()).scalar_one())
 
 
 def is_person_in_other_campaign(session: Session, person: int, campaign_id: int) -> bool:
-    """Whether a person has an account in another campaign."""
+    """Tell whether a person has an account in another campaign."""
     there = sa.exists().where((raters.c.person_id == person) & (raters.c.campaign_id != campaign_id))
     return bool(session.execute(sa.select(there)).scalar())
 
 
 def delete_rater_account(session: Session, rater_id: int) -> None:
-    """Remove an account that nothing refers to but its credentials. Raises RaterInUse."""
+    """Delete an account that only its credentials refer to. Raises RaterInUse."""
     try:
         with session.begin_nested():
             for table in (tokens, contacts, enrolments):
@@ -208,5 +208,5 @@ WHERE r.campaign_id = :campaign AND r.id = :rater"""
 
 
 def load_rater_readiness(session: Session, campaign_id: int, rater_id: int) -> RaterRecord | None:
-    """State, version of the consent asked and given, whether there is a test and whether it was passed; one query."""
+    """Return the rater's state, consent versions required and given, and test status; in one query."""
     return session.execute(sa.text(_BLOCKED), {"campaign": campaign_id, "rater": rater_id}).one_or_none()

@@ -1,4 +1,4 @@
-"""From columns of database ids to `Ratings`: ids become codes, and rows are put into canonical order."""
+"""Convert columns of database ids to `Ratings`: ids become codes, and rows are put into canonical order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RatingsMetadata:
-    """What is true of all ratings of a campaign."""
+    """Properties shared by all ratings of a campaign."""
 
     higher_is_better: bool
     scale: ScoreScale | None
@@ -35,26 +35,26 @@ class RatingsWithJudgmentIds:
 
 
 def filter_rows(columns: Columns, keep: npt.NDArray[np.bool_]) -> dict[str, npt.NDArray[Any]]:
-    """The rows where `keep` is true."""
+    """Return the rows where `keep` is true."""
     return {name: values[keep] for name, values in columns.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledIds:
-    """Database ids beside the labels they stand for, both sorted by label."""
+    """Database ids with their labels, both sorted by label."""
 
     ids: Ints
     keys: tuple[str, ...]
 
     def codes(self, ids: Ints) -> npt.NDArray[np.int32]:
-        """The code of each id: where its label stands."""
+        """Return the code of each id, which is the position of its label."""
         order = np.argsort(self.ids)
         return order[np.searchsorted(self.ids[order], ids)].astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignLabels:
-    """What a campaign's ids stand for; the columns of its segments are parallel."""
+    """The labels of a campaign's ids; the columns of its segments are parallel."""
 
     systems: LabelledIds
     documents: LabelledIds
@@ -68,10 +68,10 @@ class CampaignLabels:
 def encode_ratings(
     columns: dict[str, npt.NDArray[Any]], names: CampaignLabels, frame: RatingsMetadata
 ) -> RatingsWithJudgmentIds:
-    """Ratings of joined columns, in canonical order.
+    """Make ratings from joined columns, in canonical order.
 
-    columns: by name the codes `system`, `document` and `task`, the ids `judgment_id`, `segment_id` (−1 for a whole
-    item) and `rater_id`, the number `judgment`, and `at_us`, `score`, `n_errors`, `role`, `accepted`.
+    columns: by name, the codes `system`, `document` and `task`; the ids `judgment_id`, `segment_id` (−1 for a whole
+    item) and `rater_id`; the number `judgment`; and `at_us`, `score`, `n_errors`, `role`, `accepted`.
     """
     segments = SegmentCodes(names)
     columns["segment"] = segments.find(columns["segment_id"])
@@ -122,7 +122,7 @@ _KINDS: Mapping[str, type[np.generic]] = {
 
 
 def _order_of_addresses(columns: Columns, names: CampaignLabels) -> npt.NDArray[np.intp] | None:
-    """The canonical order where no rater rated an output twice, by one sort of one number; else None."""
+    """Return the canonical order by sorting one number per row, if no rater rated an output twice; else None."""
     sizes = (len(names.documents.keys), len(names.segment_ids) + 1, len(names.raters.keys))
     if len(names.systems.keys) * sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
         return None
@@ -135,7 +135,7 @@ def _order_of_addresses(columns: Columns, names: CampaignLabels) -> npt.NDArray[
 
 
 def _by_first_appearance(judgment: npt.NDArray[np.intp]) -> npt.NDArray[np.int32]:
-    """Judgments numbered anew, in the order in which they first appear."""
+    """Number judgments again, in the order in which they first appear."""
     rows = np.arange(judgment.size)
     first = np.zeros(int(judgment.max(initial=-1)) + 1, dtype=np.intp)
     first[judgment[::-1]] = rows[::-1]
@@ -157,7 +157,7 @@ class SegmentCodes:
         self._ids, self._codes = names.segment_ids[by_id], rank[by_id]
 
     def find(self, ids: Ints) -> npt.NDArray[np.int32]:
-        """The code of each id; −1 for judgments of whole documents."""
+        """Return the code of each id; −1 for judgments of whole documents."""
         codes = np.full(ids.size, -1, dtype=np.int32)
         shown = ids >= 0
         codes[shown] = self._codes[np.searchsorted(self._ids, ids[shown])]
@@ -165,9 +165,9 @@ class SegmentCodes:
 
 
 def _number_repeats(columns: Columns) -> npt.NDArray[np.int32]:
-    """Which rating of this output by this rater each row is, from 1, by time, then by task, then by what was said.
+    """Number each rater's ratings of the same output from 1: by time, then by task, then by content.
 
-    Rows alike in all that but the id of their judgment are interchangeable.
+    Rows that differ only in the id of their judgment are interchangeable.
     """
     address = ("rater", "segment", "document", "system")
     keys = ("judgment_id", "accepted", "n_errors", "score", "role", "task", "at_us", *address)

@@ -1,9 +1,10 @@
-"""Ratings: one query over the scores, straight into numpy columns.
+"""Ratings: one query over the scores, loaded directly into numpy columns.
 
-The server packs each column into one byte string (string_agg of int8send), which costs a small part of fetching rows.
-All aggregates of one SELECT see the rows in one order, so the columns stay parallel. Items, credits and voids come as
-columns of the same statement, hence of the same snapshot, and are joined here: they are few, and right after an import
-the planner knows nothing of them. Of more than `BLOCK` judgments the scores come in blocks.
+The server packs each column into one byte string (string_agg of int8send), at a fraction of the cost of fetching rows.
+All aggregates of one SELECT see the rows in the same order, so the columns stay parallel. Items, credits and voids come
+as columns of the same statement, and so from the same snapshot. They are joined in Python, because they are few, and
+because the planner has no statistics on them right after an import. If there are more than `BLOCK` judgments, the
+scores come in blocks.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ _CREDITS = {"item_id": "int8", "system_id": "int8"}
 _VOIDS = {"judgment_id": "int8"}
 _SURPLUS = {"id": "int8"}
 _PARTS = {"scores": SCORES, "items": _ITEMS, "credits": _CREDITS, "voids": _VOIDS, "surplus": _SURPLUS}
-# Judgments by their ids: 56 bytes a score, and Postgres allows a row 1 GB.
+# Number of judgment ids in a block: a score takes 56 bytes, and Postgres limits a row to 1 GB.
 BLOCK = 1 << 22
 _COUNTED = """{0}campaign_id = %(campaign)s AND {0}profile_id = %(profile)s AND {0}version <= %(version)s
     AND NOT {0}surplus"""
 
 
 def _statement(scores: str, items: str, credited: str) -> str:
-    """All parts of one SELECT. scores: the rows of these; items, credited: which of them are read, from `AND` on."""
+    """Select all parts at once. scores: the rows of scores; items, credited: conditions for these, after `AND`."""
     return "SELECT * FROM " + ", ".join(
         (
             make_packed_columns_select("scores", SCORES, scores),
@@ -74,7 +75,7 @@ def _statement(scores: str, items: str, credited: str) -> str:
 
 
 _ITS_ITEMS = "(SELECT {}(id) FROM items WHERE campaign_id = %(campaign)s)"
-# The range is what the primary key of credits finds; items of a campaign are neighbours.
+# The primary key of credits finds this range; the items of a campaign have adjacent ids.
 LOAD = _statement(
     f"scores WHERE {_COUNTED.format('')}",
     "",
@@ -84,7 +85,7 @@ _IDS = "SELECT min(judgment_id) AS first, max(judgment_id) AS last FROM scores W
 SCORES_IN_BLOCK = f"scores WHERE {_COUNTED.format('')} AND judgment_id BETWEEN %(first)s AND %(last)s"
 _ITEMS_ALONE = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", "scores WHERE false")
 _NEXT_BLOCK = f"SELECT * FROM {make_packed_columns_select('scores', SCORES, SCORES_IN_BLOCK)}"
-# What a rater said of an output of which they judged a degraded copy or a repeat.
+# Each rater's ratings of those outputs of which they also judged a degraded copy or a repeat.
 CONTROLS = f"""
 WITH changed AS MATERIALIZED (
     SELECT id, document_id FROM items
@@ -110,7 +111,7 @@ SELECT EXISTS (
 
 
 def has_segment_ratings(session: Session, *, campaign_id: int, profile_id: int, version: int) -> bool:
-    """Whether any rating of a campaign, as it stood at a data version, is of a segment."""
+    """Tell whether any rating of a campaign, as of a data version, is of a segment."""
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     return bool(session.execute(text(_SEGMENTS_SCORED), keys).scalar_one())
 
@@ -119,7 +120,7 @@ NO_IDS = (1, 0)
 
 
 def load_scored_id_range(session: Session, profile_id: int) -> tuple[int, int]:
-    """The lowest and the highest id of a judgment that has a score under a profile; `NO_IDS` where none has."""
+    """Return the lowest and the highest id of judgments with a score under a profile; `NO_IDS` if there are none."""
     ids = session.execute(text(_IDS), {"profile": profile_id}).one()
     return NO_IDS if ids.first is None else (ids.first, ids.last)
 
@@ -127,10 +128,10 @@ def load_scored_id_range(session: Session, profile_id: int) -> tuple[int, int]:
 def load_ratings(
     session: Session, *, campaign_id: int, profile_id: int, version: int, frame: RatingsMetadata, statement: str = LOAD
 ) -> RatingsWithJudgmentIds:
-    """All ratings of a campaign as they stood at a data version, in canonical order.
+    """Return all ratings of a campaign as of a data version, in canonical order.
 
-    Of several revisions at one address the latest counts; surplus and void judgments are no ratings. statement:
-    `CONTROLS` for those alone that tests of control items take.
+    If an address has several revisions, the latest counts; surplus and void judgments are not ratings. statement:
+    `CONTROLS` loads only the ratings that tests of control items use.
 
     Raises MemoryTooSmall.
     """
@@ -152,7 +153,7 @@ def load_ratings(
 def load_rated_items(
     session: Session, keys: Mapping[str, object], names: CampaignLabels
 ) -> tuple[RatedItems, Ints, Ints]:
-    """What scores are joined with; the ids of void judgments, and of surplus items."""
+    """Return the items to join with scores, the ids of void judgments, and the ids of surplus items."""
     _, items, credited, voids, surplus = _read(session, _ITEMS_ALONE, keys)
     _code_items(items, credited, names)
     return RatedItems(items, credited), voids["judgment_id"], surplus["id"]
@@ -167,9 +168,9 @@ def _code_items(
 
 
 def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """The columns of each of `_PARTS`, with the scores in blocks where there may be too many for one row.
+    """Yield the columns of each of `_PARTS`, with the scores in blocks if there may be too many for one row.
 
-    Scores of a data version never change, and their items were there before them, so blocks need no common snapshot.
+    Scores of a data version never change, and their items existed before them, so the blocks need no common snapshot.
     """
     blocks: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
     kinds = {f"{alias}_{name}": kind for alias, columns in _PARTS.items() for name, kind in columns.items()}
@@ -185,7 +186,7 @@ def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Itera
 def _statements(
     session: Session, statement: str, keys: Mapping[str, object]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """What is asked one after another, and for which judgments."""
+    """Yield the statements to run one after another, each with its range of judgments."""
     lowest, highest = load_scored_id_range(session, int(str(keys["profile"])))
     if statement != LOAD or highest - lowest < BLOCK:
         yield statement, {}
@@ -200,7 +201,7 @@ def _concatenate_blocks(blocks: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 class RatedItems:
-    """What is known of the items of a campaign, sorted once so that any scores can be joined with it."""
+    """The data on a campaign's items, sorted once so that any scores can be joined with them."""
 
     def __init__(self, items: Columns, credited: Columns) -> None:
         by_id, by_item = np.argsort(items["id"]), np.argsort(credited["item_id"], kind="stable")
@@ -211,7 +212,7 @@ class RatedItems:
         self._n_systems = np.searchsorted(item_id, self._items["id"], side="right") - self._first
 
     def join_scores(self, scores: Columns) -> dict[str, npt.NDArray[Any]]:
-        """One row a (judgment, system): the scores with what is known of their items, once for each credited system.
+        """Return one row per (judgment, system): scores with the data of their items, once for each credited system.
 
         `judgment` numbers the rows of `scores`.
         """
@@ -226,10 +227,10 @@ class RatedItems:
 
 
 def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
-    """Rows of the latest answer at their address; None where nothing was ever revised.
+    """Select the latest answer at each address; return None if no answer was ever revised.
 
-    Where every answer at an address carries a time (`at_us` is not 0), the latest is the last by (time, revision), so
-    that an older answer which is imported later does not win; elsewhere it is the highest revision.
+    If all answers at an address have a time (`at_us` is not 0), the latest is the last by (time, revision), so that an
+    older answer that is imported later does not win. Otherwise it is the answer with the highest revision.
     """
     revision = columns["revision"]
     if not revision.size or revision.max() == 1:
@@ -250,7 +251,7 @@ def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
 
 
 def load_campaign_labels(session: Session, campaign_id: int) -> CampaignLabels:
-    """The labels that the ids of a campaign stand for."""
+    """Return the labels of a campaign's ids."""
     keys = {"campaign": campaign_id}
     columns = session.execute(
         text(

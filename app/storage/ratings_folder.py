@@ -1,4 +1,4 @@
-"""Where files of ratings lie on this machine, for which campaigns, and when they go."""
+"""Files of ratings on this machine: their place, the campaigns that have them, and when they are deleted."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class RatingsFolderUnusable(Invalid):
 
 
 FORMAT = 1
-"""Raised whenever the layout or what is derived for it changes, so that older files are written anew."""
+"""Increased whenever the layout or its derived data change, so that older files are written again."""
 HEAD = "head.json"
-"""The file of a folder that says what is in the others; last used when it was last touched."""
+"""The file of a folder that describes the others; its last touch is the last use of the folder."""
 SUPERSEDED_AFTER = 3600.0
-"""Seconds without use after which the file of a former data version goes."""
+"""Seconds without use after which the file of a former data version is deleted."""
 UNUSED_AFTER = 7 * 86_400.0
-"""The same for any file: who asks again has it written again."""
+"""Seconds without use after which any file is deleted; the next request writes it again."""
 _PART = "part-"
 _IDS = "SELECT min(id), max(id) FROM judgments WHERE campaign_id = :campaign"
 _COUNT = "SELECT count(*) FROM (SELECT FROM judgments WHERE campaign_id = :campaign LIMIT :most) j"
-# The seal tells this version from one of the same number in a database that was restored and went on otherwise.
+# The seal distinguishes this version from one with the same number in a database restored to another state.
 _SEAL = "SELECT encode(hash, 'hex') FROM seals WHERE campaign_id = :campaign AND version = :version"
 
 
 @dataclass(frozen=True, slots=True)
 class RatingsFileKey:
-    """Whose ratings: a campaign's under a weight profile, as they stood at a data version. seal: of the version."""
+    """The ratings in a file: of a campaign under a weight profile, as of a data version. seal: of the version."""
 
     campaign_id: int
     profile_id: int
@@ -47,7 +47,7 @@ class RatingsFileKey:
 
     @property
     def folder_name(self) -> str:
-        """The name of the folder: what all data versions share, `.v`, and the version.
+        """The name of the folder: a prefix shared by all data versions, `.v`, and the version.
 
         >>> RatingsFileKey(3, 7, 41, "0a1b").folder_name
         '3-7.v41-0a1b-1'
@@ -57,9 +57,9 @@ class RatingsFileKey:
 
 @dataclass(frozen=True, slots=True)
 class RatingsFolder:
-    """The folder of all files, and how many judgments of a campaign are still loaded into memory.
+    """The folder of all files, and the number of a campaign's judgments up to which they are loaded into memory.
 
-    large: campaigns that are known to have more; judgments are only ever added.
+    large: campaigns known to have more; judgments are only ever added.
     """
 
     path: Path
@@ -67,7 +67,7 @@ class RatingsFolder:
     large: set[int] = field(default_factory=set)
 
     def is_campaign_large(self, session: Session, campaign_id: int) -> bool:
-        """Whether a campaign has more judgments, revisions included, than are loaded into memory."""
+        """Tell whether a campaign has more judgments, revisions included, than are loaded into memory."""
         if campaign_id in self.large:
             return True
         first, last = session.execute(text(_IDS), {"campaign": campaign_id}).one()
@@ -80,7 +80,7 @@ class RatingsFolder:
         return True
 
     def find_file_and_mark_used(self, key: RatingsFileKey) -> Path | None:
-        """The file, used from now on; None where it is to be written."""
+        """Return the file and mark it as used now; None if it must be written."""
         head = self.path / key.folder_name / HEAD
         if not head.exists():
             return None
@@ -89,7 +89,7 @@ class RatingsFolder:
 
     @contextmanager
     def create_file_atomically(self, key: RatingsFileKey) -> Iterator[Path]:
-        """A folder to write a file in, which is there under its name only when it is complete."""
+        """Yield a folder to write a file in; the folder gets its final name only once it is complete."""
         part = self.path / f"{_PART}{uuid4().hex}"
         try:
             part.mkdir(parents=True)
@@ -101,13 +101,13 @@ class RatingsFolder:
             try:
                 part.rename(target)
             except OSError:
-                if not (target / HEAD).exists():  # another process has written the same meanwhile
+                if not (target / HEAD).exists():  # another process has meanwhile written the same file
                     raise
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
     def delete_stale_files(self, now: float | None = None) -> int:
-        """Delete files of former data versions, those that nobody uses, and what was left half written; how many."""
+        """Delete the files of former data versions, unused files, and incomplete ones; return the number of files."""
         now = time.time() if now is None else now
         families: dict[str, list[tuple[int, Path]]] = defaultdict(list)
         swept = 0
@@ -127,7 +127,7 @@ class RatingsFolder:
 
 
 def _delete(folder: Path, used: Path, before: float) -> int:
-    """Delete a folder whose file `used` was last touched before a time; how many went."""
+    """Delete a folder whose file `used` was last touched before a time; return the number deleted."""
     try:
         if used.stat().st_mtime > before:
             return 0
@@ -138,12 +138,12 @@ def _delete(folder: Path, used: Path, before: float) -> int:
 
 
 def find_ratings_folder(session: Session) -> RatingsFolder | None:
-    """The folder of the database of a transaction; None where everything is loaded into memory."""
+    """Return the ratings folder of a session's database; None if all ratings are loaded into memory."""
     folder: RatingsFolder | None = session.info.get("ratings_folder")
     return folder
 
 
 def make_ratings_file_key(session: Session, *, campaign_id: int, profile_id: int, version: int) -> RatingsFileKey:
-    """Whose ratings a file holds, as this database has them."""
+    """Return the key of a file of ratings, with the seal in this database."""
     seal = session.execute(text(_SEAL), {"campaign": campaign_id, "version": version}).scalar()
     return RatingsFileKey(campaign_id, profile_id, version, str(seal or "unsealed")[:16])

@@ -1,4 +1,4 @@
-"""Queries about the recipes that campaigns name for themselves, every revision of them."""
+"""Queries about the recipes that campaigns define under their own names, with all revisions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ WHERE campaign_id = :campaign AND name COLLATE "C" > :after ORDER BY name COLLAT
 def insert_recipe_revision(
     session: Session, campaign_id: int, *, name: str, revision: int, choices: Mapping[str, object], actor: str
 ) -> None:
-    """Store a revision; the campaign's row must be locked, so that revisions count up."""
+    """Store a revision; the caller must have locked the campaign's row, so that revisions are numbered in order."""
     values = {"campaign_id": campaign_id, "name": name, "revision": revision, "choices": dict(choices), "actor": actor}
     session.execute(sa.insert(recipes).values(**values, at=sa.func.clock_timestamp()))
 
 
 def find_recipe(session: Session, campaign_id: int, name: str, *, revision: int | None = None) -> RecipeRecord | None:
-    """A recipe of a campaign by name: the given revision, or the latest."""
+    """Return a recipe of a campaign by name: the given revision, or the latest one."""
     query = sa.select(recipes).where(recipes.c.campaign_id == campaign_id, recipes.c.name == name)
     if revision is not None:
         query = query.where(recipes.c.revision == revision)
@@ -33,6 +33,6 @@ def find_recipe(session: Session, campaign_id: int, name: str, *, revision: int 
 
 
 def load_recipes_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[RecipeRecord]:
-    """The latest revision of each recipe by name after `after`, at most `limit`."""
+    """Return the latest revision of each recipe by name after `after`, at most `limit`."""
     keys = {"campaign": campaign_id, "after": after or "", "limit": limit}
     return list(session.execute(sa.text(LATEST), keys))

@@ -1,4 +1,4 @@
-"""What a replan finds in the store and does to it: tasks stay, are withdrawn, or are as if they had never been."""
+"""Queries for replanning: tasks are kept, withdrawn, or deleted as if they had never existed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from app.storage.leases.one_person import LOCKED
 
 Row = sa.Row[Any]
 
-# number: of the task in the plan in force. begun: in somebody's hands, or with answers. invited: the rater has a seat
-# of an invitation, which plans know by no name; seated: and still works; gone: and will not come back.
+# number: of the task in the plan in force. begun: leased, or with answers. invited: the rater has an invitation seat,
+# for which plans know no name; seated: and is still active; gone: and will not return.
 IN_FORCE = """
 SELECT t.id, (t.meta ->> 'number')::int AS number, t.state, r.key AS rater, t.pooled,
        EXISTS (SELECT FROM enrolments e WHERE e.rater_id = t.rater_id AND e.invitation_id IS NOT NULL) AS invited,
@@ -33,8 +33,8 @@ GROUPS = """
 SELECT DISTINCT (t.meta ->> 'number')::int AS task, i.position, i.group_id FROM items i
 JOIN tasks t ON t.campaign_id = :campaign AND t.id = i.task_id
 WHERE i.campaign_id = :campaign AND t.plan = :plan AND i.group_id IS NOT NULL"""
-# By the campaign of the task, not by a constant: statistics that do not know the campaign would have all of its items
-# read for each task. For the same reason what is deleted is named, not joined.
+# By the task's campaign, not by a constant: with statistics that do not know the campaign, the query would read all of
+# its items for each task. For the same reason, the deletions use arrays of ids, not joins.
 TOUCHED = """
 EXISTS (SELECT FROM leases l WHERE l.campaign_id = t.campaign_id AND l.task_id = t.id)
 OR EXISTS (SELECT FROM items i JOIN judgments j ON j.item_id = i.id
@@ -82,36 +82,36 @@ ON CONFLICT DO NOTHING"""
 
 @dataclass(frozen=True, slots=True)
 class RetainedTasks:
-    """Tasks that stay: database id, and the number that they have in the new plan."""
+    """Tasks that stay: their database ids, and their numbers in the new plan."""
 
     ids: Sequence[int]
     numbers: Sequence[int]
 
 
 def block_new_leases(session: Session, campaign_id: int) -> None:
-    """Let nobody lease a task until the transaction ends."""
+    """Block leases until the transaction ends."""
     session.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCKED | campaign_id})
 
 
 def load_tasks_in_force(session: Session, campaign_id: int, plan: int) -> list[Row]:
-    """The tasks of a plan that are still to be done, under way or done."""
+    """Return the tasks of a plan that are free, leased or handed in."""
     return list(session.execute(text(IN_FORCE), {"campaign": campaign_id, "plan": plan}))
 
 
 def load_group_ids(session: Session, campaign_id: int, plan: int) -> dict[tuple[int, int], int]:
-    """The stored group of each item, by (number of the task, position)."""
+    """Return the stored group of each item, by (number of the task, position)."""
     rows = execute_full_scan(session, GROUPS, {"campaign": campaign_id, "plan": plan})
     return {(row.task, row.position): row.group_id for row in rows}
 
 
 def withdraw_or_delete_tasks(session: Session, campaign_id: int, tasks: Sequence[int]) -> None:
-    """Take tasks out of a plan: those that somebody touched stay as withdrawn, the others are as if never made."""
+    """Remove tasks from a plan: tasks that a rater touched stay as withdrawn, the others are deleted."""
     for statement in WITHDRAW:
         session.execute(text(statement), {"campaign": campaign_id, "tasks": list(tasks)})
 
 
 def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: RetainedTasks) -> None:
-    """Let tasks and their groups belong to the new plan."""
+    """Move tasks and their groups to the new plan."""
     keys: Mapping[str, object] = {"campaign": campaign_id, "version": version}
     execute_full_scan(session, KEEP, {**keys, "ids": list(kept.ids), "numbers": list(kept.numbers)})
     execute_full_scan(session, KEEP_GROUPS, keys)
@@ -119,11 +119,11 @@ def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: R
 
 
 def mark_groups_surplus(session: Session, campaign_id: int, groups: Sequence[int], data_version: int) -> None:
-    """From a data version on, let no ranking count what was judged in these groups."""
+    """From a data version on, exclude the judgments in these groups from all rankings."""
     keys = {"campaign": campaign_id, "groups": list(groups), "data_version": data_version}
     session.execute(text(SURPLUS), keys)
 
 
 def credit_group_to_system(session: Session, campaign_id: int, group: int, system: str) -> None:
-    """Credit a system with the items of a group whose texts it gave, too."""
+    """Also credit a system with the items of a group whose texts it gave as well."""
     session.execute(text(CREDIT), {"campaign": campaign_id, "group": group, "system": system})

@@ -1,4 +1,4 @@
-"""Stored reports: the bytes that were computed once for (data version, recipe, seed, method version)."""
+"""Stored reports: bytes that were computed once for (data version, recipe, seed, method version)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.storage.tables import reports
 
 @dataclass(frozen=True, slots=True)
 class ReportKey:
-    """What a report is a pure function of."""
+    """The values that fully determine a report."""
 
     campaign_id: int
     kind: str
@@ -24,14 +24,14 @@ class ReportKey:
 
 
 def find_report(session: Session, key: ReportKey) -> bytes | None:
-    """The stored bytes, or None."""
+    """Return the stored bytes, or None."""
     query = sa.select(reports.c.body).where(*(reports.c[name] == value for name, value in _values(key).items()))
     body = session.execute(query).scalar()
     return None if body is None else bytes(body)
 
 
 def store_report(session: Session, key: ReportKey, body: bytes) -> None:
-    """Keep a computed report; who comes second changes nothing."""
+    """Store a computed report; if it is already stored, change nothing."""
     session.execute(insert(reports).values(**_values(key), body=body).on_conflict_do_nothing())
 
 
@@ -40,7 +40,7 @@ def _values(key: ReportKey) -> dict[str, object]:
 
 
 def find_newest_report(session: Session, campaign_id: int, kind: str) -> bytes | None:
-    """The report of a kind that is stored of the last data version that has one, whatever was asked; or None."""
+    """Return the stored report of a kind with the latest data version, whatever its options; or None."""
     query = (
         sa.select(reports.c.body)
         .where(reports.c.campaign_id == campaign_id, reports.c.kind == kind)
@@ -52,7 +52,7 @@ def find_newest_report(session: Session, campaign_id: int, kind: str) -> bytes |
 
 
 def load_earlier_reports(session: Session, campaign_id: int, kind: str, version: int) -> list[tuple[int, bytes]]:
-    """Reports of a kind that are stored of data versions before this one: the version and the bytes, in order."""
+    """Return reports of a kind stored for earlier data versions: version and bytes, in order."""
     query = (
         sa.select(reports.c.data_version, reports.c.body)
         .where(reports.c.campaign_id == campaign_id, reports.c.kind == kind, reports.c.data_version < version)

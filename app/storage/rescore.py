@@ -1,4 +1,4 @@
-"""Stored scores beside what they are derived from, profile by profile, and putting right those that differ."""
+"""Compare stored scores with the answers from which they are derived, profile by profile, and correct them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHERE s.campaign_id = :campaign AND s.profile_id = :profile AND s.judgment_id = 
 
 @dataclass(frozen=True, slots=True)
 class StoredWeightProfile:
-    """A profile of a campaign under which judgments are scored."""
+    """A weight profile of a campaign under which judgments are scored."""
 
     id: int
     name: str
@@ -35,7 +35,7 @@ class StoredWeightProfile:
 
 @dataclass(frozen=True, slots=True)
 class StoredScore:
-    """What is stored for one judgment."""
+    """The stored score of one judgment."""
 
     judgment_id: int
     score: float
@@ -43,26 +43,26 @@ class StoredScore:
 
 
 def load_weight_profiles(session: Session, campaign_id: int) -> list[StoredWeightProfile]:
-    """All profiles of a campaign, by id."""
+    """Return all profiles of a campaign, by id."""
     query = text("SELECT id, name, digest, weights FROM profiles WHERE campaign_id = :campaign ORDER BY id")
     return [StoredWeightProfile(*row) for row in session.execute(query, {"campaign": campaign_id})]
 
 
 def stream_stored_scores(session: Session, campaign_id: int, profile_id: int) -> Iterator[StoredScore]:
-    """Stored scores of a profile by judgment, streamed."""
+    """Stream the stored scores of a profile, by judgment."""
     keys = {"campaign": campaign_id, "profile": profile_id}
     for row in session.execute(text(_STORED), keys, execution_options={"yield_per": 5000}):
         yield StoredScore(*row)
 
 
 def format_judgment_positions(session: Session, campaign_id: int, ids: Iterable[int]) -> dict[int, str]:
-    """Where judgments stand, in words: `task item:position rater revision`."""
+    """Describe the positions of judgments in words: `task item:position rater revision`."""
     rows = session.execute(text(_ADDRESSES), {"campaign": campaign_id, "ids": list(ids)})
     return {row[0]: f"{row[1]} {row[2]}{'' if row[3] is None else f':{row[3]}'} {row[4]} {row[5]}" for row in rows}
 
 
 def update_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[StoredScore]) -> None:
-    """Put derived scores in the place of stored ones."""
+    """Replace stored scores with derived ones."""
     prepare_for_temporary_tables(session)
     session.execute(
         text("CREATE TEMP TABLE IF NOT EXISTS corrected (id bigint, score float8, n_errors int) ON COMMIT DROP")

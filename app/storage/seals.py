@@ -1,9 +1,9 @@
-"""Seals: each data version of a campaign with the rows that it added, chained by hashes (decision 21).
+"""Seals: each data version of a campaign is sealed with the rows that it added, in a chain of hashes (decision 21).
 
-Such rows are judgments, voids, and comparisons of columns. A seal is written in the transaction that makes its version.
-Its content is a hash over the hashes of the version's rows by kind and id; its own hash is over the seal before it, the
-version and the content. So a row that was changed, deleted, exchanged or added beneath us is found, and an end that was
-cut off, too, as the campaign counts its versions.
+Such rows are judgments, voids, and comparisons of columns. A seal is written in the transaction that creates its
+version. Its content is a hash over the hashes of the version's rows, by kind and id. Its own hash covers the previous
+seal, the version and the content. So a row that is changed, deleted, replaced or added behind the program's back is
+detected. The removal of the last versions is detected, too, because the campaign counts its versions.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from app.storage.full_scans import plan_for_full_scans
 from app.storage.temporary_tables import prepare_for_temporary_tables
 
 Row = sa.Row[Any]
-_START = "decode(repeat('00', 32), 'hex')"  # what the first seal follows
+_START = "decode(repeat('00', 32), 'hex')"  # the predecessor of the first seal
 _BYTES = "convert_to({}::text, 'UTF8')"
-_US = "(extract(epoch FROM {}) * 1000000)::bigint"  # no zone, no rounding, whatever a session has set
+_US = "(extract(epoch FROM {}) * 1000000)::bigint"  # no time zone and no rounding, whatever the settings of a session
 
 
 def judgment_hash_sql(x: str) -> str:
-    """The hash of a judgment: over everything that its row says, but for campaign and version, which its seal says.
+    """Return SQL for the hash of a judgment: all its columns but campaign and version, which the seal covers.
 
     >>> judgment_hash_sql("j").startswith("sha256(convert_to(json_build_array(j.id, ")
     True
@@ -44,17 +44,17 @@ JUDGMENT: Final = 0
 VOID: Final = 1
 COMPARISON: Final = 2
 KINDS: Final = {"judgment": JUDGMENT, "void": VOID, "screen": COMPARISON}
-"""Kinds of rows, by what the audit log calls those that were deleted lawfully."""
+"""Kinds of rows, by the names that the audit log uses for lawfully deleted ones."""
 
 
 def void_hash_sql(x: str) -> str:
-    """The hash of a row that sets a judgment aside, as `hashed`."""
+    """Return SQL for the hash of a void, as `judgment_hash_sql` does for a judgment."""
     array = f"json_build_array('void', {x}.judgment_id, {x}.reason, {x}.actor, {_US.format(f'{x}.at')})"
     return f"sha256({_BYTES.format(array)})"
 
 
 def comparison_hash_sql(x: str) -> str:
-    """The hash of an answer about the columns of a screen, as `hashed`."""
+    """Return SQL for the hash of an answer about the columns of a screen, as `judgment_hash_sql` does."""
     names = ("task_id", "screen", "rater_id", "revision", "payload", "surplus")
     said = ", ".join(f"{x}.{name}" for name in names)
     array = f"json_build_array('screen', {said}, {_US.format(f'{x}.recorded_at')})"
@@ -62,7 +62,7 @@ def comparison_hash_sql(x: str) -> str:
 
 
 def rows_to_seal_sql(kind: int, x: str) -> str:
-    """What a query selects of stored rows of a kind, so that they can be sealed: kind, id and hash."""
+    """Return the columns that a query selects to seal stored rows of a kind: kind, id and hash."""
     by = {
         JUDGMENT: ("id", judgment_hash_sql),
         VOID: ("judgment_id", void_hash_sql),
@@ -73,7 +73,7 @@ def rows_to_seal_sql(kind: int, x: str) -> str:
 
 
 def _seal_hash(before: str, campaign: str, version: str, judgments: str, content: str) -> str:
-    """The hash of a seal. version: a row of `versions`."""
+    """Return SQL for the hash of a seal. version: a row of `versions`."""
     said = f"{campaign}, {version}.n, {_US.format(f'{version}.at')}, {version}.actor, {version}.what, {judgments}"
     return f"sha256({before} || {_BYTES.format(f'json_build_array({said})')} || {content})"
 
@@ -84,9 +84,9 @@ _COUNT = f"count(r.id) FILTER (WHERE r.kind = {JUDGMENT})::int"
 
 
 def seal_version_sql(versions: str, rows: str, *, campaign: str) -> str:
-    """A statement that seals one version. versions: what has its row. rows: what it added, as by `rows_to_seal_sql`.
+    """Return a statement that seals one version. versions: has its row. rows: selected as by `rows_to_seal_sql`.
 
-    Where the version before is not sealed, as by a release that knew no seals, this one is not either.
+    If the previous version is not sealed, for example by a release without seals, this version is not sealed either.
     """
     return f"""
     INSERT INTO seals (campaign_id, version, judgments, content, hash)
@@ -104,7 +104,7 @@ _WITH_ROWS = seal_version_sql(_ONE, "SELECT kind, id, hash FROM sealed_rows", ca
 
 
 def sealed_insert_sql(kind: int, insert: str) -> str:
-    """A statement that adds rows under a version, :campaign and :version, and seals it with them; it gives how many."""
+    """Return a statement that adds rows under :campaign and :version, seals them, and selects their number."""
     sealed = seal_version_sql(
         _ONE, f"SELECT {rows_to_seal_sql(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)"
     )
@@ -112,9 +112,9 @@ def sealed_insert_sql(kind: int, insert: str) -> str:
 
 
 def hash_collecting_insert_sql(kind: int, insert: str) -> str:
-    """A statement that adds rows under the version that is being made, and keeps their hashes.
+    """Return a statement that adds rows under the version that is being created, and stores their hashes.
 
-    It keeps them where `collect_row_hashes` does.
+    It stores them in the same place as `collect_row_hashes`.
     """
     kept = f"SELECT {rows_to_seal_sql(kind, 'x')} FROM stored x"
     return f"WITH stored AS ({insert} RETURNING *) INSERT INTO sealed_rows {kept}"
@@ -126,9 +126,9 @@ def seal_empty_version(session: Session, campaign_id: int, version: int) -> None
 
 
 def collect_row_hashes(session: Session, rows: str | None = None) -> None:
-    """Keep the hashes of judgments of the version that is being made; from now on there is a place for more.
+    """Create the table for hashes of the version that is being created, and store those of judgments, if any.
 
-    rows: a query for all of their columns.
+    rows: a query for all columns of these judgments.
     """
     prepare_for_temporary_tables(session)
     made = "CREATE TEMP TABLE IF NOT EXISTS sealed_rows (kind int, id bigint, hash bytea) ON COMMIT DROP"
@@ -138,13 +138,13 @@ def collect_row_hashes(session: Session, rows: str | None = None) -> None:
 
 
 def seal_collected_version(session: Session, campaign_id: int, version: int) -> None:
-    """Seal a version with what was collected for it."""
+    """Seal a version with the hashes collected for it."""
     collect_row_hashes(session)
     session.execute(text(_WITH_ROWS), {"campaign": campaign_id, "version": version})
     session.execute(text("TRUNCATE sealed_rows"))
 
 
-# Every version that there is, as it should be and as it is.
+# Each existing version, as it should be and as it is.
 _OF_CAMPAIGN = "WHERE {0}.campaign_id = :campaign AND {0}.version > :after"
 _ROWS = f"""
 rows AS (
@@ -171,7 +171,7 @@ FULL JOIN found f ON f.version = coalesce(v.n, s.version) ORDER BY 1"""
 
 @dataclass(frozen=True, slots=True)
 class PurgedRows:
-    """Rows that are deleted lawfully: their versions, kinds, ids and hashes."""
+    """Rows that were deleted lawfully: their versions, kinds, ids and hashes."""
 
     versions: list[int] = field(default_factory=list)
     kinds: list[int] = field(default_factory=list)
@@ -179,25 +179,25 @@ class PurgedRows:
     hashes: list[bytes] = field(default_factory=list)
 
     def add_row(self, version: int, kind: int, row: int, digest: bytes) -> None:
-        """One more."""
+        """Add a row."""
         self.versions.append(version)
         self.kinds.append(kind)
         self.ids.append(row)
         self.hashes.append(digest)
 
     def query_parameters(self) -> dict[str, object]:
-        """As parameters of a query."""
+        """Return the rows as parameters of a query."""
         return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
 
 def check_version_seals(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
-    """Every version with its seal and its rows: what is there, as it is, and whether it is as it was sealed."""
+    """Return each version with its seal and its rows, and whether the rows are still as they were sealed."""
     with plan_for_full_scans(session):
         return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.query_parameters()}).all()
 
 
 def load_sealable_campaigns(session: Session) -> list[Row]:
-    """Id, key and data version of every campaign that has one, and how many of its first versions are sealed."""
+    """Return id, key and data version of each campaign that has one, and how many of its first versions are sealed."""
     query = """SELECT c.id, c.key, c.data_version,
                       coalesce((SELECT max(s.version) FROM seals s WHERE s.campaign_id = c.id), 0) AS sealed
                FROM campaigns c WHERE c.data_version > 0 ORDER BY c.id"""
@@ -222,16 +222,17 @@ SELECT :campaign, x.* FROM unnest(CAST(:n AS bigint[]), CAST(:judgments AS int[]
 
 
 def find_last_seal(session: Session, campaign_id: int) -> Row | None:
-    """The last version of a campaign that is sealed, with its hash."""
+    """Return the last sealed version of a campaign, with its hash."""
     return session.execute(text(_LAST), {"campaign": campaign_id}).one_or_none()
 
 
 def seal_unsealed_versions(
     session: Session, campaign_id: int, purged: PurgedRows, *, hold: bool
 ) -> tuple[int, bytes] | None:
-    """Seal, as they are now, the versions after the last sealed one; the last of them with its hash, None for none.
+    """Seal versions after the last sealed one, as they are now; return the last one with its hash, None if none.
 
-    hold: keep the campaign until the transaction ends, so that none is left over; without it nobody waits meanwhile.
+    hold: lock the campaign until the transaction ends, so that no version is left over; otherwise writers need not
+    wait.
     """
     key = {"campaign": campaign_id}
     if hold:

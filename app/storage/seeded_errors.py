@@ -1,4 +1,4 @@
-"""What is known of errors that were put into texts: attention checks of imported files, and degraded outputs."""
+"""Known errors that were inserted into texts: attention checks of imported files, and degraded outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SELECT j.id, r.key AS rater, a ->> 'category' AS said
 FROM judgments j JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
 CROSS JOIN LATERAL jsonb_array_elements(j.meta -> 'attention') a
 WHERE j.campaign_id = :campaign AND jsonb_typeof(j.meta -> 'attention') = 'array' AND a ->> 'category' IS NOT NULL"""
-# Of an output that several systems gave, the first by id is what was shown, as `storage.tasks` has it.
+# If several systems gave an output, the first one by id was shown, as in `storage.tasks`.
 DEGRADED = f"""
 SELECT DISTINCT ON (j.id) j.id, r.key AS rater, v.how -> 'changed' AS changed, j.payload -> :field AS marked
 FROM items i JOIN judgments j ON j.campaign_id = :campaign AND j.item_id = i.id AND j.segment_id IS NOT NULL
@@ -33,7 +33,7 @@ ORDER BY j.id, o.id"""
 
 
 def load_imported_attention_checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, list[str]]:
-    """What an imported file says of the attention checks in these judgments, by rater."""
+    """Return the results of the attention checks in these judgments, as imported, by rater."""
     rows = execute_full_scan(session, CHECKS, {"campaign": campaign_id}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     checks_by_rater = defaultdict(list)
@@ -46,7 +46,7 @@ def load_imported_attention_checks(session: Session, campaign_id: int, judgment_
 def load_judged_degraded_segments(
     session: Session, campaign_id: int, judgment_ids: Ids, *, field: str
 ) -> list[SeededSegment]:
-    """Those of these judgments that are of a segment degraded here. field: of the payload, where errors are."""
+    """Return those judgments whose segment was degraded by this program. field: of the payload, with the errors."""
     rows = execute_full_scan(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     return [
@@ -57,6 +57,6 @@ def load_judged_degraded_segments(
 
 
 def _spans_with_place(marked: Sequence[Mapping[str, object]]) -> list[tuple[int, int]]:
-    """Where the errors are that have a place in the output."""
+    """Return the spans of the errors that have a position in the output."""
     ends = [(one.get("start"), one.get("end")) for one in marked if one.get("side", "target") == "target"]
     return [(start, end) for start, end in ends if isinstance(start, int) and isinstance(end, int)]

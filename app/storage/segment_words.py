@@ -1,4 +1,4 @@
-"""Words of each source, for what is counted by segment."""
+"""Word counts of sources, for counts by segment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 
 
 def load_segment_word_counts(session: Session, campaign_id: int, labels: RatingLabels) -> npt.NDArray[np.float64]:
-    """Words of the source of each segment code, counted at white space; NaN where no source is known."""
+    """Return the number of source words of each segment code, counted at white space; NaN for an unknown source."""
     rows = execute_full_scan(session, WORDS, {"campaign": campaign_id})
     known = {(row.key, row.position): row.words for row in rows}
     document, position = labels.segment_document.tolist(), labels.segment_position.tolist()
@@ -33,6 +33,6 @@ WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 
 
 def load_source_digests(session: Session, campaign_id: int) -> dict[tuple[str, int], str]:
-    """Digest of every known source by document key and position, to tell whether two campaigns show the same text."""
+    """Return a digest of each known source by document key and position, to compare the texts of two campaigns."""
     rows = execute_full_scan(session, HASHES, {"campaign": campaign_id})
     return {(row.key, row.position): row.digest for row in rows}

@@ -1,4 +1,4 @@
-"""Queries about series: campaigns that are run as one."""
+"""Queries about series: campaigns that are run together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.storage.tables import campaigns
 
 
 def load_series_campaign_keys(session: Session, series: str, *, only: str | None, limit: int) -> list[str]:
-    """Keys of the campaigns of a series, by key; `only` keeps the one with that key."""
+    """Return the keys of the campaigns of a series, by key; `only` keeps the one with that key."""
     key = campaigns.c.key.collate("C")
     query = sa.select(campaigns.c.key).where(campaigns.c.series == series).order_by(key).limit(limit)
     if only is not None:

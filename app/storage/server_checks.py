@@ -1,4 +1,4 @@
-"""What a Postgres server must do before we keep judgments on it."""
+"""Requirements that a Postgres server must meet before judgments are stored on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OLDEST = 15
 DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 
 _IN_FORCE = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = 'off' ORDER BY name"
-# Settings that a database or a role carries take force with its next connection, so this connection may not show them.
+# Settings of a database or a role take effect with its next connection, so this connection may not show them.
 _CARRIED = """
 SELECT coalesce('role ' || quote_ident(r.rolname), ''), coalesce('database ' || quote_ident(d.datname), '')
 FROM pg_db_role_setting s
@@ -44,18 +44,18 @@ class DatabaseNotUnicode(Conflict):
 
 
 def check_server_at_url(url: str, *, serving_role: str | None = None) -> None:
-    """`check_server` on a connection of its own."""
+    """Call `check_server` on a separate connection."""
     with psycopg.connect(url, autocommit=True) as connection:
         check_server(connection, serving_role=serving_role)
 
 
 def check_server(connection: psycopg.Connection[Any], *, serving_role: str | None = None) -> None:
-    """Check that the server is Postgres 15 or later and stores Unicode, and that a commit on it is on disk.
+    """Check that the server is Postgres 15 or later and stores Unicode, and that its commits are durable.
 
-    Looked at are the settings in force on this connection, and what its role, the serving role and the database carry
+    The function checks the settings of this connection, and those that its role, the serving role and the database set
     for their next connections.
 
-    Raises PostgresTooOld, DatabaseNotUnicode, or ServerNotDurable naming every setting that is off and where.
+    Raises PostgresTooOld, DatabaseNotUnicode, or ServerNotDurable, which names every setting that is off, and where.
     """
     major = connection.info.server_version // 10_000
     if major < OLDEST:

@@ -13,7 +13,8 @@ from app.storage.queue_schema import SCHEMA
 
 StateRecord = sa.Row[Any]
 
-# Each part is found by an index or in a table of few rows. Only roles that may see it learn what a standby server lags.
+# Each part uses an index or a table with few rows. Only roles with the right to see it learn the lag of standby
+# servers.
 _STATE = f"""
 SELECT 'open_leases' AS what, NULL AS label, count(*)::float8 AS value FROM tasks WHERE state = 'leased'
 UNION ALL
@@ -37,7 +38,7 @@ UNION ALL
 SELECT 'replication_lag_seconds', application_name, extract(epoch FROM replay_lag)
 FROM pg_stat_replication WHERE replay_lag IS NOT NULL"""
 
-# An attention check is nothing of what a campaign has to do.
+# Attention checks are not part of a campaign's work.
 _TASKS = f"""
 SELECT c.key AS campaign, t.state, count(*) AS n FROM campaigns c JOIN tasks t ON t.campaign_id = c.id
 WHERE c.state IN ('open', 'paused') AND t.state IN ('free', 'leased', 'handed_in')
@@ -46,11 +47,11 @@ GROUP BY 1, 2 ORDER BY 1, 2"""
 
 
 def load_service_counts(session: Session, *, heard: float) -> list[StateRecord]:
-    """Numbers of the service, by what they count and a label. heard: seconds within which a worker lives."""
+    """Return the service's counts, by name and label. heard: most seconds since a live worker's heartbeat."""
     return list(session.execute(sa.text(_STATE), {"heard": heard}))
 
 
 def count_tasks_by_campaign(session: Session, *, only: str | None) -> list[StateRecord]:
-    """Tasks of campaigns under way by state; `only` keeps one campaign."""
+    """Return the numbers of tasks of campaigns under way, by state; `only` keeps one campaign."""
     condition = join_optional_conditions({"only": "c.key = :only"}, {"only": only})
     return list(session.execute(sa.text(_TASKS.format(condition=condition)), {"only": only} if condition else {}))

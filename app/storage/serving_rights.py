@@ -1,4 +1,4 @@
-"""What the serving role may do: read and write everything but what only the owner may touch."""
+"""The rights of the serving role: it reads and writes everything except what only the owner may change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ APPEND_ONLY = (
     "voids",
 )
 UNCHANGED = ("questionnaire_answers",)
-"""Added to only, until the rater is erased."""
+"""Append-only until the rater is erased."""
 _OTHER_RIGHTS = """
 SELECT 1 FROM pg_class c JOIN pg_roles r ON r.rolname = %s
 WHERE c.relnamespace = ANY(%s::regnamespace[]) AND c.relkind IN ('r', 'p') AND (
@@ -41,7 +41,7 @@ WHERE c.relnamespace = ANY(%s::regnamespace[]) AND c.relkind IN ('r', 'p') AND (
 
 
 def grant_rights_to_serving_role(connection: sa.Connection, organization: int) -> None:
-    """Let the serving role read and write everything but what only the owner may touch."""
+    """Let the serving role read and write everything except what only the owner may change."""
     exists = connection.execute(sa.text("SELECT 1 FROM pg_roles WHERE rolname = :r"), {"r": APP_ROLE}).scalar()
     if not exists:
         return
@@ -62,6 +62,6 @@ def grant_rights_to_serving_role(connection: sa.Connection, organization: int) -
 
 
 def has_exact_serving_rights(connection: psycopg.Connection[Any], schemas: Sequence[str]) -> bool:
-    """Whether the serving role, if there is one, may read all tables of these schemas and no more than it should."""
+    """Tell whether the serving role, if it exists, can read all tables of these schemas, with no excess rights."""
     fixed = [*APPEND_ONLY, *UNCHANGED, "alembic_version"]
     return connection.execute(_OTHER_RIGHTS, [APP_ROLE, list(schemas), fixed]).fetchone() is None

@@ -1,4 +1,4 @@
-"""What is there of a campaign's set-up, in one statement: what a manager has still to do follows from it."""
+"""Load the state of a campaign's set-up with one statement; the manager's remaining steps follow from it."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from app.storage.tables import (
 class SetupFacts:
     """What a campaign has.
 
-    documents, systems, raters: how many; documents: of the test set; raters: those who are active.
+    documents, systems, raters: their numbers; documents: of the test set; raters: only active ones.
 
-    The rest says whether there is any: outputs of systems, guidelines, a text of consent, a plan, tasks that are not
-    handed in, tasks of all kinds, judgments, a registered analysis.
+    The other fields tell whether the campaign has any: outputs of systems, guidelines, a consent text, a plan, tasks
+    that are not handed in, tasks of all kinds, judgments, a registered analysis.
     """
 
     documents: int
@@ -54,7 +54,7 @@ class SetupFacts:
 
 
 def describe_answers_bound_to_protocol(session: Session, campaign_id: int) -> str | None:
-    """What the campaign has that was answered by its protocol, and another would not fit; None where nothing was."""
+    """Name the campaign's answers that fit only its current protocol; return None if there are none."""
     answers = (
         ("judgments", judgments, sa.true()),
         ("comparisons of columns", screen_judgments, sa.true()),
@@ -69,13 +69,13 @@ def describe_answers_bound_to_protocol(session: Session, campaign_id: int) -> st
 
 
 def load_judged_campaigns(session: Session, keys: Collection[str]) -> set[str]:
-    """Those of the campaigns with these keys that have judgments."""
+    """Return those of these campaign keys whose campaigns have judgments."""
     judged = sa.exists().where(judgments.c.campaign_id == campaigns.c.id)
     return set(session.execute(sa.select(campaigns.c.key).where(campaigns.c.key.in_(keys), judged)).scalars())
 
 
 def load_setup_facts(session: Session, key: str) -> SetupFacts:
-    """The set-up of the campaign with this key; nothing of it where there is no such campaign."""
+    """Return the set-up of the campaign with this key; all empty if there is no such campaign."""
     campaign = sa.select(campaigns.c.id).where(campaigns.c.key == key).scalar_subquery()
 
     def number(table: sa.Table, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
@@ -85,7 +85,7 @@ def load_setup_facts(session: Session, key: str) -> SetupFacts:
     def any_of(table: sa.Table, *where: sa.ColumnElement[bool]) -> sa.Exists:
         return sa.exists().where(table.c.campaign_id == campaign, *where)
 
-    planned = tasks.c.plan.is_not(None)  # an attention check is none of the work
+    planned = tasks.c.plan.is_not(None)  # an attention check is not part of the work
     query = sa.select(
         number(documents, documents.c.kind == "test").label("documents"),
         number(systems).label("systems"),
@@ -94,7 +94,7 @@ def load_setup_facts(session: Session, key: str) -> SetupFacts:
         any_of(guidelines, guidelines.c.kind == "guidelines").label("guidelines"),
         any_of(guidelines, guidelines.c.kind == "consent").label("consent"),
         any_of(plans).label("plan"),
-        # Each state has an index of its own.
+        # Each state has its own index.
         sa.or_(*(any_of(tasks, tasks.c.state == state, planned) for state in ("free", "leased"))).label("work_left"),
         any_of(tasks).label("tasks"),
         any_of(judgments).label("judgments"),

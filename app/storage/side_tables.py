@@ -1,4 +1,4 @@
-"""The side tables of `Ratings`, each loaded only when a report asks."""
+"""The side tables of `Ratings`, each loaded only when a report needs it."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ _ASKED = {
     "judgments": (_JUDGMENTS, f"judgments WHERE {_IN_BLOCK.format('id')}"),
     "items": (_ITEMS, f"items WHERE {_IN_BLOCK.format('id')}"),
 }
-BLOCK = 1 << 22  # ids: 44 bytes a score
-BLOCK_WITH_ERRORS = 1 << 20  # judgments: some 50 bytes an error
-# Texts end with a zero byte, which none can hold; no category is an empty one, and one of no letters is "=".
+BLOCK = 1 << 22  # number of ids; a score takes 44 bytes
+BLOCK_WITH_ERRORS = 1 << 20  # number of judgment ids; an error takes some 50 bytes
+# Texts end with a zero byte, which no text can contain; no category is an empty text, and an empty category is "=".
 ERRORS = """
 SELECT string_agg(int8send(j.id), ''::bytea) AS id,
        string_agg(boolsend(coalesce(e ->> 'side', 'target') = 'target'), ''::bytea) AS side,
@@ -77,7 +77,7 @@ WHERE j.campaign_id = %(campaign)s AND j.id BETWEEN %(first)s AND %(last)s
 
 
 def load_document_table(session: Session, campaign_id: int, labels: RatingLabels) -> DocumentTable:
-    """What is known of each document of the labels."""
+    """Return the data of each document in the labels."""
     rows = _rows_by_key(session, DOCUMENTS, campaign_id)
     document_rows = [rows[key] for key in labels.documents]
     return DocumentTable(
@@ -89,7 +89,7 @@ def load_document_table(session: Session, campaign_id: int, labels: RatingLabels
 
 
 def load_rater_table(session: Session, campaign_id: int, labels: RatingLabels) -> RaterTable:
-    """The person behind each rater of the labels, and what the campaign knows of the account."""
+    """Return the person behind each rater in the labels, and the attributes of the account."""
     rows = _rows_by_key(session, RATERS, campaign_id)
     rater_rows = [rows[key] for key in labels.raters]
     return RaterTable(
@@ -98,7 +98,7 @@ def load_rater_table(session: Session, campaign_id: int, labels: RatingLabels) -
 
 
 def load_task_table(session: Session, campaign_id: int, labels: RatingLabels) -> TaskTable:
-    """Rater, state and meta of each task of the labels."""
+    """Return rater, state and metadata of each task in the labels."""
     rows = _rows_by_key(session, TASKS, campaign_id)
     code = {key: i for i, key in enumerate(labels.raters)}
     task_rows = [rows[key] for key in labels.tasks]
@@ -110,9 +110,9 @@ def load_task_table(session: Session, campaign_id: int, labels: RatingLabels) ->
 
 
 def load_rating_event_table(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> RatingEventTable:
-    """When each row was begun and handed in, where in its task, and how often it was answered."""
+    """Return when each row was begun and handed in, its position in its task, and how often it was answered."""
     keys = {"campaign": campaign_id, "profile": profile_id}
-    # Earlier answers at an address may be of other judgments than these; rows that are there never change.
+    # Earlier answers at an address may belong to other judgments than these; existing rows never change.
     scores = _read(session, "scores", keys, load_scored_id_range(session, profile_id))
     judgments = _read(session, "judgments", keys, _ends(judgment_ids))
     items = _read(session, "items", keys, _ends(judgments["item_id"]))
@@ -131,7 +131,7 @@ def load_rating_event_table(session: Session, campaign_id: int, profile_id: int,
 def _read(
     session: Session, table: str, keys: Mapping[str, object], ids: tuple[int, int]
 ) -> dict[str, npt.NDArray[Any]]:
-    """The columns of a table, by the ids of what it has."""
+    """Load the columns of a table, for a range of ids."""
     columns, rows = _ASKED[table]
     statement = f"SELECT * FROM {make_packed_columns_select(table, columns, rows)}"
     packed = load_packed_columns_in_blocks(session, statement, keys, ids, BLOCK)
@@ -143,13 +143,13 @@ def _ends(ids: Ids) -> tuple[int, int]:
 
 
 def _index_of_ids(ids: Ids, wanted: Ids) -> npt.NDArray[np.intp]:
-    """Where each wanted id stands among ids that hold it once."""
+    """Return the index of each wanted id among distinct ids."""
     order = np.argsort(ids)
     return order[np.searchsorted(ids, wanted, sorter=order)]
 
 
 def _history(scores: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
-    """Of each scored judgment: how many answers at its address came up to it, and the score of the first."""
+    """Return, for each scored judgment, the number of answers at its address so far, and the first one's score."""
     address = ("rater_id", "segment_id", "item_id")
     order = np.lexsort((scores["revision"], *(scores[name] for name in address)))
     same = np.ones(max(order.size - 1, 0), dtype=np.bool_)
@@ -165,19 +165,19 @@ def _history(scores: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[np.int
 def load_error_table(
     session: Session, campaign_id: int, judgment_ids: Ids, *, field: str, weigh: Mapping[tuple[str, str | None], float]
 ) -> ErrorTable:
-    """Every marked error of the rows, from the list `field` of their payloads.
+    """Return all errors marked in the rows, from the list `field` of their payloads.
 
-    weigh: weight of (severity, category); what it lacks weighs 0.
+    weigh: weight of (severity, category); a missing pair weighs 0.
     """
     keys = {"campaign": campaign_id, "field": field}
     columns = load_packed_columns_in_blocks(session, ERRORS, keys, _ends(judgment_ids), BLOCK_WITH_ERRORS)
     ids = unpack_column(columns["id"], "int8")
-    # Those of a judgment come together and as they were marked, but judgments in any order.
+    # The errors of a judgment are adjacent and in marking order, but the judgments are in any order.
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
     first = np.searchsorted(ids, judgment_ids)
     times = np.searchsorted(ids, judgment_ids, side="right") - first
-    # A judgment of several systems is several rows.
+    # A judgment of several systems has several rows.
     row = np.repeat(np.arange(judgment_ids.size), times)
     at = order[np.arange(row.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
     return _errors(row, at, columns, weigh)
@@ -189,12 +189,12 @@ def _errors(
     columns: Mapping[str, bytes],
     weigh: Mapping[tuple[str, str | None], float],
 ) -> ErrorTable:
-    """Errors from their packed columns; at: where each stands in these."""
+    """Decode errors from their packed columns; at: their positions in these."""
     severity, severities = _encode_texts(columns["severity"], at)
     category, marked = _encode_texts(columns["category"], at)
     kinds = [None if not kind else kind[1:] for kind in marked]
     weights = np.array([[weigh.get((name, kind), 0.0) for kind in kinds] for name in severities])
-    none = int(None in kinds)  # it is the first of them, as the empty text
+    none = int(None in kinds)  # the empty text sorts first
     return ErrorTable(
         row=row.astype(np.int32),
         side=unpack_column(columns["side"], "bool")[at].astype(np.int8),
@@ -209,8 +209,8 @@ def _errors(
 
 
 def _encode_texts(content: bytes, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
-    """Packed texts at some places as codes of the sorted texts that stand there, and these."""
-    # Each new text takes the next number; numbers become codes once all texts are known.
+    """Encode the packed texts at some positions as codes of the sorted texts found there; return both."""
+    # Each new text gets the next number; numbers become codes once all texts are known.
     number: defaultdict[bytes, int] = defaultdict()
     number.default_factory = number.__len__
     numbers = np.array([number[text] for text in content.split(b"\0")[:-1]], dtype=np.int32)[at]
@@ -222,7 +222,7 @@ def _encode_texts(content: bytes, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray
 
 
 def link_repeats_to_originals(ratings: Ratings) -> OriginalRatingLinks:
-    """The row that each repeat or degraded row goes back to: the same output by the same rater, rated as such."""
+    """Link each repeat or degraded row to its original: the same rater's plain rating of the same output."""
     names = (ratings.system, ratings.segment, ratings.rater)
     later = ratings.role != RatingRole.RATING
     order = np.lexsort((np.arange(len(ratings)), later, *names))
@@ -231,7 +231,7 @@ def link_repeats_to_originals(ratings: Ratings) -> OriginalRatingLinks:
         same &= codes[order][1:] == codes[order][:-1]
     at = np.arange(order.size)
     starts = np.maximum.accumulate(np.where(np.append(True, ~same)[: order.size], at, 0)) if order.size else at
-    # The first of each address is its first rating, where it has one at all.
+    # The first row of each address is its first plain rating, if it has one.
     first = np.empty(order.size, dtype=np.int64)
     first[order] = order[starts]
     linked = np.isin(ratings.role, (RatingRole.REPEAT, RatingRole.DEGRADED)) & ~later[first]

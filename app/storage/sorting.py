@@ -1,7 +1,7 @@
-"""Pages of a list in an order that its reader chooses.
+"""Pages of a list in an order that the reader chooses.
 
-A page begins after a cursor: the value by which the last row seen was sorted, and its key. A row that is deleted or
-changed meanwhile moves no other.
+A page begins after a cursor: the sort value of the last row seen, and its key. If a row is deleted or changed
+meanwhile, no other row moves.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import sqlalchemy as sa
 
 Term = sa.ColumnElement[Any]
 SortCursor = tuple[str | None, str]
-"""The value by which a row is sorted, as text, and its key."""
+"""The sort value of a row, as text, and its key."""
 
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """By what rows are sorted. column: None sorts by the key alone.
+    """An order for rows. column: None sorts by the key alone.
 
-    term: what the database compares, of a column or of a text; it is never null.
+    term: makes the value that the database compares, from a column or a text; it is never null.
     """
 
     column: Term | None
@@ -31,22 +31,22 @@ class SortOrder:
 
 
 def text_sort_term(value: Term) -> Term:
-    """A text by its bytes; none comes first."""
+    """Sort a text by its bytes; missing ones come first."""
     return sa.func.coalesce(value, "").collate("C")
 
 
 def time_sort_term(at: Term) -> Term:
-    """A time; none comes first."""
+    """Sort a time; missing ones come first."""
     return sa.func.coalesce(sa.cast(at, sa.DateTime(timezone=True)), sa.text("'-infinity'::timestamptz"))
 
 
 def number_sort_term(number: Term) -> Term:
-    """A number; none comes first."""
+    """Sort a number; missing ones come first."""
     return sa.func.coalesce(sa.cast(number, sa.Double), sa.text("'-infinity'::float8"))
 
 
 def make_sort_orders(columns: Mapping[str, tuple[Term | None, Callable[[Term], Term]]]) -> dict[str, SortOrder]:
-    """Both orders of each column, by its name; with `-` before it, the descending one."""
+    """Return both orders of each column by its name; a name with `-` in front is the descending order."""
     return {
         sign + name: SortOrder(column, term, descending=sign == "-")
         for name, (column, term) in columns.items()
@@ -55,7 +55,7 @@ def make_sort_orders(columns: Mapping[str, tuple[Term | None, Callable[[Term], T
 
 
 def format_sort_value(value: str | float | datetime | None, order: SortOrder) -> str | None:
-    """The value by which a row is sorted, as text; None where the key alone counts.
+    """Return the sort value of a row as text; None if only the key counts.
 
     >>> format_sort_value(0.5, SortOrder(sa.column("best"), number_sort_term))
     '0.5'
@@ -72,7 +72,7 @@ def format_sort_value(value: str | float | datetime | None, order: SortOrder) ->
 def sort_query_after_cursor(
     query: sa.Select[Any], key: Term, order: SortOrder, *, after: SortCursor | None
 ) -> sa.Select[Any]:
-    """The query in this order, from the row after a cursor."""
+    """Return the query in this order, from the row after a cursor on."""
     terms = [key] if order.column is None else [order.term(order.column), key]
     query = query.order_by(*(term.desc() if order.descending else term for term in terms))
     if after is None:

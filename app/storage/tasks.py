@@ -1,4 +1,4 @@
-"""Queries about tasks: what they show, what was answered, how they end, and the manager's list of them."""
+"""Queries about tasks: their content, their answers, how they end, and the list for managers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ SELECT t.id, t.public_id, t.key, t.campaign_id, c.key AS campaign, c.state AS ca
        (SELECT max(version) FROM guidelines g WHERE g.campaign_id = c.id AND g.kind = 'guidelines') AS guidelines
 FROM tasks t JOIN campaigns c ON c.id = t.campaign_id WHERE t.public_id = :task"""
 
-# A degraded copy or another's spans are shown instead of, or with, what the credited system wrote; a reference can
-# stand in its place; an attention check has texts of its own. Whose the text is follows from the columns and never
-# leaves this query.
+# A degraded copy replaces the text of the credited system, and spans of another origin may be shown with it. A
+# reference can be shown in its place, and an attention check has its own texts. The columns tell whose text it is, and
+# this never leaves the query.
 _TEXT = f"""CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text
             WHEN i.role = {ATTENTION} THEN {OF_CHECK} ELSE o.text END"""
 _PREFILL = f"""CASE WHEN i.prefill IS NOT NULL THEN coalesce(
@@ -65,7 +65,7 @@ SELECT i.id AS item_id, i.position AS item, i.screen, i.column_, i.side_order, i
 FROM items i {_SHOWN}
 WHERE i.campaign_id = :campaign AND i.task_id = :task ORDER BY i.position, g.position"""
 
-# One row an item; of texts their lengths, unless they are wanted or are media. Lengths of 0 and of no text differ.
+# One row per item. Texts come as lengths, unless they are wanted or are media. A length of 0 and a missing text differ.
 _ADDRESSES = f"""
 SELECT t.id AS task_id, t.presentation, i.id AS item_id, i.position AS item, i.screen,
        array_agg(g.id ORDER BY g.position) AS segments,
@@ -88,7 +88,7 @@ FROM items i JOIN segments g ON g.campaign_id = i.campaign_id AND g.document_id 
           OR g.position BETWEEN i.last_segment + 1 AND i.last_segment + :around)
 WHERE i.campaign_id = :campaign AND i.task_id = :task AND g.source IS NOT NULL ORDER BY i.position, g.position"""
 
-# again: it was set aside, and the task reopened; elsewhere whoever judges is not to see what is set aside.
+# again: the answer was voided, and the task reopened; otherwise raters must not see that an answer was voided.
 _ANSWERS = """
 SELECT DISTINCT ON (j.item_id, j.segment_id) j.item_id, j.segment_id, j.revision, j.payload, j.recorded_at,
        v.judgment_id IS NOT NULL AND t.state <> 'handed_in' AND EXISTS (
@@ -104,7 +104,7 @@ WHERE campaign_id = :campaign AND task_id = :task AND rater_id = :rater ORDER BY
 
 
 def load_task(session: Session, public_id: str, *, lock: bool = False) -> Row:
-    """A task by its name in addresses; `lock` holds it. Raises TaskNotFound, for imported ones too."""
+    """Return a task by its public id; `lock` locks it. Raises TaskNotFound, also for imported tasks."""
     suffix = " FOR NO KEY UPDATE OF t" if lock else ""
     row = session.execute(text(f"{_TASK} AND t.state <> 'imported'{suffix}"), {"task": public_id}).one_or_none()
     if row is None:
@@ -113,20 +113,20 @@ def load_task(session: Session, public_id: str, *, lock: bool = False) -> Row:
 
 
 def load_task_public_id(session: Session, campaign_id: int, task_id: int) -> str:
-    """A task's name in addresses."""
+    """Return the public id of a task."""
     query = text("SELECT public_id FROM tasks WHERE campaign_id = :campaign AND id = :task")
     return str(session.execute(query, {"campaign": campaign_id, "task": task_id}).scalar_one())
 
 
 def load_task_texts(session: Session, campaign_id: int, task_id: int) -> list[Row]:
-    """What a task shows: one row for each segment of each item, in the order of the screen."""
+    """Return the content of a task: one row for each segment of each item, in the order of the screen."""
     return list(session.execute(text(_TEXTS), {"campaign": campaign_id, "task": task_id}))
 
 
 def load_answerable_items(
     session: Session, campaign_id: int, public_id: str, rater_id: int, *, texts: bool
 ) -> list[Row]:
-    """What can be answered in a task that a rater has or had: one row an item. Raises TaskNotFound."""
+    """Return the items to answer in a task that a rater has or had, one row each. Raises TaskNotFound."""
     keys = {"campaign": campaign_id, "task": public_id, "rater": rater_id, "texts": texts}
     rows = list(session.execute(text(_ADDRESSES), keys))
     if not rows:
@@ -135,24 +135,24 @@ def load_answerable_items(
 
 
 def load_surrounding_sources(session: Session, campaign_id: int, task_id: int, around: int) -> list[Row]:
-    """Sources that stand before and after the stretch of each item, at most `around` on each side."""
+    """Return the sources before and after the stretch of each item, at most `around` on each side."""
     return list(session.execute(text(_CONTEXT), {"campaign": campaign_id, "task": task_id, "around": around}))
 
 
 def load_task_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
-    """A rater's latest answer at each address of a task; `again` where it is to be given once more."""
+    """Return a rater's latest answer at each address of a task; `again` if it must be given once more."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id}
     return list(session.execute(text(_ANSWERS), keys))
 
 
 def load_screen_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
-    """A rater's latest answer about each screen of a task."""
+    """Return a rater's latest answer about each screen of a task."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id}
     return list(session.execute(text(_SCREENS), keys))
 
 
 def was_ever_leased_by(session: Session, campaign_id: int, task_id: int, rater_id: int) -> bool:
-    """Whether a rater ever had the lease of a task."""
+    """Tell whether a rater ever leased a task."""
     query = text(
         "SELECT EXISTS (SELECT FROM leases WHERE campaign_id = :campaign AND task_id = :task AND rater_id = :rater)"
     )
@@ -160,14 +160,14 @@ def was_ever_leased_by(session: Session, campaign_id: int, task_id: int, rater_i
 
 
 def find_holder_of_lease(session: Session, campaign_id: int, task_id: int, n: int) -> int | None:
-    """Who had the n-th lease of a task."""
+    """Return the rater who had the n-th lease of a task."""
     query = text("SELECT rater_id FROM leases WHERE campaign_id = :campaign AND task_id = :task AND n = :n")
     rater_id: int | None = session.execute(query, {"campaign": campaign_id, "task": task_id, "n": n}).scalar()
     return rater_id
 
 
 def mark_task_handed_in(session: Session, campaign_id: int, task_id: int, *, rater_id: int, code: str | None) -> None:
-    """End a task's lease as handed in; without a code where that is given later."""
+    """End a task's lease as handed in; without a code if the code is assigned later."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id, "code": code}
     session.execute(
         text(
@@ -201,7 +201,7 @@ def note_lease_ending(session: Session, campaign_id: int, task_id: int, how: str
 
 
 def free_task(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
-    """Make a task free again, for a rater or for its bucket as `values` say."""
+    """Make a task free again, for a rater or for its bucket, as `values` determine."""
     names = "".join(f", {name} = :{name}" for name in values)
     session.execute(
         text(
@@ -213,7 +213,7 @@ def free_task(session: Session, campaign_id: int, task_id: int, values: Mapping[
 
 
 def free_rest_of_task_chain(session: Session, campaign_id: int, plan: int | None, chain: int | None) -> bool:
-    """Give the free rest of a chain back to its bucket; False where something of it is handed in."""
+    """Return the free rest of a chain to its bucket; return False if a part of the chain is handed in."""
     if chain is None:
         return True
     keys = {"campaign": campaign_id, "plan": plan, "chain": chain}
@@ -232,12 +232,12 @@ ORDER BY p.id FOR NO KEY UPDATE OF p"""
 
 
 def lock_tasks_sharing_groups(session: Session, campaign_id: int, task_id: int) -> list[Row]:
-    """The tasks over which the groups of a task stretch, itself among them, locked; those withdrawn left aside."""
+    """Return all tasks that share groups with a task, including the task itself, locked; omit withdrawn ones."""
     return list(session.execute(text(_PARTS), {"campaign": campaign_id, "task": task_id}))
 
 
-# The page first, what is shown with it afterwards. Documents by id: each is named once for all items. The systems of
-# all items are looked up together, because their credits stand side by side.
+# Select the page first, and add its details afterwards. Documents come by id, so that each is named once for all items.
+# The systems of all items are looked up together, because their credits are adjacent.
 _LISTED = """
 WITH page AS MATERIALIZED (
     SELECT t.id FROM tasks t WHERE t.campaign_id = :campaign AND t.state <> 'imported' AND t.id > :after {conditions}
@@ -268,7 +268,7 @@ def load_tasks_page(
     bucket: int | None = None,
     task: str | None = None,
 ) -> list[Row]:
-    """Tasks as managers see them, by id after `after`; the documents of their items by id."""
+    """Return tasks as managers see them, by id after `after`; their items refer to documents by id."""
     only = {"state": state, "rater": rater, "bucket": bucket, "task": task}
     query = text(_LISTED.format(conditions=join_optional_conditions(_LISTED_BY, only)))
     return list(session.execute(query, {**only, "campaign": campaign_id, "after": after, "limit": limit}))
@@ -278,7 +278,7 @@ _CREDITED = text("SELECT item_id, system_id FROM credits WHERE campaign_id = :ca
 
 
 def load_systems_of_items(session: Session, campaign_id: int, ids: Collection[int]) -> Mapping[int, list[int]]:
-    """Ids of the systems whose outputs items show, by item."""
+    """Return the ids of the systems whose outputs the items show, by item."""
     systems: dict[int, list[int]] = {item: [] for item in ids}
     for row in session.execute(_CREDITED, {"campaign": campaign_id, "ids": sorted(ids)}):
         systems[row.item_id].append(row.system_id)
@@ -294,6 +294,6 @@ _KEYS = {
 def load_document_or_system_keys(
     session: Session, campaign_id: int, table: Literal["documents", "systems"], ids: Collection[int]
 ) -> dict[int, str]:
-    """Keys of documents or systems, by id."""
+    """Return the keys of documents or systems, by id."""
     rows = session.execute(_KEYS[table], {"campaign": campaign_id, "ids": sorted(ids)})
     return {row.id: row.key for row in rows}

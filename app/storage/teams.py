@@ -24,14 +24,14 @@ class TeamInUse(Conflict):
 
 
 def _query(campaign_id: int) -> sa.Select[Any]:
-    """Teams with how many raters are enrolled in each."""
+    """Select teams with the number of raters enrolled in each."""
     here = (enrolments.c.campaign_id == teams.c.campaign_id) & (enrolments.c.team_id == teams.c.id)
     size = sa.select(sa.func.count()).where(here, enrolments.c.state != "erased").scalar_subquery()
     return sa.select(teams, size.label("raters")).where(teams.c.campaign_id == campaign_id)
 
 
 def load_team(session: Session, campaign_id: int, key: str) -> TeamRecord:
-    """The team of this key. Raises TeamNotFound."""
+    """Return the team with this key. Raises TeamNotFound."""
     row = session.execute(_query(campaign_id).where(teams.c.key == key)).one_or_none()
     if row is None:
         raise TeamNotFound
@@ -39,13 +39,13 @@ def load_team(session: Session, campaign_id: int, key: str) -> TeamRecord:
 
 
 def has_team(session: Session, campaign_id: int, key: str) -> bool:
-    """Whether there is a team of this key."""
+    """Tell whether a team with this key exists."""
     there = sa.exists().where(teams.c.campaign_id == campaign_id, teams.c.key == key)
     return bool(session.execute(sa.select(there)).scalar())
 
 
 def upsert_team(session: Session, campaign_id: int, key: str, name: str) -> TeamRecord:
-    """Make a team, or give it another name."""
+    """Create a team, or rename it."""
     made = insert(teams).values(campaign_id=campaign_id, key=key, name=name)
     session.execute(made.on_conflict_do_update(index_elements=["campaign_id", "key"], set_={"name": name}))
     return load_team(session, campaign_id, key)
@@ -54,7 +54,7 @@ def upsert_team(session: Session, campaign_id: int, key: str, name: str) -> Team
 def load_teams_page(
     session: Session, campaign_id: int, *, after: str | None, limit: int, only: str | None
 ) -> list[TeamRecord]:
-    """Teams by key after `after`; `only` keeps one."""
+    """Return teams by key after `after`; `only` keeps one team."""
     key = teams.c.key.collate("C")
     query = _query(campaign_id).order_by(key).limit(limit)
     if after is not None:
@@ -65,7 +65,7 @@ def load_teams_page(
 
 
 def delete_team_row(session: Session, campaign_id: int, key: str) -> None:
-    """Remove a team that nothing refers to. Raises TeamInUse."""
+    """Delete a team to which nothing refers. Raises TeamInUse."""
     here = (teams.c.campaign_id == campaign_id) & (teams.c.key == key)
     try:
         with session.begin_nested():

@@ -1,7 +1,7 @@
-"""Systems, documents, segments, references, outputs and pre-filled spans, written one thing at a time.
+"""Systems, documents, segments, references, outputs and prefilled spans, written one object at a time.
 
-Imports go through the staging tables; here one thing is put by its key. A text that somebody judged, or that a task
-shows, stays as it is: it is deleted and stored anew only while nobody saw it.
+Imports use staging tables; this module stores single objects by key. A text that was judged, or that a task shows, does
+not change: texts are deleted and stored again only as long as no rater has seen them.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ class DocumentNotFound(NotFound):
 
 
 def find_system(session: Session, campaign_id: int, key: str) -> Row | None:
-    """A system by its key."""
+    """Return a system by its key."""
     return _load_row(session, systems, campaign_id, key)
 
 
 def find_document(session: Session, campaign_id: int, key: str) -> Row | None:
-    """A document by its key."""
+    """Return a document by its key."""
     return _load_row(session, documents, campaign_id, key)
 
 
 def load_systems_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[Row]:
-    """Systems by key after `after`."""
+    """Return systems by key after `after`."""
     return _page(session, systems, campaign_id, after, limit)
 
 
 def load_documents_page(
     session: Session, campaign_id: int, *, kind: str | None = None, after: str | None, limit: int
 ) -> list[Row]:
-    """Documents by key after `after`. kind: of this kind only."""
+    """Return documents by key after `after`. kind: only this kind."""
     return _page(session, documents, campaign_id, after, limit, *(() if kind is None else (documents.c.kind == kind,)))
 
 
 def load_known_answer_documents(session: Session, campaign_id: int) -> list[Row]:
-    """Documents that are not of the test set, by key: of the tutorial and of attention checks."""
+    """Return the documents outside the test set, by key: those of the tutorial and of attention checks."""
     kinds = documents.c.kind.in_(("tutorial", "attention"))
     query = sa.select(documents).where(documents.c.campaign_id == campaign_id, kinds)
     return list(session.execute(query.order_by(documents.c.key.collate("C"))))
@@ -73,10 +73,10 @@ def load_known_answer_documents(session: Session, campaign_id: int) -> list[Row]
 def load_documents_with_outputs_page(
     session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int
 ) -> list[Row]:
-    """Documents that a system has outputs on, by key after `after`, with how many outputs and segments."""
-    # Documents are put in order first (OFFSET 0 keeps the planner from turning that round), then looked at until the
-    # page is full, each by itself, by keys: by a constant campaign or system, statistics that do not know it would have
-    # all of its outputs read for each document.
+    """Return documents with outputs of a system, by key after `after`, with numbers of outputs and segments."""
+    # First sort the documents (OFFSET 0 keeps the planner from doing so later), then test them one by one until the
+    # page is full. Join by keys: with a constant campaign or system, statistics that do not know it would make the
+    # query read all of its outputs for each document.
     key = documents.c.key.collate("C")
     in_order = sa.select(documents).where(documents.c.campaign_id == campaign_id).order_by(key).offset(0)
     ordered = (in_order if after is None else in_order.where(key > after)).subquery("ordered")
@@ -108,14 +108,14 @@ def load_documents_with_outputs_page(
 def upsert_system_or_document(
     session: Session, table: sa.Table, campaign_id: int, key: str, values: Mapping[str, object]
 ) -> int:
-    """Store a system or document, or overwrite its fields; its id."""
+    """Store a system or document, or overwrite its fields; return its id."""
     statement = insert(table).values(campaign_id=campaign_id, key=key, **values)
     stored = statement.on_conflict_do_update(index_elements=["campaign_id", "key"], set_=dict(values))
     return int(session.execute(stored.returning(table.c.id)).scalar_one())
 
 
 def load_segments(session: Session, campaign_id: int, document_id: int) -> list[Row]:
-    """The segments of a document in their order, with their references by name."""
+    """Return the segments of a document in order, with their references by name."""
     named = (
         sa.select(sa.func.jsonb_object_agg(reference_texts.c.name, reference_texts.c.text))
         .where(reference_texts.c.campaign_id == campaign_id, reference_texts.c.segment_id == segments.c.id)
@@ -130,7 +130,7 @@ def load_segments(session: Session, campaign_id: int, document_id: int) -> list[
 def replace_segments(
     session: Session, campaign_id: int, document_id: int, texts: Sequence[tuple[str | None, Mapping[str, str], object]]
 ) -> None:
-    """Store the segments of a document anew; texts: (source, references by name, meta) from position 1."""
+    """Replace the segments of a document; texts: (source, references by name, meta) from position 1."""
     mine = (segments.c.campaign_id == campaign_id, segments.c.document_id == document_id)
     ids = sa.select(segments.c.id).where(*mine)
     delete_references = sa.delete(reference_texts).where(reference_texts.c.campaign_id == campaign_id)
@@ -151,7 +151,7 @@ def replace_segments(
 
 
 def load_outputs_on_document(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
-    """A system's outputs on a document, one row a segment in their order; text is None where there is no output."""
+    """Return a system's outputs on a document, one row per segment in order; text is None if an output is missing."""
     spans = variants.c.spans.label("prefill")
     query = (
         sa.select(
@@ -187,7 +187,7 @@ def replace_outputs(
     system_id: int,
     texts: Sequence[tuple[int, str | None, Sequence[Mapping[str, object]] | None, str | None]],
 ) -> None:
-    """Store a system's outputs anew; texts: (segment id, text or None, pre-filled spans or None, alignment or None)."""
+    """Replace a system's outputs; texts: (segment id, text or None, prefilled spans or None, alignment or None)."""
     delete_outputs_of_segments(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
     there = [(n, text, alignment) for n, text, _, alignment in texts if text is not None]
     insert_outputs(session, campaign_id, system_id, there)
@@ -213,7 +213,7 @@ def replace_outputs(
 def insert_outputs(
     session: Session, campaign_id: int, system_id: int, texts: Sequence[tuple[int, str, str | None]]
 ) -> None:
-    """Store outputs that are not there yet; texts: (segment id, text, alignment or None)."""
+    """Store outputs that do not exist yet; texts: (segment id, text, alignment or None)."""
     keys = {"campaign_id": campaign_id, "system_id": system_id}
     rows = [
         {
@@ -230,7 +230,7 @@ def insert_outputs(
 
 
 def delete_outputs_of_segments(session: Session, campaign_id: int, system_id: int, segment_ids: Sequence[int]) -> None:
-    """Delete outputs of a system, and what is shown with them."""
+    """Delete outputs of a system, and their variants."""
     mine = (
         outputs.c.campaign_id == campaign_id,
         outputs.c.system_id == system_id,
@@ -244,7 +244,7 @@ def delete_outputs_of_segments(session: Session, campaign_id: int, system_id: in
 def is_document_shown_in_task(
     session: Session, campaign_id: int, document_id: int, *, system_id: int | None = None
 ) -> bool:
-    """Whether a task shows a document, or a system's outputs on it."""
+    """Tell whether a task shows a document, or a system's outputs on it."""
     query = sa.select(items.c.id).where(items.c.campaign_id == campaign_id, items.c.document_id == document_id)
     if system_id is not None:
         credited = sa.select(item_credits.c.item_id).where(
@@ -255,7 +255,7 @@ def is_document_shown_in_task(
 
 
 def has_document_outputs(session: Session, campaign_id: int, document_id: int) -> bool:
-    """Whether any system has an output on a document."""
+    """Tell whether any system has an output on a document."""
     query = (
         sa.select(outputs.c.id)
         .join(segments, sa.and_(segments.c.campaign_id == campaign_id, segments.c.id == outputs.c.segment_id))
@@ -265,7 +265,7 @@ def has_document_outputs(session: Session, campaign_id: int, document_id: int) -
 
 
 def is_system_used(session: Session, campaign_id: int, system_id: int) -> bool:
-    """Whether a system is credited with an item, or has outputs."""
+    """Tell whether a system is credited with an item, or has outputs."""
     joined = items.join(item_credits, item_credits.c.item_id == items.c.id)
     credit = sa.select(items.c.id).select_from(joined)
     credit = credit.where(items.c.campaign_id == campaign_id, item_credits.c.system_id == system_id)
@@ -274,14 +274,14 @@ def is_system_used(session: Session, campaign_id: int, system_id: int) -> bool:
 
 
 def delete_document(session: Session, campaign_id: int, document_id: int) -> None:
-    """Delete a document that has no outputs, with its segments."""
+    """Delete a document without outputs, together with its segments."""
     replace_segments(session, campaign_id, document_id, ())
     mine = (documents.c.campaign_id == campaign_id, documents.c.id == document_id)
     session.execute(sa.delete(documents).where(*mine))
 
 
 def delete_system(session: Session, campaign_id: int, system_id: int) -> None:
-    """Delete a system that has no outputs."""
+    """Delete a system without outputs."""
     session.execute(sa.delete(systems).where(systems.c.campaign_id == campaign_id, systems.c.id == system_id))
 
 
@@ -305,7 +305,7 @@ def _page(
 
 @dataclass(frozen=True, slots=True)
 class SegmentWithOutputs:
-    """A segment with everything that is said for it. references, outputs: texts by name, by system."""
+    """A segment with all its texts. references, outputs: texts by name, by system."""
 
     document: str
     position: int
@@ -334,37 +334,37 @@ GROUP BY d.id, d.key, d.position ORDER BY d.position NULLS LAST, d.key COLLATE "
 
 
 def load_test_set_outline(session: Session, campaign_id: int) -> list[tuple[str, int]]:
-    """The test documents in their order, each with its number of segments."""
+    """Return the test documents in order, each with its number of segments."""
     return [(row[0], row[1]) for row in execute_full_scan(session, OUTLINE, {"campaign": campaign_id})]
 
 
 def stream_test_set(session: Session, campaign_id: int) -> Iterator[SegmentWithOutputs]:
-    """The segments of the test documents in their order, with the outputs of the systems that take part."""
+    """Stream the segments of the test documents in order, with the outputs of the systems that take part."""
     for row in execute_full_scan(session, STREAM, {"campaign": campaign_id}, batch=500):
         yield SegmentWithOutputs(*row)
 
 
 def load_active_system_keys(session: Session, campaign_id: int) -> list[str]:
-    """Keys of the systems that take part, sorted by code point."""
+    """Return the keys of the systems that take part, sorted by code point."""
     query = sa.select(systems.c.key).where(systems.c.campaign_id == campaign_id, systems.c.state == "active")
     return sorted(session.execute(query).scalars())
 
 
 def count_test_documents(session: Session, campaign_id: int) -> int:
-    """How many test documents there are."""
+    """Return the number of test documents."""
     query = sa.select(sa.func.count()).select_from(documents)
     mine = (documents.c.campaign_id == campaign_id, documents.c.kind == "test")
     return int(session.execute(query.where(*mine)).scalar_one())
 
 
 def count_outputs_up_to(session: Session, campaign_id: int, *, most: int) -> int:
-    """How many outputs there are; no more of them than `most` are looked at."""
+    """Count the outputs, up to `most`."""
     some = sa.select(sa.literal(1)).where(outputs.c.campaign_id == campaign_id).limit(most).subquery()
     return int(session.execute(sa.select(sa.func.count()).select_from(some)).scalar_one())
 
 
 def load_test_set_size(session: Session, campaign_id: int) -> tuple[int, int, int]:
-    """How many systems there are, test documents, and segments of these."""
+    """Return the numbers of systems, of test documents, and of their segments."""
     of_systems = sa.select(sa.func.count()).select_from(systems).where(systems.c.campaign_id == campaign_id)
     mine = (documents.c.campaign_id == campaign_id, documents.c.kind == "test")
     of_segments = sa.select(sa.func.count()).select_from(
@@ -378,9 +378,9 @@ def load_test_set_size(session: Session, campaign_id: int) -> tuple[int, int, in
 def replace_prefills(
     session: Session, campaign_id: int, rows: Sequence[tuple[int, Sequence[object], object]], *, source: str
 ) -> None:
-    """Store the spans of another campaign that are shown with outputs, in place of others, and of all from there.
+    """Store another campaign's spans, to be shown with outputs, replacing others and all earlier ones from there.
 
-    rows: (output id, spans, origin). source: the key of that campaign, which the origins name as `from`.
+    rows: (output id, spans, origin). source: the key of that campaign, which is `from` in the origins.
     """
     mine = (variants.c.campaign_id == campaign_id, variants.c.kind == PREFILL, variants.c.name == DEFAULT_PREFILL)
     there = sa.or_(variants.c.output_id.in_([row[0] for row in rows]), variants.c.how["from"].astext == source)

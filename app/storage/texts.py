@@ -1,4 +1,4 @@
-"""Queries about what is judged: systems, documents, segments and outputs."""
+"""Queries about the material to judge: systems, documents, segments and outputs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from app.storage.tables import documents, systems
 
 @dataclass(frozen=True, slots=True)
 class SystemDescription:
-    """What is known of a system beside its key. name: as it was imported, any text. kind: mt or human."""
+    """The description of a system, apart from its key. name: as imported, any text. kind: mt or human."""
 
     name: str
     kind: str
 
 
 def load_system_descriptions(session: Session, campaign_id: int) -> dict[str, SystemDescription]:
-    """Name and kind of each system by key."""
+    """Return the name and kind of each system, by key."""
     query = sa.select(systems.c.key, systems.c.name, systems.c.kind).where(systems.c.campaign_id == campaign_id)
     return {row.key: SystemDescription(row.name, row.kind) for row in session.execute(query)}
 
 
 def hash_system_and_document_descriptions(session: Session, campaign_id: int) -> str:
-    """Digest of what is told about systems and documents as it is now, whatever data version is asked about."""
+    """Return a digest of the current descriptions of systems and documents, whatever the data version."""
     told = (
         sa.select(systems.c.key, systems.c.name, systems.c.kind).where(systems.c.campaign_id == campaign_id),
         sa.select(documents.c.key, documents.c.domain, sa.null()).where(

@@ -1,4 +1,4 @@
-"""Queries about bearer tokens. The database clock decides what has expired."""
+"""Queries about bearer tokens. Expiry is by the database clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.storage.word_search import filter_by_words
 TokenRecord = sa.Row[Any]
 USE_NOTED = timedelta(minutes=5)
 _USE_NOTED = sa.cast(USE_NOTED, sa.Interval)
-_FIRST_ADMIN_LOCK = 7_215_340_915  # any constant that no other lock has: the same for every starter
+_FIRST_ADMIN_LOCK = 7_215_340_915  # any constant that no other lock uses: the same for every starter
 
 
 class TokenNotFound(NotFound):
@@ -40,12 +40,12 @@ _ORDERS = {
 
 
 def make_live_token_condition() -> sa.ColumnElement[bool]:
-    """Neither revoked nor expired, now."""
+    """Neither revoked nor expired now."""
     return tokens.c.revoked_at.is_(None) & sa.func.coalesce(tokens.c.expires_at > sa.func.statement_timestamp(), True)
 
 
 def make_base_token_query() -> sa.Select[Any]:
-    """Tokens with the keys of their campaign, rater and team, whether they are live, and whether to note their use."""
+    """Select tokens with the keys of campaign, rater and team, whether they are live, and whether to note their use."""
     keys = [table.c.key.label(name) for name, table in (("campaign", campaigns), ("rater", raters), ("team", teams))]
     unnoted = sa.func.coalesce(tokens.c.last_used_at <= sa.func.statement_timestamp() - _USE_NOTED, sa.true())
     live = make_live_token_condition().label("live")
@@ -55,12 +55,12 @@ def make_base_token_query() -> sa.Select[Any]:
     return shown
 
 
-# Each request asks this: to write the statement anew takes three times as long as to execute it.
+# Every request runs this: building the statement again would take three times as long as executing it.
 _BY_PREFIX = make_base_token_query().where(tokens.c.prefix == sa.bindparam("name"))
 
 
 def load_staff_token_names(session: Session, campaign_id: int | None, limit: int) -> list[TokenRecord]:
-    """Prefix, name and role of the newest tokens of people who are no raters; of one campaign, or of all."""
+    """Return prefix, name and role of the newest tokens of non-raters; of one campaign, or of all."""
     query = sa.select(tokens.c.prefix, tokens.c.name, tokens.c.role).where(tokens.c.role != "rater")
     if campaign_id is not None:
         query = query.where(sa.or_(tokens.c.campaign_id.is_(None), tokens.c.campaign_id == campaign_id))
@@ -70,23 +70,23 @@ def load_staff_token_names(session: Session, campaign_id: int | None, limit: int
 def insert_token(
     session: Session, *, prefix: str, digest: bytes, values: Mapping[str, object], bound: Mapping[str, int | None]
 ) -> TokenRecord:
-    """Store a token by its hash. values: role, name, expires_at, once. bound: the ids of its campaign, team, rater."""
+    """Store a token by its hash. values: role, name, expires_at, once. bound: ids of its campaign, team, rater."""
     session.execute(sa.insert(tokens).values(prefix=prefix, hash=digest, **values, **bound))
     return load_token(session, prefix)
 
 
 def find_token(session: Session, prefix: str) -> TokenRecord | None:
-    """The token of this prefix, live or not."""
+    """Return the token with this prefix, live or not."""
     return session.execute(_BY_PREFIX, {"name": prefix}).one_or_none()
 
 
 def is_token_live(session: Session, token_id: int) -> bool:
-    """Whether a token is neither revoked nor expired, now."""
+    """Tell whether a token is neither revoked nor expired now."""
     return bool(session.execute(sa.select(make_live_token_condition()).where(tokens.c.id == token_id)).scalar())
 
 
 def load_token(session: Session, prefix: str) -> TokenRecord:
-    """The token of this prefix, live or not. Raises TokenNotFound."""
+    """Return the token with this prefix, live or not. Raises TokenNotFound."""
     row = find_token(session, prefix)
     if row is None:
         raise TokenNotFound
@@ -94,7 +94,7 @@ def load_token(session: Session, prefix: str) -> TokenRecord:
 
 
 def load_token_by_id(session: Session, token_id: int) -> TokenRecord:
-    """The token of this id, live or not, which something refers to."""
+    """Return the token with this id, live or not; it must exist."""
     return session.execute(make_base_token_query().where(tokens.c.id == token_id)).one()
 
 
@@ -109,10 +109,10 @@ def load_tokens_page(
     sort: str = "prefix",
     words: Sequence[str] = (),
 ) -> list[TokenRecord]:
-    """Tokens of some roles after a place in an order; `campaign` keeps those of one campaign.
+    """Return tokens with some roles after a cursor in a sort order; `campaign` limits them to one campaign.
 
-    live: only those that still open something, or no longer. words: each is a part of prefix, purpose, campaign, team
-    or rater, in any case.
+    live: only tokens that are still valid, or only the others. words: each is a part of prefix, purpose, campaign, team
+    or rater, ignoring case.
     """
     wanted = make_base_token_query().where(tokens.c.role.in_(roles)).limit(limit)
     if campaign is not None:
@@ -125,46 +125,46 @@ def load_tokens_page(
 
 
 def note_token_use(session: Session, row: TokenRecord) -> None:
-    """Note that a token is used, at most once in USE_NOTED: what is shown is right to within that."""
+    """Note that a token is used, at most once in USE_NOTED, which is the precision of the displayed time."""
     if row.use_unnoted:
         note_token_use_by_id(session, row.id)
 
 
 def note_token_use_by_id(session: Session, token_id: int) -> None:
-    """The same of a token that was found earlier."""
+    """Note the use of a token that was found earlier, at most once in USE_NOTED."""
     now = sa.func.statement_timestamp()
     unnoted = tokens.c.last_used_at.is_(None) | (tokens.c.last_used_at <= now - _USE_NOTED)
     session.execute(sa.update(tokens).where((tokens.c.id == token_id) & unnoted).values(last_used_at=now))
 
 
 def mark_token_revoked(session: Session, prefix: str) -> bool:
-    """Revoke a token now; False where it was already, because an earlier revocation stands."""
+    """Revoke a token now; return False if it was already revoked, because the first revocation stands."""
     here = (tokens.c.prefix == prefix) & tokens.c.revoked_at.is_(None)
     revoked = sa.update(tokens).where(here).values(revoked_at=sa.func.now()).returning(tokens.c.id)
     return session.execute(revoked).one_or_none() is not None
 
 
 def mark_token_session_opened(session: Session, token_id: int) -> bool:
-    """Note that a token opened its session; False where it did before."""
+    """Note that a token opened its session; return False if it had done so before."""
     here = (tokens.c.id == token_id) & tokens.c.opened_at.is_(None)
     opened = sa.update(tokens).where(here).values(opened_at=sa.func.statement_timestamp()).returning(tokens.c.id)
     return session.execute(opened).one_or_none() is not None
 
 
 def revoke_rater_tokens(session: Session, campaign_id: int, rater_id: int) -> list[str]:
-    """Revoke every token of a rater now; the prefixes of those that were live."""
+    """Revoke every token of a rater now; return the prefixes of those that were live."""
     here = (tokens.c.campaign_id == campaign_id) & (tokens.c.rater_id == rater_id) & tokens.c.revoked_at.is_(None)
     revoked = sa.update(tokens).where(here).values(revoked_at=sa.func.now()).returning(tokens.c.prefix)
     return sorted(session.execute(revoked).scalars())
 
 
 def lock_first_admin_creation(session: Session) -> None:
-    """Let one starter at a time ask whether there is an admin, until the transaction ends."""
+    """Let one starter at a time check whether an admin exists, until the transaction ends."""
     session.execute(sa.select(sa.func.pg_advisory_xact_lock(_FIRST_ADMIN_LOCK)))
 
 
 def has_live_admin(session: Session) -> bool:
-    """Whether a live token of role admin exists."""
+    """Tell whether a live token with role admin exists."""
     return bool(
         session.execute(sa.select(sa.exists().where((tokens.c.role == "admin") & make_live_token_condition()))).scalar()
     )

@@ -1,4 +1,4 @@
-"""Queries about tutorials: their segments, and what raters answered to them."""
+"""Queries about tutorials: their segments, and raters' answers to them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from app.storage.sorting import (
 from app.storage.tables import tutorial_answers
 
 Row = sa.Row[Any]
-MOST = 500  # segments of a tutorial
+MOST = 500  # most segments of a tutorial
 
-# Where a document says no text of its own, the output of the first system that has one is judged.
+# If a document gives no text of its own, raters judge the output of the first system that has one.
 _SEGMENTS = """
 SELECT d.key AS document, g.position, g.source, g.meta, (
     SELECT o.text FROM outputs o JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
@@ -55,7 +55,7 @@ RESULT_ORDERS = make_sort_orders(
         "at": (_RESULTS.c["at"], time_sort_term),
     }
 )
-"""By what the results of a tutorial are sorted."""
+"""The orders in which results of a tutorial can be sorted."""
 _BEGUN = """
 SELECT EXISTS (SELECT FROM leases l JOIN items i ON i.campaign_id = :campaign AND i.task_id = l.task_id
     JOIN judgments j ON j.item_id = i.id AND j.rater_id = :rater
@@ -63,19 +63,19 @@ SELECT EXISTS (SELECT FROM leases l JOIN items i ON i.campaign_id = :campaign AN
 
 
 def load_tutorial_segments(session: Session, campaign_id: int) -> Sequence[Row]:
-    """The segments of all tutorial documents, in their order."""
+    """Return the segments of all tutorial documents, in order."""
     return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "most": MOST}).all()
 
 
 def load_answered_segments(session: Session, campaign_id: int, rater_id: int) -> set[tuple[str, int]]:
-    """The segments that a rater has answered: key of the document, position."""
+    """Return the segments that a rater has answered: document key, position."""
     a = tutorial_answers.c
     query = sa.select(a.document, a.position).where(a.campaign_id == campaign_id, a.rater_id == rater_id, a.settled)
     return {(row.document, row.position) for row in session.execute(query)}
 
 
 def insert_tutorial_answer(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
-    """Keep an answer; the first one stays, and a later one can only settle it."""
+    """Store an answer; the first one stays, and a later one can only settle it."""
     row = {"campaign_id": campaign_id, "rater_id": rater_id, **values}
     made = insert(tutorial_answers).values(row)
     settled = sa.or_(tutorial_answers.c.settled, made.excluded.settled)
@@ -84,12 +84,12 @@ def insert_tutorial_answer(session: Session, campaign_id: int, rater_id: int, va
 
 
 def has_begun_tasks(session: Session, campaign_id: int, rater_id: int) -> bool:
-    """Whether a rater has judged anything in a task."""
+    """Tell whether a rater has judged anything in a task."""
     return bool(session.execute(text(_BEGUN), {"campaign": campaign_id, "rater": rater_id}).scalar_one())
 
 
 def load_correct_answer_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
-    """Of a rater's first answers that could be right, the share that was; None without any."""
+    """Return the share of correct ones among a rater's first answers that can be correct; None if there are none."""
     a = tutorial_answers.c
     query = sa.select(sa.func.avg(sa.cast(a.right, sa.Integer)))
     share = session.execute(query.where(a.campaign_id == campaign_id, a.rater_id == rater_id)).scalar()
@@ -106,10 +106,10 @@ def load_tutorial_results(
     sort: str = "rater",
     words: Sequence[str] = (),
 ) -> Sequence[Row]:
-    """Every enrolled rater after a place in an order: how much they answered, and how much of it was right.
+    """Return enrolled raters after a cursor in a sort order: how many answers they gave, and how many were correct.
 
-    answered: only those who answered something, or only the others. words: each is a part of the rater's or the
-    team's key, in any case.
+    answered: only raters with answers, or only the others. words: each is a part of the rater's or the team's key,
+    ignoring case.
     """
     condition = None if answered is None else (_RESULTS.c.answered > 0) == sa.literal(answered)
     return load_rater_results(

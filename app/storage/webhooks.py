@@ -1,4 +1,4 @@
-"""Queries about webhooks, the outbox of their events, and deliveries. The database clock decides what is due."""
+"""Queries about webhooks, the outbox of their events, and deliveries. Due times are by the database clock."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from app.storage.tables import (
 WebhookRecord = sa.Row[Any]
 _NOW = sa.func.statement_timestamp()
 LOOKED_AT = 500
-"""Deliveries that a page looks at, at most, for those that are asked for."""
+"""The most deliveries that a page searches."""
 
 
 class WebhookNotFound(NotFound):
     """There is no such webhook."""
 
 
-# The number and the event in one statement. Campaigns without webhooks keep no events.
+# Number and event in one statement. Campaigns without webhooks store no events.
 _APPEND = sa.text("""
 WITH stream AS (
     UPDATE webhook_streams SET last = last + 1
@@ -52,19 +52,19 @@ def append_event(
     rater_id: int | None = None,
     webhook_id: int | None = None,
 ) -> int | None:
-    """Put an event into the campaign's outbox; its number, or None where no webhook wants any."""
+    """Put an event into the campaign's outbox; return its number, or None if the campaign has no webhooks."""
     values = {"campaign": campaign_id, "kind": kind, "data": dict(data), "rater": rater_id, "webhook": webhook_id}
     n: int | None = session.execute(_APPEND, values).scalar()
     return n
 
 
 def has_webhooks(session: Session, campaign_id: int) -> bool:
-    """Whether a campaign has a webhook."""
+    """Tell whether a campaign has a webhook."""
     return bool(session.execute(sa.select(sa.exists().where(webhooks.c.campaign_id == campaign_id))).scalar())
 
 
 def count_handed_in_and_all_tasks(session: Session, campaign_id: int) -> tuple[int, int]:
-    """Tasks of a campaign that are handed in, and all that raters are to do."""
+    """Return the numbers of handed-in tasks and of all tasks that raters are to do in a campaign."""
     done = sa.func.count().filter(tasks.c.state == "handed_in")
     wanted = tasks.c.state.in_(("free", "leased", "handed_in"))
     planned = sa.text(f"NOT {IS_CHECK.format(task='tasks')}")
@@ -74,7 +74,7 @@ def count_handed_in_and_all_tasks(session: Session, campaign_id: int) -> tuple[i
 
 
 def insert_webhook(session: Session, values: Mapping[str, object]) -> WebhookRecord:
-    """Store a webhook, which is told what happens from now on."""
+    """Store a webhook, which gets all events from now on."""
     campaign_id = values["campaign_id"]
     session.execute(insert(webhook_streams).values(campaign_id=campaign_id).on_conflict_do_nothing())
     query = sa.select(webhook_streams.c.last).where(webhook_streams.c.campaign_id == campaign_id).with_for_update()
@@ -84,20 +84,20 @@ def insert_webhook(session: Session, values: Mapping[str, object]) -> WebhookRec
 
 
 def load_webhooks_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[WebhookRecord]:
-    """A campaign's webhooks by id after `after`."""
+    """Return a campaign's webhooks by id after `after`."""
     public_id = webhooks.c.public_id.collate("C")
     query = sa.select(webhooks).where(webhooks.c.campaign_id == campaign_id).order_by(public_id).limit(limit)
     return list(session.execute(query if after is None else query.where(public_id > after)))
 
 
 def count_webhooks(session: Session, campaign_id: int) -> int:
-    """How many webhooks a campaign has."""
+    """Return the number of a campaign's webhooks."""
     query = sa.select(sa.func.count()).where(webhooks.c.campaign_id == campaign_id)
     return int(session.execute(query).scalar_one())
 
 
 def load_webhook(session: Session, campaign_id: int, public_id: str, *, lock: bool = False) -> WebhookRecord:
-    """A campaign's webhook. Raises WebhookNotFound."""
+    """Return a campaign's webhook. Raises WebhookNotFound."""
     query = sa.select(webhooks).where(webhooks.c.campaign_id == campaign_id, webhooks.c.public_id == public_id)
     row = session.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
@@ -111,13 +111,13 @@ def delete_webhook(session: Session, webhook_id: int) -> None:
 
 
 def find_oldest_event(session: Session, campaign_id: int) -> int | None:
-    """The oldest event that is kept; None where there is none."""
+    """Return the number of the oldest stored event; None if there is none."""
     query = sa.select(sa.func.min(webhook_events.c.n)).where(webhook_events.c.campaign_id == campaign_id)
     return session.execute(query).scalar()
 
 
 def restart_webhook_from_event(session: Session, webhook_id: int, *, event: int | None) -> None:
-    """Send again from an event on (None: from the first that was not delivered), at once."""
+    """Restart at once from an event (None: from the first event that was not delivered)."""
     values: dict[str, object] = {"attempts": 0, "failing_since": None, "next_at": _NOW}
     values |= {"stopped_at": None, "stopped_because": None}
     if event is not None:
@@ -126,14 +126,14 @@ def restart_webhook_from_event(session: Session, webhook_id: int, *, event: int 
 
 
 def _is_wanted() -> sa.ColumnElement[bool]:
-    """Whether an event is for a webhook that did not get it yet."""
+    """Whether an event is for a webhook that has not received it yet."""
     e, w = webhook_events.c, webhooks.c
     ours = sa.or_(sa.and_(e.webhook_id.is_(None), e.kind == sa.any_(w.kinds)), e.webhook_id == w.id)
     return sa.and_(e.campaign_id == w.campaign_id, e.n >= w.next_event, ours)
 
 
 def claim_due_webhooks(session: Session, *, limit: int, lease: timedelta) -> list[int]:
-    """Webhooks with an event to send now, kept from other workers for a while."""
+    """Return webhooks with an event to send now, reserved against other workers for a while."""
     w = webhooks.c
     free = sa.or_(w.claimed_until.is_(None), w.claimed_until < _NOW)
     due = (
@@ -148,7 +148,7 @@ def claim_due_webhooks(session: Session, *, limit: int, lease: timedelta) -> lis
 
 
 def load_next_event(session: Session, webhook_id: int) -> WebhookRecord | None:
-    """The next event of a webhook with all that a delivery takes; None where there is none any more."""
+    """Return the next event of a webhook with everything that a delivery needs; None if there is no event left."""
     e, w = webhook_events.c, webhooks.c
     query: sa.Select[Any] = (
         sa.select(
@@ -178,14 +178,14 @@ def load_next_event(session: Session, webhook_id: int) -> WebhookRecord | None:
 
 
 def insert_delivery(session: Session, values: Mapping[str, object]) -> None:
-    """Note what a delivery met, unless its webhook is gone."""
+    """Store the result of a delivery, unless its webhook is gone."""
     there = sa.select(webhooks.c.id).where(webhooks.c.id == values["webhook_id"]).with_for_update()
     if session.execute(there).one_or_none() is not None:
         session.execute(sa.insert(webhook_deliveries).values(**values))
 
 
 def mark_event_delivered(session: Session, webhook_id: int, *, was_next: int, event: int, lease: timedelta) -> None:
-    """Go on after an event, unless the webhook was set to another meanwhile; the worker that sends keeps it."""
+    """Move past an event, unless the webhook was set to another one meanwhile; the sending worker keeps the claim."""
     here = (webhooks.c.id == webhook_id) & (webhooks.c.next_event == was_next)
     kept = {"next_at": _NOW, "claimed_until": _NOW + lease}
     values = {"next_event": event + 1, "attempts": 0, "failing_since": None, **kept}
@@ -195,7 +195,7 @@ def mark_event_delivered(session: Session, webhook_id: int, *, was_next: int, ev
 def mark_delivery_failed(
     session: Session, webhook_id: int, *, was_next: int, wait: timedelta, give_up: timedelta
 ) -> None:
-    """Try again after a while; one that has failed for too long stops."""
+    """Retry after a while; stop the webhook if it has failed for too long."""
     w = webhooks.c
     since = sa.func.coalesce(w.failing_since, _NOW)
     late = since <= _NOW - give_up
@@ -211,13 +211,13 @@ def mark_delivery_failed(
 
 
 def stop_webhook(session: Session, webhook_id: int, *, because: str) -> None:
-    """Send nothing more until somebody asks for it."""
+    """Stop sending until a user restarts the webhook."""
     values = {"stopped_at": _NOW, "stopped_because": because, "claimed_until": None}
     session.execute(sa.update(webhooks).where(webhooks.c.id == webhook_id).values(**values))
 
 
 def release_webhook(session: Session, webhook_id: int) -> None:
-    """Let other workers take it."""
+    """Let other workers take the webhook."""
     session.execute(sa.update(webhooks).where(webhooks.c.id == webhook_id).values(claimed_until=None))
 
 
@@ -231,10 +231,10 @@ def load_deliveries_page(
     taken: bool | None = None,
     kind: str | None = None,
 ) -> tuple[Sequence[WebhookRecord], int | None]:
-    """Deliveries of a webhook, the newest first, from below a number; and the last looked at, if there may be more.
+    """Return deliveries of a webhook, newest first, below a number; and the last one searched, if there may be more.
 
-    taken: only those that were answered with a status from 200 to 299, or only the others. kind: of the event. A page
-    looks at no more than LOOKED_AT deliveries for these, so it may have fewer than `limit`.
+    taken: only deliveries answered with a status from 200 to 299, or only the others. kind: of the event. For these, a
+    page searches at most LOOKED_AT deliveries, so it may have fewer than `limit`.
     """
     d = webhook_deliveries.c
     query = sa.select(webhook_deliveries).where(d.campaign_id == campaign_id, d.webhook_id == webhook_id)

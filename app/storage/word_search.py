@@ -1,8 +1,8 @@
-"""Search by words in any case, as Python folds case, whatever the locale of the database is.
+"""Search for words, ignoring case as Python's case folding does, whatever the locale of the database.
 
-What `lower` and `ILIKE` do follows the locale: in that of the embedded database only A to Z have two cases, and which
-other collations there are depends on version and machine. So each word becomes a regular expression that names both
-forms of each letter.
+`lower` and `ILIKE` depend on the locale. In that of the embedded database, only A to Z have two cases, and the other
+available collations depend on version and machine. So each word becomes a regular expression with both forms of each
+letter.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-_LAST = 0x1F000  # no letter beyond has two cases
-_LONGEST = 3  # letters that one letter is folded to
+_LAST = 0x1F000  # no letter beyond this one has two cases
+_LONGEST = 3  # the most letters to which one letter is folded
 
 
 def make_word_pattern(word: str, *, in_json: bool = False) -> str:
-    """The regular expression of Postgres that finds a word in any case.
+    """Return the Postgres regular expression that finds a word, ignoring case.
 
-    in_json: in JSON text that names all letters but those of ASCII by their numbers.
+    in_json: for JSON text in which all letters outside ASCII are escaped by number.
 
     >>> make_word_pattern("a.b"), make_word_pattern("Été"), make_word_pattern("groß")
     ('[Aa]\\\\.[Bb]', '[Éé][Tt][Éé]', '[Gg][Rr][Oo](?:[Ssſ][Ssſ]|[ßẞ])')
@@ -43,33 +43,33 @@ def make_word_pattern(word: str, *, in_json: bool = False) -> str:
 def filter_by_words(
     query: sa.Select[Any], columns: Sequence[sa.ColumnElement[Any]], words: Sequence[str]
 ) -> sa.Select[Any]:
-    """The query for rows in which each word is a part of one of the columns, in any case."""
+    """Filter a query to rows in which each word is a part of one of the columns, ignoring case."""
     for word in words:
         query = query.where(make_word_condition(columns, word))
     return query
 
 
 def make_word_condition(columns: Sequence[sa.ColumnElement[Any]], word: str) -> sa.ColumnElement[bool]:
-    """Whether a word is a part of one of the columns, in any case."""
+    """Return the condition that a word is a part of one of the columns, ignoring case."""
     pattern = make_word_pattern(word)
     return sa.or_(*(column.regexp_match(pattern) for column in columns))
 
 
 def join_word_conditions(searched: str, words: Sequence[str]) -> str:
-    """Conditions that each word is a part of a text, in any case; each with AND before it.
+    """Return the conditions that each word is a part of a text, ignoring case; AND precedes each.
 
-    searched: an expression. The values are `make_word_condition_values`.
+    searched: an SQL expression. `make_word_condition_values` gives the parameters.
     """
     return "".join(f" AND {searched} ~ :word{n}" for n in range(len(words)))
 
 
 def make_word_condition_values(words: Sequence[str]) -> dict[str, object]:
-    """The values of `join_word_conditions`."""
+    """Return the parameters for `join_word_conditions`."""
     return {f"word{n}": make_word_pattern(word) for n, word in enumerate(words)}
 
 
 def _write_any_of(letters: set[str], in_json: bool) -> str:
-    """An expression for each of some forms of a letter."""
+    """Return an expression that matches any of some forms of a letter."""
     forms = [json.dumps(form)[1:-1] if in_json else form for form in sorted(letters)]
     if len(forms) > 1 and all(len(form) == 1 for form in forms):
         return f"[{''.join(forms)}]"
@@ -83,7 +83,7 @@ def _escape(sign: str) -> str:
 
 @cache
 def _case_forms() -> Mapping[str, Sequence[str]]:
-    """The letters that are folded to something else, by what they are folded to: one letter, or up to three."""
+    """Map the results of case folding (one to three letters) to the letters that are folded to them."""
     forms: defaultdict[str, list[str]] = defaultdict(list)
     for letter in map(chr, range(_LAST)):
         folded = letter.casefold()
