@@ -22,14 +22,15 @@ Metric = Literal["interval", "ratio", "ordinal", "nominal"]
 METRICS: tuple[Metric, ...] = ("interval", "ratio", "ordinal", "nominal")
 _BLOCK = 1024
 MOST_COINCIDENT = 200
-"""Distinct values up to which it pays to count how often two meet."""
+"""Up to this number of distinct values, it is faster to count how often two values coincide."""
 
 
 def krippendorff_alpha(units: ValuesByUnit, metric: Metric, *, tolerance: float = 0.0) -> OfDocuments:
-    """α of the units with at least two values; missing values are none.
+    """Krippendorff's α of the units with at least two values; raters may skip units.
 
-    metric: `interval` (c − k)²; `ratio` ((c − k)/(c + k))², 0/0 being 0; `ordinal` by ranks of the pooled values;
-    `nominal` 0 within the tolerance, else 1. NaN where all values are the same.
+    metric: the squared distance δ² of two values c and k. `interval`: (c − k)². `ratio`: ((c − k)/(c + k))², with
+    0/0 = 0. `ordinal`: uses ranks of the pooled values. `nominal`: 0 within the tolerance, else 1.
+    α is NaN if all values are the same.
     """
     units = units.with_two_or_more_values()
     if metric == "interval":
@@ -73,7 +74,7 @@ def _interval(units: ValuesByUnit) -> OfDocuments:
     def value(weights: Floats) -> Floats:
         observed, n, total, squares = (weights @ sums).T
         spread = n * squares - total**2
-        # What rounding leaves of documents with one score throughout is no spread.
+        # If all scores are equal, rounding leaves a tiny spread; treat it as zero.
         return _alpha(observed, 2 * np.where(spread > 1e-12 * n * squares, spread, 0.0), n)
 
     return value
@@ -113,7 +114,7 @@ def _relative(first: Floats, second: Floats) -> Floats:
 
 
 def _ratio_inside(units: ValuesByUnit) -> Floats:
-    """Σ over ordered pairs of the relative distance/(m − 1), taking each value with the one `lag` places further."""
+    """Σ over ordered pairs of the relative distance/(m − 1); pairs each value with the one `lag` places later."""
     size = units.n_values_by_unit()
     out = np.zeros(units.n_units)
     for lag in range(1, int(size.max(initial=0))):
@@ -124,7 +125,7 @@ def _ratio_inside(units: ValuesByUnit) -> Floats:
 
 
 def _ordinal(units: ValuesByUnit, pool: PooledValues) -> OfDocuments:
-    """By mid-ranks of the pooled values: Σ_{g=c..k} n_g − (n_c + n_k)/2 is the distance of their mid-ranks."""
+    """α from mid-ranks of the pooled values: Σ_{g=c..k} n_g − (n_c + n_k)/2 is the distance between two mid-ranks."""
     inside = _by_unit(units, pool) if pool.values.size > MOST_COINCIDENT else _by_coincidence(units, pool)
 
     def value(weights: Floats) -> Floats:
@@ -138,7 +139,7 @@ def _ordinal(units: ValuesByUnit, pool: PooledValues) -> OfDocuments:
 
 
 def _by_unit(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
-    """Σ_u of squared distances of ranks/(m − 1) of every draw, unit by unit."""
+    """Compute Σ_u of squared rank distances/(m − 1) in every draw, unit by unit."""
 
     def inside(weights: Floats, ranks: Floats) -> Floats:
         drawn = zip(weights, ranks, strict=True)
@@ -150,7 +151,7 @@ def _by_unit(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Float
 
 
 def _by_coincidence(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
-    """The same by how often two values meet in each document: a draw costs the square of the number of values."""
+    """Compute what `_by_unit` does from how often two values coincide in each document: K² operations a draw."""
     k, size = max(pool.values.size, 1), units.n_values_by_unit()
     parts = []
     for lag in range(1, int(size.max(initial=0))):

@@ -1,4 +1,4 @@
-"""Bootstrap over documents: what a statistic would have been on other documents of the same kind."""
+"""Bootstrap over documents: how a statistic would vary over other documents of the same kind."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FEWEST_DOCUMENTS = 2
 def bootstrap_document_counts(units: ValuesByUnit, draws: int, *, seed: int, part: int) -> Floats:
     """How often each document is drawn, shape (draws, D).
 
-    Documents with a unit that two raters share are drawn among themselves, so that each draw has as many of them. So
-    are the others, which say only how often a category is used.
+    Documents with a unit that two raters share are resampled separately from the others, so every draw has the same
+    number of each. The others only tell how often a category is used.
 
-    part: number of the chunk; with the seed it fixes the draws.
+    part: number of the chunk; it determines the draws together with the seed.
     """
     shared = np.unique(units.with_two_or_more_values().document)
     others = np.setdiff1d(np.arange(units.n_documents), shared)
@@ -33,7 +33,7 @@ def bootstrap_document_counts(units: ValuesByUnit, draws: int, *, seed: int, par
 
 
 def bootstrap_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, seed: int) -> Floats:
-    """A statistic in every draw, shape (draws,); the draws are those of part 0 at once, held in blocks."""
+    """Return a statistic in every draw of part 0, shape (draws,); draws are held in memory block by block."""
     shared = np.unique(units.with_two_or_more_values().document)
     subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)
     rngs, step = [_generator(seed, 0) for _ in subsets], draws_per_block(units.n_documents)
@@ -48,7 +48,7 @@ def bootstrap_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int,
 def bootstrap_document_counts_of_subset(
     held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int
 ) -> Floats:
-    """How often each document is drawn from those that are held (codes), as many as they are; shape (draws, D)."""
+    """Draw as many documents as `held` (codes) has, with replacement; count each document, shape (draws, D)."""
     return _count_drawn(held, n_documents, draws, _generator(seed, part))
 
 
@@ -65,14 +65,14 @@ def _count_drawn(held: npt.NDArray[np.integer], n_documents: int, draws: int, rn
 
 
 def evaluate_statistics_in_draws(statistics: Sequence[OfDocuments], counts: Floats) -> Floats:
-    """Every statistic in every draw, shape (B, number of statistics); NaN where a draw leaves it undefined."""
+    """Return every statistic in every draw, shape (B, number of statistics); NaN where it is undefined."""
     if not statistics:
         return np.empty((len(counts), 0))
     return np.column_stack([one(counts) for one in statistics])
 
 
 def percentile_interval(values: Floats, level: float) -> tuple[float, float]:
-    """Percentile interval of the draws by linear interpolation; NaN where over 5 % of them leave it undefined.
+    """Percentile interval of the draws by linear interpolation; NaN if over 5 % of the draws are undefined.
 
     Source: Efron & Tibshirani 1993, chapter 13.
     """
@@ -86,7 +86,7 @@ def percentile_interval(values: Floats, level: float) -> tuple[float, float]:
 def jackknife_interval(statistic: OfDocuments, units: ValuesByUnit, level: float) -> tuple[float, float]:
     """Interval from leaving out one document at a time: θ̂ ± t·√((D − 1)/D · Σ(θ_D − mean)²), within [−1, 1].
 
-    NaN below two documents, and where the statistic is not defined without one of them.
+    NaN if there are fewer than two documents, or if the statistic is undefined without one of them.
 
     Source: Efron & Tibshirani 1993, chapter 11.
     """

@@ -1,7 +1,7 @@
-"""What a model of units and raters expects of agreement: variances by REML on all data, balanced or not.
+"""Agreement that a model of units and raters predicts: REML variances from all data, balanced or not.
 
-y = μ + unit + rater + rest, all random. The unit variance takes in everything that raters share, the rest everything
-that is a rater's own on a unit, so the two-way intraclass correlations are shares of these three.
+y = μ + unit + rater + rest, all random. The unit variance contains everything that raters share; the rest contains
+everything specific to one rater on one unit. The two-way intraclass correlations are shares of these three variances.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from app.stats.ratings import Floats
 
 _LARGEST = 1e6
 MOST_RATERS = 400
-"""Beyond these a fit would take minutes: its matrices have a row a rater."""
+"""With more raters a fit would take minutes, because its matrices have one row per rater."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitRaterVariances:
-    """Variances of units, of raters, and of the rest, in squared units of the score."""
+    """Variances of units, raters and the rest, in squared score units."""
 
     unit: float
     rater: float
@@ -34,30 +34,30 @@ class UnitRaterVariances:
 
     @property
     def icc_agreement(self) -> float:
-        """ICC(A,1): correlation of two raters on a unit, raters being a sample."""
+        """ICC(A,1): correlation between two raters of a unit, treating raters as a sample."""
         return self.unit / self.total_variance
 
     @property
     def icc_consistency(self) -> float:
-        """ICC(C,1): the same with the raters' offsets taken out."""
+        """ICC(C,1): like ICC(A,1), but without the raters' offsets."""
         return self.unit / (self.unit + self.residual) if self.unit + self.residual else float("nan")
 
     def expected_agreement_within_tolerance(self, tolerance: float, step: float = 0.0) -> float:
-        """Expected share of pairs of raters at most `tolerance` apart; step: of the scale, for continuity."""
+        """Expected share of rater pairs at most `tolerance` apart; step: of the scale, for continuity correction."""
         return _probability_within(self.rater + self.residual, tolerance + step / 2)
 
     def chance_agreement_within_tolerance(self, tolerance: float, step: float = 0.0) -> float:
-        """The same of two ratings of different units by different raters."""
+        """Expected share of ratings at most `tolerance` apart if both units and raters differ."""
         return _probability_within(self.total_variance, tolerance + step / 2)
 
 
 def _probability_within(variance: float, reach: float) -> float:
-    """Probability that two independent normal values of this variance are at most so far apart."""
+    """Probability that two independent normal values of this variance are at most `reach` apart."""
     return float(scipy.special.erf(reach / np.sqrt(4 * variance))) if variance > 0 else 1.0
 
 
 def fit_unit_rater_variances(units: ValuesByUnit) -> UnitRaterVariances | None:
-    """REML estimates; None where there are too few units, raters or repeats of either to tell, or no variation.
+    """Return REML estimates; None with fewer than two units, under 2 or over `MOST_RATERS` raters, or constant values.
 
     Source: Patterson & Thompson 1971; docs/reports/agreement.md.
     """
@@ -70,7 +70,7 @@ def fit_unit_rater_variances(units: ValuesByUnit) -> UnitRaterVariances | None:
 
 
 class _Sufficient:
-    """All that the likelihood needs, by number of ratings of a unit: it costs nothing to look at again."""
+    """Sufficient statistics by number of ratings per unit, so that evaluating the likelihood again is cheap."""
 
     def __init__(self, units: ValuesByUnit, rater: np.ndarray, n_raters: int) -> None:
         centre = units.value - units.value.mean()
@@ -90,7 +90,7 @@ class _Sufficient:
     def _class(
         units: ValuesByUnit, rater: np.ndarray, k: int, size: np.ndarray, total: Floats, n_raters: int
     ) -> tuple[int, int, Floats, Floats, float]:
-        """Units with k ratings: k, their number, Σ s s', Σ s·T and Σ T², s being the counts (all, by rater)."""
+        """Units with k ratings: k, number of units, Σ s s', Σ s·T, Σ T²; s: counts (total, then by rater), T: sum."""
         mine = np.flatnonzero(size == k)
         rows = np.flatnonzero(size[units.unit] == k)
         at = np.searchsorted(mine, units.unit[rows])
@@ -102,7 +102,7 @@ class _Sufficient:
         return k, mine.size, outer, np.asarray(counts.T @ total[mine]), float(total[mine] @ total[mine])
 
     def deviance(self, unit: float, rater: float) -> tuple[float, float]:
-        """−2·log restricted likelihood at these variance ratios, constants left out, and the residual variance."""
+        """−2·log restricted likelihood (without constants) at these variance ratios, and the residual variance."""
         design, right, squares, log_det = self.design.copy(), self.right.copy(), self.squares, 0.0
         for k, n, outer, cross, total in self.classes:
             share = unit / (1 + k * unit)
@@ -138,10 +138,10 @@ def _reml_estimates(data: _Sufficient) -> UnitRaterVariances:
 
 
 def joint_category_probabilities(shares: Floats, correlation: float) -> Floats:
-    """Probability that two raters choose categories (i, j), shape (K, K), of normal scores that correlate so.
+    """Probability that two raters choose categories (i, j), shape (K, K), if latent normal scores correlate.
 
-    shares: of each category; the bounds between categories are put where they give them. Gauss–Hermite over what
-    both raters see.
+    shares: of each category; they set the thresholds between categories. Integrates over the component that both
+    raters share by Gauss–Hermite quadrature.
     """
     rho = min(max(correlation, 0.0), 1 - 1e-9)
     cut = scipy.special.ndtri(np.clip(np.cumsum(shares)[:-1], 0.0, 1.0))

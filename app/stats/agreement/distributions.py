@@ -1,4 +1,4 @@
-"""How raters use the scale on the same units, and what systems get: means, spread, ends of the scale, levels.
+"""How raters use the scale on the same units, and the scores systems get: means, spread, scale ends, levels.
 
 Source: Riley et al. 2024, Fig. 1; docs/reports/distributions.md.
 """
@@ -21,11 +21,11 @@ TAIL = 0.99
 
 @dataclass(frozen=True, slots=True)
 class RaterScoreDistribution:
-    """One rater on units that another rated too.
+    """Scores of one rater on the units that somebody else rated too.
 
-    sd: ddof 1, None below two. shift: mean of the unit medians minus the mean of the rater, on the same units.
+    sd: ddof 1, None below two scores. shift: mean of the unit medians minus the rater's mean, on the same units.
     others: mean of the other raters' means on the same units. correlation: Pearson with the mean of the others.
-    at_minimum, at_maximum: share of scores at the ends of the scale (the lowest score of all where it has none).
+    at_minimum, at_maximum: share of scores at the ends of the scale; without a scale, the lowest score of all and None.
     shares: in the bins of the whole report.
     """
 
@@ -45,7 +45,7 @@ class RaterScoreDistribution:
 @dataclass(frozen=True, slots=True)
 class SystemScoreDistribution:
     """One system over all its units. mean: of unit means. mean_of_medians: of unit medians over raters (Licht et al.).
-    per_1000_words: penalty over words of the sources, None where it is no penalty or words are unknown."""
+    per_1000_words: penalty per 1,000 source words, None if scores are not penalties or word counts are unknown."""
 
     system: str
     n_units: int
@@ -60,7 +60,7 @@ class SystemScoreDistribution:
 
 @dataclass(frozen=True, slots=True)
 class HistogramBins:
-    """edges: shape (K + 1,), each bin but the last without its upper end. discrete: every bin is one level."""
+    """edges: shape (K + 1,); every bin but the last excludes its upper edge. discrete: every bin is one level."""
 
     edges: Floats
     labels: tuple[str, ...]
@@ -74,7 +74,7 @@ class HistogramBins:
 
 
 def make_histogram_bins(values: Floats, scale: ScoreScale | None) -> HistogramBins:
-    """The levels where there are few; else bins of equal width over the scale, or to the 99th percentile.
+    """One bin per level if there are few; else equal widths over the scale or, without one, to the 99th percentile.
 
     >>> make_histogram_bins(np.array([1.0, 3.0]), ScoreScale(1, 5, 1)).labels
     ('1', '2', '3', '4', '5')
@@ -98,7 +98,7 @@ def make_histogram_bins(values: Floats, scale: ScoreScale | None) -> HistogramBi
 
 
 def _round_width(width: float) -> float:
-    """The next of 1, 2, 2.5, 5 and 10 times a power of ten.
+    """Round up to the next of 1, 2, 2.5, 5 and 10 times a power of ten.
 
     >>> _round_width(1.8), _round_width(0.03)
     (2.0, 0.05)
@@ -110,7 +110,7 @@ def _round_width(width: float) -> float:
 
 
 def unit_medians(units: ValuesByUnit) -> Floats:
-    """Median over raters of each unit (of an even number the midpoint), shape (U,)."""
+    """Median over raters of each unit (the midpoint if the number is even), shape (U,)."""
     order = np.lexsort((units.value, units.unit))
     size, starts = units.n_values_by_unit(), units.unit_starts()
     value = units.value[order]
@@ -118,7 +118,7 @@ def unit_medians(units: ValuesByUnit) -> Floats:
 
 
 def select_raters_of_every_unit(units: ValuesByUnit) -> ValuesByUnit:
-    """Only raters who rated every unit; empty where nobody did."""
+    """Keep only the raters who rated every unit; the result is empty if no rater did."""
     rated = np.bincount(units.rater, minlength=len(units.raters))
     return units.where((rated == units.n_units)[units.rater])
 
@@ -126,7 +126,7 @@ def select_raters_of_every_unit(units: ValuesByUnit) -> ValuesByUnit:
 def compute_rater_score_distributions(
     units: ValuesByUnit, into: HistogramBins, scale: ScoreScale | None
 ) -> tuple[RaterScoreDistribution, ...]:
-    """Every rater on the units that somebody else rated too, by name."""
+    """Describe every rater on the units that somebody else rated too, sorted by name."""
     units = units.with_two_or_more_values()
     middle, size = unit_medians(units), units.n_values_by_unit()
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
@@ -167,7 +167,7 @@ def compute_system_score_distributions(
     *,
     words: Floats | None = None,
 ) -> tuple[SystemScoreDistribution, ...]:
-    """Every system that has a unit, by name. words: of the source of each unit, NaN where unknown; None: not asked."""
+    """Describe every system that has a unit, by name. words: in each unit's source, NaN if unknown; None: not used."""
     size, middle = units.n_values_by_unit(), unit_medians(units)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(size, 1)
     spreads = []
@@ -198,7 +198,7 @@ def _per_thousand(mean: Floats, words: Floats, own: Bools) -> float | None:
 
 
 def rank_values(values: list[float | None], *, higher_is_better: bool) -> list[int | None]:
-    """Rank of each value from 1, the best first, ties sharing the lower rank; None for None."""
+    """Rank of each value, 1 for the best; ties share the smaller number. None stays None."""
     known = np.array(sorted((v for v in values if v is not None), reverse=higher_is_better), dtype=np.float64)
     sign = -1 if higher_is_better else 1
     at: Floats = np.round(sign * known, 10)

@@ -1,4 +1,4 @@
-"""How the score of a whole document goes with the scores of its segments.
+"""How the score of a whole document relates to the scores of its segments.
 
 Source: Grundkiewicz et al. 2021, §5.2 and Table 3.
 """
@@ -30,16 +30,17 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "last": lambda s: float(s[-1]),
     }
 )
-"""Summaries of the segment scores of a document, in order of position; of a document shorter than five segments the
-first and last five are all."""
+"""Summaries of a document's segment scores, which are in order of position. If a document has fewer than five
+segments, the first five and the last five are all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentAndSegmentScores:
     """Documents of one system that a rater scored as a whole and segment by segment.
 
-    score: of the document, shape (n,). parts: of its segments, by name as in `PARTS`. document: code. length: segments.
-    incomplete: left out because segments lacked a score that others gave. alone: without any segment score.
+    score: of the document, shape (n,). parts: summaries of segment scores, by name as in `PARTS`. document: code.
+    length: number of segments. incomplete: documents left out because the rater skipped segments that others scored.
+    alone: documents left out because the rater scored no segment.
     """
 
     score: Floats
@@ -58,7 +59,7 @@ class DocumentAndSegmentScores:
 
 @dataclass(frozen=True, slots=True)
 class DocumentScoreCorrelations:
-    """Of the document score with one summary of its segments; None where either is constant or fewer than two."""
+    """Correlations of document scores with a summary of segment scores; None below two, or if either is constant."""
 
     n: int
     pearson: float | None
@@ -67,9 +68,9 @@ class DocumentScoreCorrelations:
 
 
 def join_document_scores(ratings: Ratings) -> DocumentAndSegmentScores:
-    """Join document and segment scores; a rater's latest rating of each counts.
+    """Join document and segment scores, using each rater's latest rating of each.
 
-    A document takes part where its rater scored every segment that anybody scored of it (of the same system).
+    A document is included if its rater scored every segment of it that any rater scored (for the same system).
     """
     whole, rows = (
         _latest(ratings.document_ratings(), ("document",)),
@@ -124,14 +125,14 @@ def correlate_document_scores(data: DocumentAndSegmentScores, part: str, where: 
 
 
 def _ranks(values: Floats) -> Floats:
-    """Mid-ranks, values equal to 10 decimals being ties."""
+    """Mid-ranks; values that are equal to 10 decimals are ties."""
     _, code, counts = np.unique(np.round(values, 10), return_inverse=True, return_counts=True)
     upper = np.cumsum(counts)
     return np.asarray((upper - (counts - 1) / 2)[code], dtype=np.float64)
 
 
 def document_weighted_pearson(data: DocumentAndSegmentScores, part: str, where: Bools) -> OfDocuments:
-    """Pearson's correlation as documents count, for its interval."""
+    """Pearson's correlation as a function of document weights, for its bootstrap interval."""
     x = data.score[where] - (data.score[where].mean() if where.any() else 0.0)
     y = data.parts[part][where] - (data.parts[part][where].mean() if where.any() else 0.0)
     sums = np.zeros((data.n_documents, 6))

@@ -21,9 +21,9 @@ MOST_SETS = 2000
 
 
 def icc_one_way(units: ValuesByUnit, *, mean_of_raters: bool = False) -> OfDocuments:
-    """ICC(1), or ICC(k) of the mean of as many raters as a unit has, also where units have unequal numbers of them.
+    """ICC(1), or ICC(k) of the mean of a unit's raters; units may have unequal numbers of raters.
 
-    k0 = (N − Σk_i²/N)/(n − 1), (MSB − MSW)/(MSB + (k0 − 1)MSW); of means (MSB − MSW)/MSB.
+    ICC(1) = (MSB − MSW)/(MSB + (k0 − 1)MSW) with k0 = (N − Σk_i²/N)/(n − 1); ICC(k) = (MSB − MSW)/MSB.
     """
     units = units.with_two_or_more_values()
     size = units.n_values_by_unit().astype(np.float64)
@@ -50,7 +50,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class CompleteBlock:
-    """Units that all of some raters rated: units, and values as a matrix, shape (n, k)."""
+    """Units that every rater of a set rated. values: one row per unit, one column per rater, shape (n, k)."""
 
     units: ValuesByUnit
     values: Floats
@@ -58,9 +58,9 @@ class CompleteBlock:
 
 
 def find_complete_block(units: ValuesByUnit) -> CompleteBlock | None:
-    """The complete block with most values among the sets of raters that a unit has and all pairs of raters.
+    """Find the complete block with the most values; candidates are the rater sets of units and all rater pairs.
 
-    None where no two raters share a unit. Of equal blocks the one with more units, then by name of the raters.
+    None if no two raters share a unit. Ties go to the block with more units, then to the raters first by name.
     """
     units = units.with_two_or_more_values()
     if not units.n_units:
@@ -90,9 +90,9 @@ def _size(held: Bools, some: tuple[int, ...]) -> tuple[int, int]:
 
 
 def icc_two_way(block: CompleteBlock, form: TwoWay) -> OfDocuments:
-    """ICC(A,1), ICC(C,1) and those of the mean of the k raters, on a complete block.
+    """ICC(A,1), ICC(C,1), or ICC(A,k) and ICC(C,k) of the mean of the k raters, on a complete block.
 
-    A: agreement, raters being a sample (Shrout & Fleiss 2,1 and 2,k); C: consistency (3,1 and 3,k).
+    A: agreement, with raters as a sample (Shrout & Fleiss 2,1 and 2,k). C: consistency (3,1 and 3,k).
     """
     n_raters = block.values.shape[1]
     values = block.values - block.values.mean()

@@ -1,4 +1,4 @@
-"""How far raters agree with themselves: consecutive ratings of one output, and one translation under two names."""
+"""Self-agreement of raters: repeated ratings of one output, and one translation under two system names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 @dataclass(frozen=True, slots=True)
 class RepeatedRatings:
-    """Pairs of a rating and the next of the same by the same rater. rater: codes. Shapes (n,)."""
+    """Pairs of a rating and the same rater's next rating of the same output. rater: codes. Shapes (n,)."""
 
     first: Floats
     second: Floats
@@ -27,8 +27,11 @@ class RepeatedRatings:
 
 @dataclass(frozen=True, slots=True)
 class SelfAgreement:
-    """n: pairs. absolute: mean |difference|. within: share at most `tolerance` apart; kappa: the same beyond chance,
-    None without a closed form of chance. identical: share of equal scores."""
+    """Agreement of raters with themselves over pairs of ratings.
+
+    n: pairs. absolute: mean |difference|. identical: share of equal scores. within: share at most `tolerance` apart.
+    kappa: `within` corrected for chance, None if the chance agreement is not given.
+    """
 
     n: int
     absolute: float
@@ -40,7 +43,7 @@ class SelfAgreement:
 
 
 def pair_consecutive_ratings(ratings: Ratings) -> RepeatedRatings:
-    """Consecutive ratings (1st and 2nd, 2nd and 3rd …) of one output by one rater, segments only."""
+    """Pair consecutive ratings (1st and 2nd, 2nd and 3rd …) of one output by one rater; segments only."""
     rows = ratings.segment_ratings()
     order = np.lexsort((rows.nth, rows.rater, rows.system, rows.segment))
     segment, system, rater = (column[order] for column in (rows.segment, rows.system, rows.rater))
@@ -51,8 +54,11 @@ def pair_consecutive_ratings(ratings: Ratings) -> RepeatedRatings:
 
 
 def pair_same_text_ratings(ratings: Ratings, wave: int, later_wave: int) -> tuple[RepeatedRatings, RepeatedRatings]:
-    """One translation that was judged under two systems' names (codes): by one rater under both, and by two raters
-    under the same name, for comparison (the rater of either pair is the first)."""
+    """Pair ratings of one translation that was judged under the names of two systems (codes).
+
+    Returns pairs by one rater under both names and, for comparison, pairs by two raters under the same name, of whom
+    `rater` is the first.
+    """
     rows = ratings.segment_ratings()
     a, b = rows.where(rows.system == wave), rows.where(rows.system == later_wave)
     order = np.argsort(b.segment, kind="stable")
@@ -71,7 +77,7 @@ def pair_same_text_ratings(ratings: Ratings, wave: int, later_wave: int) -> tupl
 def compute_self_agreement(
     pairs: RepeatedRatings, *, tolerance: float, chance: float | None = None
 ) -> SelfAgreement | None:
-    """Agreement of the pairs; None where there are none. chance: of two ratings to be within the tolerance.
+    """Agreement of the pairs; None without pairs. chance: probability that two ratings are within the tolerance.
 
     Source: Grundkiewicz et al. 2021, §5.3; Graham et al. 2013.
     """

@@ -1,7 +1,7 @@
 """Agreement beyond chance: κ with a tolerance, Fleiss' and weighted κ, Gwet's AC1 and AC2.
 
-All take any number of raters, and agreement from units with at least two values; with two raters who rated everything
-they are the coefficients of pairs, but for chance, which is pooled over raters here (`pairs` has Cohen's own).
+All take any number of raters and measure agreement on units with at least two values. If two raters rated everything,
+they equal the coefficients of pairs except for chance, which is pooled over raters here (`pairs` has Cohen's κ).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Weights = Literal["identity", "linear", "quadratic"]
 
 
 def chance_agreement_within_steps(levels: int, steps: int) -> float:
-    """Chance that two uniform scores on `levels` equally spaced values are at most `steps` apart.
+    """Probability that two uniform scores on `levels` equally spaced values are at most `steps` apart.
 
-    [K(2t + 1) − t(t + 1)]/K². The formula as printed (Grundkiewicz et al. 2021, §5.3) has max(i − t, 0) where its own
-    Table 5 has max(i − t, 1); this is the latter. Raises ValueError where every two values agree.
+    It is [K(2t + 1) − t(t + 1)]/K². The formula printed in Grundkiewicz et al. 2021, §5.3 has max(i − t, 0), but
+    their Table 5 uses max(i − t, 1), as here. Raises ValueError if all values agree with each other.
 
     >>> [round(chance_agreement_within_steps(100, t), 3) for t in (5, 10, 15, 20, 25, 30)]
     [0.107, 0.199, 0.286, 0.368, 0.445, 0.517]
@@ -34,10 +34,10 @@ def chance_agreement_within_steps(levels: int, steps: int) -> float:
 
 
 def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
-    """Share of pairs of raters within the tolerance, every pair of a unit counting once.
+    """Share of rater pairs within the tolerance; every pair of every unit counts once.
 
-    tolerance: in the unit of the values. pool: of the units with two values; None computes it. Returns a function of
-    document weights, shape (draws, documents) → (draws,), NaN where no unit has two values.
+    tolerance: in score units. pool: of the units with at least two values; None computes it. Returns a function of
+    document weights, shape (draws, documents) → (draws,), NaN if no unit has two values.
 
     Source: P_a of Grundkiewicz et al. 2021, §5.3.
     """
@@ -51,10 +51,10 @@ def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledVa
 
 
 def tolerance_kappa(units: ValuesByUnit, tolerance: float, *, chance: float | None = None) -> OfDocuments:
-    """κ = (P_a − P_e)/(1 − P_e), where raters agree who are at most `tolerance` apart.
+    """κ = (P_a − P_e)/(1 − P_e); raters agree if their scores are at most `tolerance` apart.
 
-    chance: P_e of a closed form, see `chance_agreement_within_steps`; None takes it from the pooled scores of all
-    raters.
+    chance: P_e from a closed form, see `chance_agreement_within_steps`; None estimates it from the pooled scores of
+    all raters.
 
     Source: Grundkiewicz et al. 2021, §5.3.
     """
@@ -85,7 +85,7 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 
 
 def agreement_weights(levels: int, kind: Weights) -> Floats:
-    """How far two categories agree, shape (K, K): 1 for the same; `linear` and `quadratic` in the distance of ranks."""
+    """Agreement of each two categories, shape (K, K): 1 if equal, else 0 or 1 minus the (squared) rank distance."""
     if kind == "identity" or levels < 2:
         return np.eye(levels)
     distance = np.abs(np.subtract.outer(np.arange(levels), np.arange(levels))) / (levels - 1)
@@ -93,18 +93,19 @@ def agreement_weights(levels: int, kind: Weights) -> Floats:
 
 
 def count_raters_by_category(units: ValuesByUnit, levels: int) -> Floats:
-    """How many raters put each unit into each category, shape (U, K). Values are categories 0 … K−1."""
+    """Number of raters who put each unit into each category, shape (U, K). Values are categories 0 … K−1."""
     out = np.zeros((units.n_units, levels))
     np.add.at(out, (units.unit, units.value.astype(np.intp)), 1.0)
     return out
 
 
 def fleiss_kappa(units: ValuesByUnit, levels: int, *, weights: Weights = "identity") -> OfDocuments:
-    """Fleiss' κ; `weights` other than identity give its weighted form.
+    """Fleiss' κ, or its weighted form if `weights` is not identity.
 
-    Units may differ in the number of ratings n_i: P_i = (Σn_ij² − n_i)/(n_i(n_i − 1)), and P̄ weighs them by pairs.
+    Units may differ in the number of ratings n_i: P_i = (Σn_ij² − n_i)/(n_i(n_i − 1)), and P̄ weights units by their
+    number of pairs.
 
-    Source: Fleiss 1971; Licht et al. 2022, §6.1. Weighing units by pairs is our own extension.
+    Source: Fleiss 1971; Licht et al. 2022, §6.1. Weighting units by pairs is an extension of this program.
     """
     units = units.with_two_or_more_values()
     counts, like = count_raters_by_category(units, levels), agreement_weights(levels, weights)
@@ -121,10 +122,10 @@ def fleiss_kappa(units: ValuesByUnit, levels: int, *, weights: Weights = "identi
 
 
 def gwet_ac(units: ValuesByUnit, levels: int, *, weights: Weights = "identity") -> OfDocuments:
-    """Gwet's AC1 (identity weights) or AC2: steady where nearly all ratings fall into one category.
+    """Gwet's AC1 (identity weights) or AC2, which stay stable if nearly all ratings fall into one category.
 
-    Every unit counts alike, whatever its number of ratings: units rated once say how often a category is used, and
-    nothing about agreement. levels: all categories of the scale, used or not.
+    Every unit has the same weight, whatever its number of ratings. Units rated once only tell how often a category is
+    used. levels: number of categories of the scale, whether used or not.
 
     Source: Gwet 2008; 2014, chapter 2.5 (units rated once) and 5.
     """

@@ -1,4 +1,4 @@
-"""Two raters at a time: what both rated, how their scores go together, and Cohen's κ with margins of their own."""
+"""Agreement of two raters at a time: shared units, correlations, and Cohen's κ with each rater's own margins."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats
 
 MOST_PAIRS = 8_000_000
-"""Pairs of values that are held at once; with more, statistics by rater pair are left out."""
+"""Most pairs of values held in memory at once; with more, statistics by rater pair are omitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValuePairs:
-    """Every two values of one unit: first and second value, the unit, and the pair of raters.
+    """All pairs of values of the same unit: first and second value, the unit, and the pair of raters.
 
     pair: 0 … G−1. raters: codes of each pair, shape (G, 2). first, second, unit, pair: shape (n,).
     """
@@ -32,13 +32,13 @@ class ValuePairs:
 
 
 def count_value_pairs(units: ValuesByUnit) -> int:
-    """How many pairs of values there are."""
+    """Number of pairs of values that share a unit."""
     size = units.n_values_by_unit()
     return int((size * (size - 1) // 2).sum())
 
 
 def list_value_pairs(units: ValuesByUnit) -> ValuePairs:
-    """All pairs of values, a rater always on the same side of a pair. Raises ValueError beyond `MOST_PAIRS`."""
+    """List all pairs of values; the rater with the lower code comes first. Raises ValueError beyond `MOST_PAIRS`."""
     if count_value_pairs(units) > MOST_PAIRS:
         raise ValueError("too many pairs of ratings to hold at once")
     firsts: list[Indices] = []
@@ -62,10 +62,10 @@ def list_value_pairs(units: ValuesByUnit) -> ValuePairs:
 
 @dataclass(frozen=True, slots=True)
 class RaterPairAgreement:
-    """How two raters agree on what both rated; None where a figure is not defined (a rater who gave one score).
+    """Agreement of two raters on shared units; None where a figure is undefined (a rater gave only one score).
 
     mean_difference: first minus second. absolute: mean |difference|. identical: share of equal scores.
-    kappa, weighted: Cohen's, the weights quadratic; only where values are categories.
+    kappa, weighted: Cohen's κ, plain and with quadratic weights; only if values are categories.
     """
 
     first: str
@@ -82,7 +82,7 @@ class RaterPairAgreement:
 
 
 def compare_rater_pairs(units: ValuesByUnit, *, levels: int | None = None) -> tuple[RaterPairAgreement, ...]:
-    """Every two raters who share a unit, by name. levels: number of categories, where the values are 0 … levels−1."""
+    """Compare all raters who share a unit, by name. levels: number of categories if values are 0 … levels−1."""
     pairs = list_value_pairs(units)
     order = np.argsort(pairs.pair, kind="stable")
     bounds = np.searchsorted(pairs.pair[order], np.arange(len(pairs.raters) + 1))
@@ -111,7 +111,7 @@ def _line(names: tuple[str, str], documents: Codes, x: Floats, y: Floats, levels
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Pearson's correlation; NaN where either is constant to 10 decimals, as means of the same scores are.
+    """Pearson's correlation; NaN if either is constant to 10 decimals, as means of equal scores are.
 
     >>> round(pearson(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])), 6)
     0.5
@@ -123,26 +123,26 @@ def pearson(x: Floats, y: Floats) -> float:
 
 
 def _constant(values: Floats) -> bool:
-    """Whether all are the same: sums of 0.1 in another order differ in their last bits."""
+    """Whether all values are equal up to rounding: sums of 0.1 in a different order differ in their last bits."""
     return round(float(np.ptp(values)), 10) == 0
 
 
 def kendall_tau(x: Floats, y: Floats, *, variant: str = "b") -> float:
-    """Kendall's τ-b, or Stuart's τ-c, on values equal to 10 decimals being ties; NaN where either is constant."""
+    """Kendall's τ-b, or Stuart's τ-c; values equal to 10 decimals are ties. NaN if either is constant."""
     from scipy import stats
 
     if x.size < 2 or _constant(x) or _constant(y):
         return float("nan")
-    if x.size == 2:  # the p-value, which is not used, divides by n − 2
+    if x.size == 2:  # SciPy's p-value, which is not used, would divide by n − 2
         return float(np.sign((x[1] - x[0]) * (y[1] - y[0])))
-    # The p-value is not used; asymptotic is the one that is not computed by enumeration.
+    # The p-value is not used; the asymptotic method avoids computing it by enumeration.
     return float(stats.kendalltau(np.round(x, 10), np.round(y, 10), variant=variant, method="asymptotic").statistic)
 
 
 def cohen_kappa(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -> float:
-    """Cohen's κ of two raters with each rater's own margins, or its quadratic form; NaN where chance agrees always.
+    """Cohen's κ of two raters with each rater's own margins, or its quadratic form; NaN if chance agreement is 1.
 
-    x, y : what each gave to the same units, shape (units,), as categories from 0. levels : number of categories.
+    x, y : categories from 0 that each rater gave to the same units, shape (units,). levels : number of categories.
 
     Source: Cohen 1960, 1968.
     """
@@ -154,7 +154,7 @@ def cohen_kappa(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -
 
 
 def mean_rater_pair_pearson(units: ValuesByUnit) -> OfDocuments:
-    """Unweighted mean over rater pairs of Pearson's correlation, where it is defined; NaN without a pair."""
+    """Unweighted mean of Pearson's correlation over the rater pairs for which it is defined; NaN if there is none."""
     pairs = list_value_pairs(units)
     centre = float(units.value.mean()) if units.value.size else 0.0
     x, y = pairs.first - centre, pairs.second - centre
@@ -167,7 +167,7 @@ def mean_rater_pair_pearson(units: ValuesByUnit) -> OfDocuments:
         with np.errstate(invalid="ignore", divide="ignore"):
             vx, vy = sxx - sx * sx / n, syy - sy * sy / n
             r = (sxy - sx * sy / n) / np.sqrt(vx * vy)
-        # A share of the sum of squares this small is rounding of a constant.
+        # So small a share of the sum of squares is the rounding error of a constant.
         usable = (n > 1) & (vx > 1e-12 * np.maximum(sxx, 1e-12)) & (vy > 1e-12 * np.maximum(syy, 1e-12))
         return masked_row_means(r, usable)
 
@@ -175,7 +175,7 @@ def mean_rater_pair_pearson(units: ValuesByUnit) -> OfDocuments:
 
 
 def masked_row_means(values: Floats, usable: npt.NDArray[np.bool_]) -> Floats:
-    """Mean of each row over what is usable, NaN where nothing is."""
+    """Mean of the usable values of each row, NaN if there are none."""
     n = usable.sum(axis=1)
     total = np.where(usable, values, 0.0).sum(axis=1)
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)

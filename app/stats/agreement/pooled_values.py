@@ -1,4 +1,4 @@
-"""The pooled values of all raters as a histogram by document: what chance agreement rests on."""
+"""The pooled values of all raters as a histogram by document; chance agreement is computed from it."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from app.stats.ratings import Floats
 
 @dataclass(frozen=True, slots=True)
 class PooledValues:
-    """Distinct values in rising order, shape (K,); code of each value of the units; counts by document, (D, K)."""
+    """Distinct values in ascending order, shape (K,); code of each value of the units; counts by document, (D, K)."""
 
     values: Floats
     code: Indices
     counts: scipy.sparse.csr_array
 
     def weighted_counts(self, weights: Floats) -> Floats:
-        """How often each distinct value is there, where documents count `weights` times; shapes (B, D) → (B, K)."""
+        """Count each distinct value if documents count `weights` times; shapes (B, D) → (B, K)."""
         return np.asarray((self.counts.T @ weights.T).T, dtype=np.float64)
 
     def count_pairs_within_tolerance(self, histogram: Floats, tolerance: float) -> Floats:
-        """Ordered pairs of values within the tolerance, each with itself included; shapes (B, K) → (B,)."""
+        """Count ordered pairs within the tolerance, including each value with itself; shapes (B, K) → (B,)."""
         low, high = self.index_ranges_within_tolerance(tolerance)
         up = np.zeros((len(histogram), self.values.size + 1))
         np.cumsum(histogram, axis=1, out=up[:, 1:])
         return np.asarray((histogram * (up[:, high] - up[:, low])).sum(axis=1), dtype=np.float64)
 
     def index_ranges_within_tolerance(self, tolerance: float) -> tuple[Indices, Indices]:
-        """For each distinct value the first within the tolerance of it, and the first beyond."""
+        """For each distinct value, index of the first value within the tolerance and of the first beyond it."""
         reach = tolerance + SLACK
         low = np.searchsorted(self.values, self.values - reach, side="left")
         return low, np.searchsorted(self.values, self.values + reach, side="right")
 
 
 def pool_values(units: ValuesByUnit) -> PooledValues:
-    """The values of all units as a histogram."""
+    """Make a histogram of the values of all units."""
     values, code = np.unique(units.value, return_inverse=True)
     shape = (units.n_documents, max(values.size, 1))
     at = (units.document[units.unit], code)
@@ -47,9 +47,9 @@ def pool_values(units: ValuesByUnit) -> PooledValues:
 
 
 def count_agreeing_pairs(units: ValuesByUnit, pool: PooledValues, tolerance: float) -> Floats:
-    """Unordered pairs of values of each unit that lie within the tolerance, shape (U,).
+    """Count each unit's unordered pairs of values within the tolerance, shape (U,).
 
-    Counted by rank, so that a unit with m values costs m·log n, not m².
+    Counting uses ranks, so a unit with m values costs m·log n, not m².
     """
     order = np.lexsort((pool.code, units.unit))
     unit, code = units.unit[order].astype(np.int64), pool.code[order]

@@ -1,7 +1,6 @@
-"""Kendall's τ between raters' rankings of systems, on single documents and on all that both rated, vectorized.
+"""Kendall's τ between raters' rankings of systems, on single documents and on all documents both rated, vectorized.
 
-`tests/stats/agreement/rater_kendall.py` does the same pair by pair; this module also answers for any number of times
-that documents count.
+`tests/stats/agreement/rater_kendall.py` computes the same pair by pair; this module also accepts document weights.
 
 Source: Riley et al. 2024, §4.3, with Kendall's τ-b because systems can be tied.
 """
@@ -26,10 +25,10 @@ _HELD = 1 << 22  # values held at once
 
 @dataclass(frozen=True, slots=True)
 class RaterPairScoreSums:
-    """Sums of two raters' scores of one system on one document, over the segments that both rated.
+    """Sums of two raters' scores for one system on one document, over the segments that both rated.
 
     pair, document, system: codes, sorted. n: segments. first, second: sums. raters: of each pair, shape (pairs, 2).
-    n_systems: how many systems there are.
+    n_systems: number of systems.
     """
 
     pair: Indices
@@ -43,7 +42,7 @@ class RaterPairScoreSums:
 
 
 def sum_rater_pair_scores(units: ValuesByUnit) -> RaterPairScoreSums:
-    """All cells of the rater pairs of the units."""
+    """Sum the scores of every rater pair by document and system."""
     pairs: ValuePairs = list_value_pairs(units)
     systems = int(units.system.max(initial=-1)) + 1
     documents = max(units.n_documents, 1)
@@ -63,7 +62,7 @@ def sum_rater_pair_scores(units: ValuesByUnit) -> RaterPairScoreSums:
 
 
 def kendall_tau_by_row(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
-    """τ-b of each row over the systems present; shapes (B, S) → (B,), NaN where a ranking is constant.
+    """τ-b of each row over the systems present; shapes (B, S) → (B,), NaN if a ranking is constant.
 
     Source: Kendall 1945.
     """
@@ -76,14 +75,14 @@ def kendall_tau_by_row(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> 
 
 
 def rater_pair_tau_by_document(pair_cells: RaterPairScoreSums) -> tuple[Indices, Indices, Floats]:
-    """Pair, document and τ of every document that a pair shares."""
+    """Return pair, document and τ for every document that a rater pair shares."""
     key = pair_cells.pair * (int(pair_cells.document.max(initial=0)) + 1) + pair_cells.document
     keys, start, row = np.unique(key, return_index=True, return_inverse=True)
     width = max(pair_cells.n_systems, 1)
     step, bounds, taus = max(1, _HELD // width**2), np.append(start, key.size), [np.empty(0)]
     for first in range(0, keys.size, step):
         last = min(first + step, keys.size)
-        some = slice(bounds[first], bounds[last])  # cells are sorted by pair and document
+        some = slice(bounds[first], bounds[last])  # the cells are sorted by pair and document
         x, y, present = (np.zeros((last - first, width)) for _ in range(3))
         at, n = (row[some] - first, pair_cells.system[some]), pair_cells.n[some]
         x[at], y[at], present[at] = pair_cells.first[some] / n, pair_cells.second[some] / n, 1.0
@@ -93,7 +92,7 @@ def rater_pair_tau_by_document(pair_cells: RaterPairScoreSums) -> tuple[Indices,
 
 
 def mean_tau_within_documents(units: ValuesByUnit) -> OfDocuments:
-    """Mean over rater pairs of the mean τ over the documents where it is defined."""
+    """Mean τ over the documents for which it is defined, averaged over rater pairs."""
     pair_cells = sum_rater_pair_scores(units)
     pair, document, tau = rater_pair_tau_by_document(pair_cells)
     known, shape = np.isfinite(tau), (units.n_documents, max(len(pair_cells.raters), 1))
@@ -111,13 +110,13 @@ def mean_tau_within_documents(units: ValuesByUnit) -> OfDocuments:
 def _by_document(
     values: Floats, document: Indices, pair: Indices, shape: tuple[int, int]
 ) -> Floats | scipy.sparse.csr_array:
-    """Values by document and rater pair; sparse where all pairs on all documents would take gigabytes."""
+    """Values by document and rater pair; sparse if a dense table would take too much memory."""
     table = scipy.sparse.csr_array((values, (document, pair)), shape=shape)
     return table if shape[0] * shape[1] > _HELD else np.asarray(table.toarray(), dtype=np.float64)
 
 
 def mean_tau_over_shared_documents(units: ValuesByUnit) -> OfDocuments:
-    """Mean over rater pairs of τ between the rankings from all documents that both rated."""
+    """τ between two raters' rankings from all documents that both rated, averaged over rater pairs."""
     pair_cells = sum_rater_pair_scores(units)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
 
@@ -139,8 +138,8 @@ def _tau_in_draws(pair_cells: RaterPairScoreSums, rows: slice, weights: Floats) 
 
 @dataclass(frozen=True, slots=True)
 class RaterPairKendallTau:
-    """τ of two raters. single: mean over documents where it is defined; undefined: documents where it is not.
-    shared: over all documents that both rated. n_documents: of those."""
+    """τ of two raters. single: mean over the documents for which it is defined; undefined: number of other documents.
+    shared: over all documents that both rated. n_documents: number of shared documents."""
 
     single: float | None
     undefined: int
@@ -149,7 +148,7 @@ class RaterPairKendallTau:
 
 
 def compare_rater_rankings(units: ValuesByUnit) -> dict[tuple[str, str], RaterPairKendallTau]:
-    """The rankings of every two raters who share a unit, by their names in code order."""
+    """Compare the rankings of all raters who share a unit; the keys are their names in code order."""
     pair_cells = sum_rater_pair_scores(units)
     pair, _, tau = rater_pair_tau_by_document(pair_cells)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))

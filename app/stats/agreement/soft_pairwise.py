@@ -1,4 +1,4 @@
-"""How far two scorings of the same systems agree on every pair, with what they are sure of: soft pairwise accuracy.
+"""Soft pairwise accuracy: how far two scorings agree on every pair of systems, given the certainty of each.
 
 Source: Thompson, Mathur, Deutsch & Khayrallah 2024 (SPA); Kocmi et al. 2021 (pairwise accuracy).
 """
@@ -11,7 +11,7 @@ from app.stats.ratings import Floats
 
 
 def soft_pairwise_accuracy(human: Floats, metric: Floats) -> float:
-    """1 minus the mean distance of one-sided p-values of the pairs; NaN without a pair.
+    """1 minus the mean absolute difference of the one-sided p-values over pairs; NaN without a pair.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def soft_pairwise_accuracy(human: Floats, metric: Floats) -> float:
 
 
 def pairwise_accuracy(human: Floats, metric: Floats) -> float:
-    """Share of pairs that both order alike, by their one-sided p-values: below, at or above one half.
+    """Share of pairs that both order the same way: one-sided p-values below, at or above one half.
 
     >>> p_human, p_metric = np.array([0.02, 0.40, 0.90]), np.array([0.10, 0.55, 0.70])
     >>> round(pairwise_accuracy(p_human, p_metric), 6)

@@ -1,6 +1,6 @@
-"""Whether raters mark the same stretches of a text: by characters, and by marked errors.
+"""Whether raters mark the same spans of a text: by character, and by marked error.
 
-Source: shared task on metrics of WMT25 (character F1); Kocmi et al. 2024 (overlap, same severity, same category).
+Source: WMT25 metrics shared task (character F1); Kocmi et al. 2024 (overlap, same severity, same category).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from app.stats.ratings import Codes, Floats
 MINOR, MAJOR = 0, 1
 _CELLS = 1 << 20
 HALF = 0.5
-"""Credit of a character that both marked, with another severity."""
+"""Credit for a character that both raters marked with different severities."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedJudgments:
-    """Judgments of texts and what they mark.
+    """Judgments of texts, and the marks in them.
 
     unit, rater, document: of each judgment, sorted by unit and rater; a unit is a text (the output, or its source).
     row: judgment of each mark, sorted. start, end: code points, half open. grave: 1 major (or critical), 0 minor.
-    category: code, −1 for none. n_documents: of the weights. skipped: marks without a place, or of no known severity.
+    category: code, −1 for none. n_documents: of the weights. skipped: marks without a position or a known severity.
     """
 
     unit: Codes
@@ -41,7 +41,7 @@ class MarkedJudgments:
     skipped: int = 0
 
     def judgment_pairs(self) -> tuple[Indices, Indices]:
-        """Every two judgments of one text, the rater with the lower code first."""
+        """All pairs of judgments of one text; the rater with the lower code comes first."""
         first, second = [], []
         size = int(np.bincount(self.unit).max(initial=0))
         for lag in range(1, size):
@@ -54,9 +54,9 @@ class MarkedJudgments:
 
 @dataclass(frozen=True, slots=True)
 class CharacterOverlaps:
-    """Of every pair of judgments: credit, characters marked by the first and by the second, both weighted by marks.
+    """For every pair of judgments, shape (P,): shared credit and the characters that each of the two marked.
 
-    first, second: judgments. credit, of_first, of_second: shape (P,).
+    first, second: judgments. credit, of_first, of_second: a character counts once for each mark on it.
     """
 
     first: Indices
@@ -67,12 +67,12 @@ class CharacterOverlaps:
 
 
 def count_character_overlaps(marked: MarkedJudgments) -> CharacterOverlaps:
-    """Character by character: min of the marks of both within a severity in full, and of what remains across, half."""
+    """Credit each character: the smaller number of marks per severity in full, overlap across severities by half."""
     first, second = marked.judgment_pairs()
     widths = _widths(marked)
     credit = np.zeros(first.size)
     mine, theirs = np.zeros(first.size), np.zeros(first.size)
-    # Both marked something, or nothing can be shared.
+    # A pair without any mark contributes nothing.
     marks = np.bincount(marked.row, minlength=marked.unit.size)
     work = np.flatnonzero((marks[first] > 0) | (marks[second] > 0))
     for some in _batches(work, widths[marked.unit[first[work]]]):
@@ -90,7 +90,7 @@ def count_character_overlaps(marked: MarkedJudgments) -> CharacterOverlaps:
 
 
 def _widths(marked: MarkedJudgments) -> Indices:
-    """Characters of each text that any mark reaches to, at least one."""
+    """Length of each text up to the end of its last mark, at least one character."""
     width = np.ones(int(marked.unit.max(initial=-1)) + 1, dtype=np.intp)
     np.maximum.at(width, marked.unit[marked.row], marked.end)
     return width
@@ -102,7 +102,7 @@ def _batches(work: Indices, widths: Indices) -> list[Indices]:
 
 
 def _mark_counts(marked: MarkedJudgments, judgments: Indices, starts: Indices, cells: int) -> Floats:
-    """How often each character is marked, by severity, the texts of the judgments one after another; (2, cells)."""
+    """Number of marks on each character, by severity; the judgments' texts are concatenated, shape (2, cells)."""
     low = np.searchsorted(marked.row, judgments)
     times = np.searchsorted(marked.row, judgments, side="right") - low
     at = np.repeat(np.arange(judgments.size), times)
@@ -119,14 +119,14 @@ def _segment_sums(values: Floats, starts: Indices) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class MarkOverlaps:
-    """Marks of one rater on texts that another judged too, each direction: how many, how many overlap a mark of the
-    other, and of those how many overlap one of the same severity, of the same category. By document, shape (D, 4)."""
+    """Counts of one rater's marks on texts that another judged too, in both directions, by document, shape (D, 4).
+    Columns: all marks; those that overlap a mark of the other rater; one of the same severity; of the same category."""
 
     sums: Floats
 
 
 def count_mark_overlaps(marked: MarkedJudgments) -> MarkOverlaps:
-    """Each mark against the marks of the other judgment; an empty mark overlaps what it touches or lies in."""
+    """Compare each mark with the marks of the other judgment; an empty mark counts as one character."""
     first, second = marked.judgment_pairs()
     sums = np.zeros((marked.n_documents, 4))
     for mine, other in ((first, second), (second, first)):
@@ -140,13 +140,13 @@ def count_mark_overlaps(marked: MarkedJudgments) -> MarkOverlaps:
 
 
 def _overlap_kinds(marked: MarkedJudgments, mark: Indices, other: Indices) -> Floats:
-    """Whether each mark overlaps any, one of the same severity, and one of the same category, of a judgment."""
+    """Whether each mark overlaps any mark of a judgment, one of the same severity, and one of the same category."""
     low = np.searchsorted(marked.row, other)
     times = np.searchsorted(marked.row, other, side="right") - low
     at = np.repeat(np.arange(mark.size), times)
     theirs = np.arange(at.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(low, times)
     mine = mark[at]
-    # A point, as clipping leaves it, counts as one character.
+    # An empty span, which clipping can leave, counts as one character.
     end, other_end = (np.maximum(marked.end[m], marked.start[m] + 1) for m in (mine, theirs))
     shared = (marked.start[mine] < other_end) & (marked.start[theirs] < end)
     like = marked.grave[mine] == marked.grave[theirs]
@@ -158,9 +158,9 @@ def _overlap_kinds(marked: MarkedJudgments, mark: Indices, other: Indices) -> Fl
 
 
 def character_f1(marked: MarkedJudgments, found_characters: CharacterOverlaps) -> OfDocuments:
-    """F1 over all characters (micro): 2·credit/(marked by the first + by the second); 1 where nobody marked anything.
+    """Micro F1 over all characters: 2·credit/(marked by the first + by the second); 1 if no rater marked anything.
 
-    Without a gold standard F1 is the same in both directions, precision and recall change places.
+    F1 needs no gold standard: swapping the raters swaps precision and recall and leaves F1 the same.
     """
     document = marked.document[found_characters.first]
     sums = np.zeros((marked.n_documents, 3))
@@ -185,7 +185,7 @@ def character_f1(marked: MarkedJudgments, found_characters: CharacterOverlaps) -
 
 
 def mark_overlap_shares(overlaps_: MarkOverlaps) -> dict[str, OfDocuments]:
-    """Share of marks that overlap one of the other rater, and of these with the same severity, the same category."""
+    """Share of marks that overlap one of the other rater; of these, the shares with the same severity or category."""
 
     def of(part: int, whole: int) -> OfDocuments:
         def value(weights: Floats) -> Floats:

@@ -1,7 +1,7 @@
-"""What raters gave to the same units: segments, whole documents, or the mean of a document's segments.
+"""Values that raters gave to the same units: segments, whole documents, or the mean of a document's segments.
 
-Every statistic of agreement is a function of how often each document counts. Once each gives the estimate, drawn with
-replacement gives its bootstrap distribution over documents, and 0 or 1 gives a part of the documents.
+Every agreement statistic is a function of document weights. Weights of 1 give the estimate, counts from drawing with
+replacement give its bootstrap distribution over documents, and weights of 0 or 1 select some of the documents.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Repeated = Literal["average", "latest", "first"]
 Indices = npt.NDArray[np.intp]
 Keys = npt.NDArray[np.int64]
 OfDocuments = Callable[[Floats], Floats]
-"""From how often each document counts, shape (B, D), to the statistic, shape (B,); NaN where it is not defined."""
+"""Maps document weights, shape (B, D), to the statistic, shape (B,); NaN where it is undefined."""
 SLACK = 1e-9
-"""|a − b| ≤ t + SLACK is within t, so that rounding does not decide."""
+"""Two values are within t if |a − b| ≤ t + SLACK, so that rounding does not decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValuesByUnit:
-    """Values sorted by unit and rater, one of each (unit, rater).
+    """Values sorted by unit and rater, one for each (unit, rater).
 
-    unit, rater, value: shape (n,). document, system: codes of each unit, shape (U,). place: of each
-    unit its segment, or its document where that is the unit. raters: labels.
+    unit, rater, value: shape (n,). document, system: codes of each unit, shape (U,). place: the segment of each unit,
+    or its document if units are documents. raters: labels.
     """
 
     unit: Codes
@@ -45,19 +45,19 @@ class ValuesByUnit:
 
     @property
     def n_units(self) -> int:
-        """Units that have a value."""
+        """Number of units, which all have a value."""
         return int(self.document.size)
 
     def n_values_by_unit(self) -> Indices:
-        """Values of each unit, shape (U,)."""
+        """Number of values of each unit, shape (U,)."""
         return np.bincount(self.unit, minlength=self.n_units)
 
     def unit_starts(self) -> Indices:
-        """Where the values of each unit begin, shape (U,)."""
+        """Index of the first value of each unit, shape (U,)."""
         return np.cumsum(self.n_values_by_unit()) - self.n_values_by_unit()
 
     def where(self, keep: Bools) -> Self:
-        """The values where `keep` is true; units that are left without a value go."""
+        """Keep the values for which `keep` is true, and drop units that have no value left."""
         used, unit = np.unique(self.unit[keep], return_inverse=True)
         return type(self)(
             unit.astype(np.int32),
@@ -71,15 +71,15 @@ class ValuesByUnit:
         )
 
     def with_two_or_more_values(self) -> Self:
-        """Only units with at least two values: from the others nothing can be learnt about agreement."""
+        """Keep only units with at least two values; the others tell nothing about agreement."""
         return self.where(self.n_values_by_unit()[self.unit] > 1)
 
     def with_replaced_values(self, value: Floats) -> Self:
-        """The same with other values."""
+        """Return a copy with these values."""
         return replace(self, value=value)
 
     def standardize_raters(self) -> Self:
-        """Every rater with mean 0 and standard deviation 1 (n − 1) over these units; who gave one score is left out."""
+        """Scale each rater to mean 0, SD 1 (n − 1) over these units; raters whose scores are all equal are left out."""
         n = np.bincount(self.rater, minlength=len(self.raters))
         mean = np.bincount(self.rater, weights=self.value, minlength=n.size) / np.maximum(n, 1)
         off = self.value - mean[self.rater]
@@ -96,29 +96,29 @@ class ValuesByUnit:
         return out
 
     def equal_document_weights(self) -> Floats:
-        """Every document counted once, shape (1, D)."""
+        """Weight 1 for every document, shape (1, D)."""
         return np.ones((1, self.n_documents))
 
 
 def make_segment_units(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
-    """One unit an output of a segment (segment × system).
+    """Make one unit per output (segment × system).
 
-    repeated: of several ratings of it by one rater the mean, the latest, or the first.
+    repeated: use the mean, the latest or the first of several ratings of one output by one rater.
     """
     rows = ratings.segment_ratings()
     return _units(rows, rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system, repeated)
 
 
 def make_document_units(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
-    """One unit a document of one system, by the scores that raters gave to it as a whole."""
+    """Make one unit per document × system from the scores that raters gave to whole documents."""
     rows = ratings.document_ratings()
     return _units(rows, _item(rows), repeated)
 
 
 def make_document_units_from_segments(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
-    """One unit a document of one system, by the mean of each rater's segment scores.
+    """Make one unit per document × system from the mean of each rater's segment scores.
 
-    Where raters gave scores to documents too, only what has one counts, so that both levels speak of the same.
+    If raters also scored whole documents, only documents with such a score count, so both levels cover the same data.
     Source: Grundkiewicz et al. 2021, §5.3.
     """
     rows = ratings.segment_ratings()
@@ -152,7 +152,7 @@ def _units(rows: Ratings, key: Keys, repeated: Repeated) -> ValuesByUnit:
 
 
 def _units_by_key(key: Keys, rater: Codes, score: Floats, document: Codes, of: Ratings) -> ValuesByUnit:
-    """The mean of each (key, rater); the columns are parallel. A key is a (segment or document) × system."""
+    """Average the scores of each (key, rater); the columns are parallel. A key is a (segment or document) × system."""
     labels, n_systems = of.labels, max(of.n_systems, 1)
     n = max(len(labels.raters), 1)
     at, group = np.unique(key * n + rater, return_inverse=True)
