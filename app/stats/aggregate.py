@@ -1,6 +1,6 @@
-"""From ratings to segment scores, and from those to system scores.
+"""Aggregate ratings to segment scores, and segment scores to system scores.
 
-Rows stand in canonical order, so groups are stretches of rows and every sum has one order.
+Rows are in canonical order, so groups are runs of consecutive rows and every sum has a fixed order.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from app.stats.ratings import Bools, Codes, Floats, RatingLabels, Ratings
 Indices = npt.NDArray[np.intp]
 
 DECIMALS = 10
-"""Scores are compared and ranked to this many decimals: sums of 0.1 are not exact."""
+"""Scores are compared and ranked to this many decimals, because sums of 0.1 are not exact."""
 
 
 def round_scores(scores: Floats) -> Floats:
-    """Scores as they are compared: to 10 decimals, −0 as 0."""
+    """Round scores to 10 decimals for comparison, with −0 as 0."""
     return np.round(scores, DECIMALS) + 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentScores:
-    """One row a (system, segment) that was rated, sorted by both; n is the number of ratings behind the score."""
+    """One row per rated (system, segment), sorted by both; n is the number of ratings behind the score."""
 
     system: Codes
     segment: Codes
@@ -37,12 +37,12 @@ class SegmentScores:
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Segment scores as a matrix, systems × segments, with what is missing marked.
+    """Segment scores as a matrix, systems × segments; `present` marks the scores that exist.
 
     systems: codes, shape (S,). segments: codes of segments that any system has, shape (G,).
     score: shape (S, G), 0 where missing. present: shape (S, G). n: ratings of each system, shape (S,).
-    document: shape (G,), 0 … D−1, never falling. starts: shape (D,), first segment of each document.
-    domain: shape (G,), codes; None where unknown. macro: every domain counts alike, else every segment.
+    document: shape (G,), 0 … D−1, never decreasing. starts: shape (D,), first segment of each document.
+    domain: shape (G,), codes; None if unknown. macro: whether domains, rather than segments, have equal weight.
     """
 
     systems: Codes
@@ -57,16 +57,16 @@ class ScoreMatrix:
 
     @property
     def n_documents(self) -> int:
-        """Number of documents that any system was rated on."""
+        """Number of documents on which any system was rated."""
         return int(self.starts.size)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every system has every segment."""
+        """Whether every system has a score for every segment."""
         return bool(self.present.all())
 
     def reorder_systems(self, order: Indices) -> Self:
-        """The same with the systems in another order."""
+        """Return a copy with the systems in this order."""
         return replace(
             self,
             systems=self.systems[order],
@@ -76,24 +76,25 @@ class ScoreMatrix:
         )
 
     def select_systems_in_order(self, systems: Codes) -> Self:
-        """The same with these systems only, in this order; each must have a row."""
+        """Return a copy with only these systems, in this order; each must have a row."""
         return self.reorder_systems(np.searchsorted(self.systems, systems))
 
     def n_segments_by_system(self) -> Indices:
-        """Segments of each system, shape (S,)."""
+        """Number of segments of each system, shape (S,)."""
         return np.asarray(self.present.sum(axis=1), dtype=np.intp)
 
     def system_means(self) -> Floats:
-        """Mean of the segment scores of each system, shape (S,); every system has at least one."""
+        """Mean segment score of each system, shape (S,); every system has at least one score."""
         if self.macro:
             return np.asarray((self.score * self.segment_weights(self.present)).sum(axis=1), dtype=np.float64)
         rows = zip(self.score, self.present, strict=True)
         return np.array([scores[present].mean() for scores, present in rows], dtype=np.float64)
 
     def segment_weights(self, present: Bools) -> Floats:
-        """Weight of each segment where `present`, 0 elsewhere; shapes (…, G).
+        """Weight of each segment if `present`, else 0; shapes (…, G).
 
-        1 each; in a macro mean over domains 1/(number of domains · segments of the domain), over those present.
+        The weight is 1, or 1/(number of domains · segments of the domain) in a macro mean over domains; only present
+        segments are counted.
         """
         if not self.macro or self.domain is None:
             return np.asarray(present, dtype=np.float64)
@@ -107,7 +108,7 @@ class ScoreMatrix:
         return np.add.reduceat(self.score * self.segment_weights(self.present), self.starts, axis=1)
 
     def document_weights(self) -> Floats:
-        """Weight of each document for each system, shape (S, D): its number of segments, unless domains count alike."""
+        """Weight of each document for each system, shape (S, D): its number of segments unless `macro` is set."""
         return np.add.reduceat(self.segment_weights(self.present), self.starts, axis=1)
 
     def n_segments_by_document(self) -> Indices:
@@ -118,10 +119,11 @@ class ScoreMatrix:
 def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", median: bool = False) -> SegmentScores:
     """Average the ratings of each (system, segment).
 
-    `average`: repeats of one rater first, then raters. `pool`: all ratings alike (WMT). `latest`, `first`: of several
-    ratings by one rater only the last or the first counts. `separate`: see `split_segments_by_rating`.
+    `average`: average the repeats of each rater first, then the raters. `pool`: give all ratings equal weight (WMT).
+    `latest`, `first`: use only the last or first of several ratings by one rater. `separate`: see
+    `split_segments_by_rating`.
 
-    median : take the median over raters instead of the mean (Licht et al. 2022, §5.2; of an even number the midpoint).
+    median : take the median over raters, not the mean (Licht et al. 2022, §5.2); the midpoint of an even number.
     """
     if repeats in {"latest", "first"}:
         ratings = _one_per_rater(ratings, latest=repeats == "latest")
@@ -136,9 +138,9 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
 
 
 def split_segments_by_rating(ratings: Ratings) -> Ratings:
-    """The same rows with every rating (rater and nth) of a segment as a segment of its own: WMT25's waves.
+    """Make every rating (rater and nth) of a segment a separate segment, as in WMT25's waves.
 
-    Two systems then share a segment where the same rater judged both.
+    Two systems then share a segment only if the same rater judged both.
     """
     waves = np.stack((ratings.segment, ratings.rater, ratings.nth), axis=1)
     patterns, code = np.unique(waves, axis=0, return_inverse=True)
@@ -156,7 +158,7 @@ def make_score_matrix(
 ) -> ScoreMatrix:
     """Lay segment scores out as a matrix; systems without a score have no row.
 
-    domains : code of each document label; macro : let every domain count alike.
+    domains : code of each document label; macro : give every domain the same weight.
     """
     systems, row = np.unique(scores.system, return_inverse=True)
     n_labels = len(labels.segment_document)
@@ -189,7 +191,7 @@ def _medians(values: Floats, groups: npt.NDArray[np.int64]) -> Floats:
 
 
 def _rater_means(ratings: Ratings, key: npt.NDArray[np.int64]) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Mean of each (system, segment, rater), and the (system, segment) it belongs to."""
+    """Return the mean of each (system, segment, rater), and the (system, segment) that it belongs to."""
     change = np.empty(key.size, dtype=np.bool_)
     change[0] = True
     np.not_equal(key[1:], key[:-1], out=change[1:])
@@ -201,7 +203,7 @@ def _rater_means(ratings: Ratings, key: npt.NDArray[np.int64]) -> tuple[Floats, 
 
 
 def _one_per_rater(ratings: Ratings, *, latest: bool) -> Ratings:
-    """Of each (system, segment, rater) the row with the largest, or smallest, `nth`."""
+    """Keep the row with the largest or smallest `nth` of each (system, segment, rater)."""
     nth = -ratings.nth if latest else ratings.nth
     order = np.lexsort((nth, ratings.rater, ratings.segment, ratings.system))
     same = np.ones(max(len(ratings) - 1, 0), dtype=np.bool_)
@@ -213,7 +215,7 @@ def _one_per_rater(ratings: Ratings, *, latest: bool) -> Ratings:
 
 
 def _starts(key: npt.NDArray[np.integer]) -> Indices:
-    """First index of each stretch of equal values."""
+    """First index of each run of equal values."""
     if not key.size:
         return np.empty(0, dtype=np.intp)
     return np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))

@@ -1,4 +1,4 @@
-"""What raters and tasks contained, and which systems met in them.
+"""What the work of raters and tasks consisted of, and which systems occurred together in it.
 
 Sources: Knowles 2021, §5.1 (what workers and HITs contain) and §5.4 with Fig. 4 (systems that meet).
 """
@@ -28,16 +28,16 @@ PARTS: Mapping[str, RatingRole | None] = MappingProxyType(
         "calibration": RatingRole.CALIBRATION,
     }
 )
-"""Kinds of judgment that are counted; `human`: ratings of a human translation shown as a system, ratings too."""
+"""Kinds of judgment that are counted. `human`: ratings of a human translation shown as a system; part of `rating`."""
 REGULAR = (RatingRole.RATING, RatingRole.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkComposition:
-    """What each of some owners (raters or tasks) judged.
+    """What each owner (rater or task) judged.
 
     owner: codes, sorted, shape (n,). judgments, systems, documents: numbers, shape (n,). count: judgments of each part
-    of `PARTS`, shape (n,). mean: their mean score, NaN without any.
+    of `PARTS`, shape (n,). mean: their mean score, NaN if there are none.
     """
 
     owner: Codes
@@ -48,19 +48,19 @@ class WorkComposition:
     mean: Mapping[str, Floats]
 
     def share_of_owners_with(self, part: str) -> float | None:
-        """Of the owners, those who met this part at least once; None without owners."""
+        """Share of the owners with at least one judgment of this part; None without owners."""
         return number_or_none(float((self.count[part] > 0).mean())) if self.owner.size else None
 
 
 def compute_work_composition(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposition:
-    """Count what each owner judged: judgments, not the systems that share one; systems by credit.
+    """Count what each owner judged; a judgment shared by several systems counts once, but each system counts.
 
     Parameters
     ----------
     owner : code of the owner of each row, shape (rows,).
-    humans : by system code, whether it is a human translation, shape (S,).
+    humans : whether each system is a human translation, by system code, shape (S,).
 
-    Means are of segment scores; of document scores where no segment was scored. Source: Knowles 2021, §5.1.
+    Means are of segment scores, or of document scores if no segment was scored. Source: Knowles 2021, §5.1.
     """
     owners, place = np.unique(owner, return_inverse=True)
     n = owners.size
@@ -90,7 +90,7 @@ def _counts(place: npt.NDArray[np.intp], keep: Bools, n: int) -> Table:
 
 
 def _distinct(place: npt.NDArray[np.intp], code: Codes, n: int) -> Table:
-    """How many different codes each place has."""
+    """Number of distinct codes at each place."""
     wide = int(code.max(initial=0)) + 1
     return np.bincount(np.unique(place.astype(np.int64) * wide + code) // wide, minlength=n).astype(np.int64)
 
@@ -103,9 +103,10 @@ def _group_means(place: npt.NDArray[np.intp], score: Floats, keep: Bools, n: int
 
 
 def count_system_co_occurrence(ratings: Ratings, owner: Codes) -> Table:
-    """C[i, j]: owners with a regular judgment of system i and one of system j; shape (S, S).
+    """C[i, j]: number of owners with a regular judgment of system i and one of system j; shape (S, S).
 
-    The diagonal counts the owners that met a system. Regular: a rating or a repeat, no control or calibration item.
+    The diagonal counts the owners who judged a system. Regular judgments are ratings and repeats; control and
+    calibration items are not.
     Source: Knowles 2021, §5.4 and Fig. 4 (owners are HITs).
 
     >>> import numpy as np
@@ -126,14 +127,14 @@ def count_system_co_occurrence(ratings: Ratings, owner: Codes) -> Table:
 
 
 def compute_co_occurrence_shares(table: Table) -> Floats:
-    """C[i, j] / C[i, i]: of the owners that met system i, those that met j too; NaN where none met i."""
+    """C[i, j] / C[i, i]: share of the owners who judged system i that also judged j; NaN if no owner judged i."""
     own = np.diag(table)[:, None].astype(np.float64)
     shares_: Floats = np.divide(table, own, out=np.full(table.shape, np.nan), where=own > 0)
     return shares_
 
 
 def count_rarely_co_occurring_pairs(table: Table, least: float = 0.5) -> int:
-    """Pairs of systems of which one meets the other in less than a share `least` of its owners.
+    """Count system pairs in which less than a share `least` of the owners of one system also judged the other.
 
     Source: Knowles 2021, §5.4 (pairs that are hardly compared under the same conditions).
     """

@@ -1,6 +1,6 @@
-"""What a set of ratings consists of: how many of what, and how they are spread over systems, documents and raters.
+"""Size and composition of a set of ratings: counts, and their spread over systems, documents and raters.
 
-Source: Riley et al. 2024, Table 1 and §4.2 (documents, segments, segments a document, raters, systems, ratings, and
+Source: Riley et al. 2024, Table 1 and §4.2 (documents, segments, segments per document, raters, systems, ratings, and
 buckets: documents rated by the same raters).
 """
 
@@ -17,7 +17,7 @@ TEST_SET_ROLES = (RatingRole.RATING, RatingRole.REPEAT)
 
 @dataclass(frozen=True, slots=True)
 class CountSummary:
-    """Least, median and most of some counts; None where there is nothing to count."""
+    """Minimum, median and maximum of some counts."""
 
     least: int
     median: float
@@ -26,7 +26,7 @@ class CountSummary:
 
 @dataclass(frozen=True, slots=True)
 class DocumentBucketSize:
-    """Documents that the same raters rated."""
+    """Number of raters and documents in one bucket: the same raters rated all of its documents."""
 
     raters: int
     documents: int
@@ -34,7 +34,7 @@ class DocumentBucketSize:
 
 @dataclass(frozen=True, slots=True)
 class RatingCounts:
-    """What there is of one system, rater or domain. mean: of the scores; judgments: identical ratings once."""
+    """Counts for one system, rater or domain. mean: of the scores. judgments: distinct ones; systems can share one."""
 
     code: int
     ratings: int
@@ -45,12 +45,12 @@ class RatingCounts:
 
 
 def select_test_set_ratings(rows: Ratings) -> Ratings:
-    """Ratings and repeats; controls, references and calibration items say nothing of the test set."""
+    """Keep ratings and repeats; controls, references and calibration items tell nothing about the test set."""
     return rows.where(np.isin(rows.role, [role.value for role in TEST_SET_ROLES]))
 
 
 def summarize_counts(counts: Codes) -> CountSummary | None:
-    """Of counts, those of 0 left out.
+    """Summarize counts without those that are 0; None if all are 0.
 
     >>> summarize_counts(np.array([0, 3, 1, 2], dtype=np.int32))
     CountSummary(least=1, median=2.0, most=3)
@@ -60,7 +60,7 @@ def summarize_counts(counts: Codes) -> CountSummary | None:
 
 
 def count_ratings_per_output(rows: Ratings) -> Codes:
-    """Ratings of each output that was rated: one entry a (system, document, segment)."""
+    """Number of ratings of each rated output: one entry per (system, document, segment)."""
     if not len(rows):
         return np.zeros(0, dtype=np.int32)
     places = np.stack((rows.system, rows.document, rows.segment))
@@ -68,7 +68,7 @@ def count_ratings_per_output(rows: Ratings) -> Codes:
 
 
 def count_ratings_by_group(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
-    """Of each code from 0 to n − 1 that occurs: `codes` has one entry a row."""
+    """Count the ratings of each code from 0 to n − 1 that occurs; `codes` has one entry per row."""
     counts = []
     for code in range(n):
         mine = codes == code
@@ -88,7 +88,7 @@ def count_ratings_by_group(rows: Ratings, codes: Codes, n: int) -> tuple[RatingC
 
 
 def count_document_bucket_sizes(rows: Ratings) -> tuple[DocumentBucketSize, ...]:
-    """Documents by the set of their raters, the largest buckets first."""
+    """Group documents by the set of their raters; return the sizes, largest buckets first."""
     pairs = np.unique(np.stack((rows.document, rows.rater)), axis=1)
     raters: dict[int, list[int]] = {}
     for document, rater in pairs.T.tolist():
@@ -101,7 +101,7 @@ def count_document_bucket_sizes(rows: Ratings) -> tuple[DocumentBucketSize, ...]
 
 
 def count_ratings_by_system_and_document(rows: Ratings, n_systems: int, n_documents: int) -> Codes:
-    """Ratings as a matrix, systems × documents."""
+    """Number of ratings as a matrix, systems × documents."""
     counts = np.zeros((n_systems, n_documents), dtype=np.int32)
     np.add.at(counts, (rows.system, rows.document), 1)
     return counts

@@ -1,4 +1,4 @@
-"""Which documents are hard, for which systems, and whether the systems were judged on the same ones.
+"""Which documents are difficult, for which systems, and whether systems were judged on equally difficult documents.
 
 Source: Knowles 2021, §6 and Fig. 5.
 """
@@ -21,11 +21,10 @@ Counts = npt.NDArray[np.int64]
 class DocumentDifficultyTable:
     """Documents (rows, easiest first) against systems (columns, best first).
 
-    documents, systems: codes, shapes (D,) and (S,). cell: mean of all segment scores, NaN where there are none; n:
-    how many; both of shape (D, S). document_mean, document_n, system_mean, system_n: over all segment scores of a row
-    or column. expected: for each system the mean it would have if it got on each segment score what all systems got on
-    that document, shape (S,): systems that differ here were judged on documents of different difficulty. All means in
-    the unit of the scores.
+    documents, systems: codes, shapes (D,) and (S,). cell: mean of all segment scores, NaN if there are none. n: their
+    number. Both have shape (D, S). document_mean, document_n, system_mean, system_n: over all segment scores of a row
+    or column. expected: the mean that each system would have if all its scores equalled the document means, shape
+    (S,). Systems that differ in it were judged on documents of different difficulty. All means are in score units.
     """
 
     documents: Codes
@@ -40,17 +39,17 @@ class DocumentDifficultyTable:
 
     @property
     def filled_cell_share(self) -> float:
-        """Share of the cells that are filled; NaN without cells."""
+        """Share of cells that have a score; NaN without cells."""
         return float((self.n > 0).mean()) if self.n.size else nan
 
     @property
     def document_sd(self) -> float:
-        """SD (n − 1) of the means of documents; NaN below two."""
+        """SD (n − 1) of the document means; NaN below two documents."""
         return _sd(self.document_mean)
 
     @property
     def system_sd(self) -> float:
-        """SD (n − 1) of the means of systems; NaN below two."""
+        """SD (n − 1) of the system means; NaN below two systems."""
         return _sd(self.system_mean)
 
     @property
@@ -62,9 +61,9 @@ class DocumentDifficultyTable:
 def compute_document_difficulty(ratings: Ratings) -> DocumentDifficultyTable:
     """Mean segment score of each system on each document.
 
-    Rows and columns that nobody judged are left out. Sorted by mean, best first; ties by key.
+    Documents and systems without judgments are left out. Both are sorted by mean, best first; ties by key.
 
-    Source: Knowles 2021, §6, Fig. 5. `expected` is ours.
+    Source: Knowles 2021, §6, Fig. 5. `expected` is an addition of this program.
 
     >>> rows = Ratings.from_columns(
     ...     system=["A", "B", "A"], document=["d", "d", "e"], position=[1, 1, 1], rater=["r"] * 3,

@@ -1,4 +1,4 @@
-"""Where scores lie furthest apart: of one output between its raters, or of one segment between two systems."""
+"""The largest score differences: between the raters of one output, or between two systems on one segment."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RaterDisagreement:
-    """An output that several raters scored: who gave the lowest and the highest mean score, as codes.
+    """An output that several raters scored, with the raters (codes) of the lowest and the highest mean score.
 
-    segment, system: of the output. spread: highest minus lowest. n: raters.
+    segment, system: of the output. spread: highest minus lowest. n: number of raters.
     """
 
     segment: int
@@ -36,7 +36,7 @@ class RaterDisagreement:
 
 @dataclass(frozen=True, slots=True)
 class SegmentScoreDifference:
-    """A segment that has scores of both systems. first, second: mean scores. n: ratings of both."""
+    """A segment with scores for both systems. first, second: mean scores. n: number of ratings of both."""
 
     segment: int
     first: float
@@ -50,9 +50,9 @@ class SegmentScoreDifference:
 
 
 def find_rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagreement], int]:
-    """The outputs with the largest spread between raters, at most so many, and how many have two raters or more.
+    """Return up to `most` outputs with the largest spread between raters, and how many have two or more raters.
 
-    Several scores of one rater for one output count as their mean. Ties stand in the order of segments and systems.
+    Several scores by one rater for one output count as their mean. Ties keep the order of segments and systems.
     """
     keys, means, _ = _means_by_key(rows, np.stack([rows.segment, rows.system, rows.rater]))
     segment, system, rater = keys
@@ -84,7 +84,7 @@ def find_rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagr
 def find_segment_score_differences(
     rows: Ratings, first: int, second: int, most: int
 ) -> tuple[list[SegmentScoreDifference], int]:
-    """The segments whose mean scores differ most between two systems, at most so many, and how many have both."""
+    """Return up to `most` segments whose mean scores differ most between two systems, and how many have both."""
     pair = rows.where((rows.system == first) | (rows.system == second))
     keys, means, counts = _means_by_key(pair, np.stack([pair.segment, pair.system]))
     segment, system = keys
@@ -103,7 +103,7 @@ def find_segment_score_differences(
 
 
 def _means_by_key(rows: Ratings, keys: Codes) -> tuple[Codes, Floats, Codes]:
-    """The mean score of each combination of keys that occurs, in their order, and the number of scores."""
+    """Return each combination of keys that occurs, in sorted order, its mean score and its number of scores."""
     groups, inverse, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
     sums = np.bincount(inverse.reshape(-1), weights=rows.score, minlength=counts.size)
     return groups, sums / np.maximum(counts, 1), counts

@@ -1,4 +1,4 @@
-"""Draws in blocks, as all at once take gigabytes in large campaigns; and sums over documents drawn with replacement."""
+"""Bootstrap draws of documents in blocks, because all draws of a large campaign would take gigabytes of memory."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from app.stats.ratings import Floats
 
 _BLOCK = 1 << 21  # values held at once
-_EVEN = 8  # rows that are multiplied together: blocks of so many give the sums that all draws at once give
+_EVEN = 8  # block sizes are multiples of this, so that matrix products give the same sums as one large block
 
 
 def draws_per_block(size: int) -> int:
-    """How many draws of so many values are held at once."""
+    """Number of draws of `size` values that are held in memory at once."""
     return max(_EVEN, _BLOCK // max(size, 1) // _EVEN * _EVEN)
 
 
 def iterate_draw_block_sizes(draws: int, size: int) -> Iterator[int]:
-    """How many draws of so many values each block has."""
+    """Yield the number of draws in each block, for draws of `size` values."""
     step = draws_per_block(size)
     return (min(step, draws - start) for start in range(0, draws, step))
 
@@ -26,7 +26,7 @@ def iterate_draw_block_sizes(draws: int, size: int) -> Iterator[int]:
 def bootstrap_document_counts(
     rng: np.random.Generator, documents: int, draws: int, *, rows: int | None = None
 ) -> Iterator[Floats]:
-    """How often each document is drawn, as many as there are; shape (some draws, D), at most `rows` draws at a time."""
+    """Draw D of D documents and count each; yields blocks of shape (≤ rows, D). rows: None chooses the block size."""
     step = rows or draws_per_block(documents)
     for start in range(0, draws, step):
         n = min(step, draws - start)
@@ -41,17 +41,17 @@ def bootstrap_document_counts(
 def bootstrap_document_sums(
     rng: np.random.Generator, documents: int, draws: int, sums: Sequence[Floats]
 ) -> list[Floats]:
-    """Sums over the documents of each draw, the same draws for all.
+    """Sums over the documents of each draw; all sums use the same draws.
 
     Parameters
     ----------
-    sums : what each document adds, shape (D,) each. The result has shape (draws,) for each.
+    sums : what each document contributes, shape (D,) each. The result has shape (draws,) for each.
     """
     return sum_documents_by_draw(bootstrap_document_counts(rng, documents, draws), sums)
 
 
 def sum_documents_by_draw(blocks: Iterable[Floats], sums: Sequence[Floats]) -> list[Floats]:
-    """Every sum in every draw of the blocks, shape (draws,) each."""
+    """Compute every sum in every draw of the blocks, shape (draws,) each."""
     parts: list[list[Floats]] = [[np.empty(0)] for _ in sums]
     for counts in blocks:
         for part, own in zip(parts, sums, strict=True):

@@ -1,7 +1,7 @@
 """Intervals of scores and differences that treat documents as the sampled units.
 
-A score is a ratio: sum of the segment scores over the number of segments, both random with the documents. Its standard
-error and the degrees of freedom of Student's t come from `inference.by_document`.
+A score is a ratio: the sum of the segment scores over the number of segments. Both depend on the sampled documents. The
+standard error and the degrees of freedom of Student's t come from `inference.by_document`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ POWER = 0.8
 
 
 def t_quantile(probability: float, degrees: Floats | Indices) -> Floats:
-    """Quantile of Student's t, NaN without degrees of freedom; shape of `degrees`."""
+    """Quantile of Student's t, NaN without degrees of freedom; has the shape of `degrees`."""
     usable = np.where(degrees > 0, degrees, 1).astype(np.float64)
     return np.asarray(np.where(degrees > 0, scipy.special.stdtrit(usable, probability), np.nan), dtype=np.float64)
 
 
 def interval_half_widths(known: EstimatePrecision, alpha: float) -> Floats:
-    """Half the width of the two-sided 1 − α interval."""
+    """Half the width of the two-sided 1 − α intervals."""
     return known.error * t_quantile(1 - alpha / 2, known.degrees)
 
 
 def minimum_detectable_difference(known: EstimatePrecision, alpha: float) -> Floats:
-    """The difference that this design finds with 80 % power: (t_{1−α/2} + t_{.8})·SE, α already divided by m.
+    """The difference that this design detects with 80 % power: (t_{1−α/2} + t_{.8})·SE; α is already divided by m.
 
-    A property of the design, not the power of a test that was made.
+    This is a property of the design, not the power of a test that was carried out.
     """
     return known.error * (t_quantile(1 - alpha / 2, known.degrees) + t_quantile(POWER, known.degrees))
 
 
 def scores_relative_to_mean(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
-    """Each system minus the mean of all systems on the segments that all have: document sums and weights.
+    """Document sums and weights of each system minus the mean of all systems, on segments that all systems share.
 
-    The value is Σsums/Σweights. None where no segment has all systems. Shapes (S, D), (S, D).
+    The relative score is Σsums/Σweights. Shapes (S, D), (S, D); None if no segment has all systems.
     """
     shared = np.asarray(panel.present.all(axis=0))
     if not shared.any():

@@ -1,1 +1,1 @@
-"""Conditions of a comparison side by side: how long judging takes in them, how it changes with work, how scores lie."""
+"""Comparison of conditions: how long judging takes, how it changes with practice, how scores are distributed."""

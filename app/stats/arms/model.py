@@ -1,11 +1,11 @@
-"""What makes judging take longer: a mixed model of the log of the time that a judgment took.
+"""What makes judging take longer: a mixed model of log judgment time.
 
-log seconds = condition + log words + marked errors + place in the document + place in the rater's work
-+ rater + rater × condition + document + e; the last four random. So conditions are compared as if raters, documents,
-errors and practice were the same under all of them, and their difference is judged by how far raters differ in it.
+log seconds = condition + log words + marked errors + position in the document + position in the rater's work
++ rater + rater × condition + document + e; the last four are random. The model compares conditions as if raters,
+documents, errors and practice were the same in all of them, and tests a difference against its spread over raters.
 
-Source: Henderson 1984 and Patterson & Thompson 1971 (`app/stats/components/crossed.py`); the terms are our own choice
-(docs/reports/arms.md).
+Source: Henderson 1984 and Patterson & Thompson 1971 (`app/stats/components/crossed.py`); the choice of terms is
+explained in docs/reports/arms.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from app.stats.side_tables import Micros
 
 COVARIATES: Final = ("words", "errors", "position", "practice")
 FEWEST = 30
-"""Timed judgments from which a model is fitted."""
+"""Fewest timed judgments for which a model is fitted."""
 TEN, HUNDRED = 10.0, 100.0
 
 
@@ -34,9 +34,8 @@ TEN, HUNDRED = 10.0, 100.0
 class JudgmentTimes:
     """Timed judgments of segments, in any order; all of shape (n,).
 
-    seconds: above 0. rater, document, condition: codes, the condition that others are compared with is 0. words: of
-    the source, errors: marked, both NaN where unknown. position: of the segment in its document, from 1. at: when it
-    was handed in.
+    seconds: above 0. rater, document, condition: codes; condition 0 is the baseline. words: in the source. errors:
+    marked. Both are NaN if unknown. position: of the segment in its document, from 1. at: time of submission.
     """
 
     seconds: Floats
@@ -53,9 +52,10 @@ class JudgmentTimes:
 class TimeEffect:
     """One effect on log seconds. what: `condition` with its code, else a covariate and condition −1.
 
-    estimate, error: on the log scale; of `words` the exponent (1: twice the words take twice the time), of others per
-    error, per ten segments further on, per hundred judgments before. factor: exp(estimate), how many times as long.
-    interval: of the factor (of the exponent for `words`). degrees: of freedom, None for the normal distribution.
+    estimate, error: on the log scale. For `words` the estimate is an exponent (1 means twice the words take twice the
+    time); other covariates are per marked error, per ten segments further on, or per hundred earlier judgments.
+    factor: exp(estimate), how many times as long judging takes. interval: of the factor, or of the exponent for
+    `words`. degrees: of freedom, None for the normal distribution.
     """
 
     what: str
@@ -70,8 +70,11 @@ class TimeEffect:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentTimeModel:
-    """A fitted model of time. sd: of each random term and of the rest, on the log scale. left_out: what is not in the
-    model, and why. n, raters, documents: behind it. converged: whether the optimum was found."""
+    """A fitted model of log judgment time.
+
+    sd: of each random term and of the residual, on the log scale. left_out: omitted terms, with reasons.
+    n, raters, documents: numbers in the data. converged: whether the optimum was found.
+    """
 
     effects: tuple[TimeEffect, ...]
     sd: dict[str, float]
@@ -83,12 +86,12 @@ class JudgmentTimeModel:
 
 
 def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> JudgmentTimeModel | str:
-    """Fit it; the reason where there is nothing to fit.
+    """Fit the time model; return the reason as text if it cannot be fitted.
 
-    A covariate that is unknown for a judgment, constant, or determined by the others is left out; so is a random term
-    that cannot be told apart. Contrasts of conditions take Student's t, with as many degrees of freedom as raters
-    worked under several conditions less one, or raters − conditions where each worked under one; words with documents
-    − 2; other covariates the normal distribution.
+    The model omits covariates that are unknown for a judgment, constant or determined by the others, and random terms
+    that the data cannot separate. Contrasts of conditions use Student's t. Its degrees of freedom are the number of
+    raters in several conditions − 1, or raters − conditions if fewer than two raters are. `words` uses Student's t
+    with documents − 2 degrees of freedom; other covariates use the normal distribution.
     """
     if work.seconds.size < FEWEST:
         return f"fewer than {FEWEST} timed judgments"
@@ -123,7 +126,7 @@ def _label(name: Named) -> str:
 
 
 def _columns(work: JudgmentTimes) -> tuple[list[Named], Floats, list[tuple[str, str]]]:
-    """Intercept, conditions, and centred covariates that are known throughout."""
+    """Intercept, conditions, and centred covariates that are known for every judgment."""
     names: list[Named] = [("intercept", -1)]
     columns = [np.ones(work.seconds.size)]
     for code in np.unique(work.condition).tolist():
@@ -146,7 +149,7 @@ def _covariates(work: JudgmentTimes) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _practice(rater: Codes, at: Micros) -> Floats:
-    """How many judgments the rater had made before each."""
+    """Number of judgments that the rater had made before each judgment."""
     order = np.lexsort((at, rater))
     starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
     before = np.arange(rater.size) - np.repeat(starts, np.diff(starts, append=rater.size))
@@ -156,7 +159,7 @@ def _practice(rater: Codes, at: Micros) -> Floats:
 
 
 def _terms(work: JudgmentTimes) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
-    """Random terms that the data can tell apart: with two levels, some level twice, and other cells than the others."""
+    """Random terms that the data can separate: two or more levels, a level with two judgments, and not confounded."""
     rater, document = (np.unique(codes, return_inverse=True)[1] for codes in (work.rater, work.document))
     cell = encode_column_combinations(work.rater, work.condition).astype(np.intp)
     n = work.seconds.size
@@ -183,13 +186,13 @@ def _reason_unfit(codes: Indices, n: int) -> str | None:
 
 
 def _in_several_conditions(rater: Indices, condition: Codes) -> Bools:
-    """Of each rater, whether they worked under two conditions or more."""
+    """Whether each rater worked under two or more conditions."""
     pairs = np.unique(np.stack((rater, condition)), axis=1)
     return np.asarray(np.bincount(pairs[0]) > 1, dtype=np.bool_)
 
 
 def _same_partition(document: Indices, rater: Indices) -> bool:
-    """Whether documents and raters are the same partition, so that one says all that the other does."""
+    """Whether documents and raters partition the judgments identically, so that the terms are redundant."""
     pairs = np.unique(np.stack((document, rater)), axis=1).shape[1]
     return bool(pairs == int(document.max()) + 1 == int(rater.max()) + 1)
 

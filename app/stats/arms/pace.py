@@ -1,6 +1,6 @@
-"""Learning and fatigue: how the time for a word changes while raters work, and while they are in a task.
+"""Learning and fatigue: how the time per word changes over a rater's work, and within a task.
 
-The measure is our own: the slope of log time on position (docs/reports/arms.md).
+The measure is specific to this program: the slope of log time on position (docs/reports/arms.md).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from app.stats.side_tables import Micros
 
 HUNDRED = 100.0
 FEWEST = 5
-"""Judgments of a rater in a condition from which a slope is fitted."""
+"""Fewest judgments of a rater in a condition for which a slope is fitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgmentPaces:
-    """Timed segment judgments, in any order, of all conditions.
+    """Timed segment judgments of all conditions, in any order.
 
-    rater, task, condition: codes. at: when they were handed in. pace: log seconds a word. All of shape (n,).
+    rater, task, condition: codes. at: time of submission. pace: log seconds per word. All have shape (n,).
     """
 
     rater: Codes
@@ -35,9 +35,9 @@ class JudgmentPaces:
 
 @dataclass(frozen=True, slots=True)
 class PaceSlope:
-    """Mean over raters of the change of log seconds a word over a hundred judgments; negative is faster.
+    """Change of log seconds per word over a hundred judgments, averaged over raters; negative means faster.
 
-    interval: Student's t over raters, None below two. raters: with a slope.
+    interval: Student's t over raters, None below two raters. raters: number of raters with a slope.
     """
 
     mean: float
@@ -46,14 +46,14 @@ class PaceSlope:
 
 
 def estimate_learning_slope(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
-    """Over all of a rater's work, whatever condition the judgments before were in; None without a slope."""
+    """Slope over all of a rater's work; positions count earlier judgments of all conditions. None without a slope."""
     return _mean([_slope(x, y) for x, y in _paces_by_rater(work, condition)], level)
 
 
 def estimate_fatigue_slope(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
-    """Within a task: from its first judgment on, each task at its own level; None where no rater has a slope.
+    """Slope over the judgments of a task, with a separate level for each task; None if no rater has a slope.
 
-    condition : code of `work.condition`. level : that the interval over raters covers.
+    condition : code of `work.condition`. level : confidence level of the interval over raters.
     """
     order = np.lexsort((work.at, work.task, work.rater))
     place = np.empty(order.size)
@@ -67,7 +67,7 @@ def estimate_fatigue_slope(work: JudgmentPaces, condition: int, *, level: float 
 
 
 def _paces_by_rater(work: JudgmentPaces, condition: int) -> list[tuple[Floats, Floats]]:
-    """Of each rater in the condition the ranks of the judgments among all of theirs, in hundreds, and the pace."""
+    """Rank (in hundreds, among all the rater's judgments) and pace of each rater's judgments in the condition."""
     order = np.lexsort((work.at, work.rater))
     rater, there = work.rater[order], work.condition[order] == condition
     place = _ranks(rater, np.zeros_like(rater)) / HUNDRED

@@ -1,4 +1,4 @@
-"""How scores lie under one condition: all of them, and within the documents as they were shown.
+"""Spread of scores under one condition: over all scores, and within documents as they were shown.
 
 Source: Grundkiewicz et al. 2021, §5.
 """
@@ -30,15 +30,15 @@ SETS: tuple[tuple[str, int, int | None], ...] = (
     ("long", LONG, None),
     *((format_length_range(low, high), low, high) for low, high in LENGTHS),
 )
-"""Documents by number of segments: name, least, most."""
+"""Document sets by number of segments: name, minimum, maximum."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreSpread:
-    """Segment scores of documents of some length under one condition.
+    """Segment scores of documents of some length under one condition; None where undefined.
 
-    n: scores. sd: of all of them (n − 1). within: pooled within documents as one rater was shown them of one system,
-    √(Σ(n_u − 1)s_u²/Σ(n_u − 1)); shown: how many of those have two scores or more. None where undefined.
+    n: scores. sd: of all scores (n − 1). within: pooled SD within units u, √(Σ(n_u − 1)s_u²/Σ(n_u − 1)); a unit is
+    one document of one system as one rater was shown it. shown: number of units with two or more scores.
     """
 
     documents: str
@@ -50,9 +50,9 @@ class ScoreSpread:
 
 
 def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
-    """Rows whose scores are compared: ratings, one a judgment.
+    """Mask of the rows whose scores are compared: ratings, one row per judgment.
 
-    controls: also of documents in which the rater met a control item (degraded, repeat, reference) of any system.
+    controls: include documents in which the rater saw a control item (degraded, repeat, reference) of any system.
 
     Source: Grundkiewicz et al. 2021, §4 (documents with control items are left out).
     """
@@ -65,9 +65,9 @@ def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
 
 
 def compute_score_spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
-    """Over all documents, short and long ones, and by length; those that there are.
+    """Yield the spread over all documents, short and long ones, and by length; empty sets are left out.
 
-    ratings : one row a judgment; ratings of whole documents are left out.
+    ratings : one row per judgment; ratings of whole documents are ignored.
     """
     rows = ratings.segment_ratings()
     if not len(rows):

@@ -1,4 +1,4 @@
-"""How long judging takes in one condition, by what is judged, and how one condition differs from another.
+"""How long judging takes in one condition, by kind of unit, and how one condition differs from another.
 
 Sources: Grundkiewicz et al. 2021, §5.1, Table 2 and Fig. 4; docs/reports/arms.md.
 """
@@ -19,24 +19,24 @@ from app.stats.ratings import Bools, Codes, Floats, RatingLevel, Ratings
 from app.stats.side_tables import Micros
 
 SHORT, LONG = 10, 20
-"""Segments up to which a document is short, and from which it is long."""
+"""A document is short with at most, and long with at least, this many segments."""
 LENGTHS: tuple[tuple[int, int | None], ...] = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
-"""Lengths of documents, in segments, of Fig. 4."""
+"""The ranges of document lengths in Fig. 4, in segments."""
 PARTS_FROM = 3
-"""Segments from which a document has a first and a last third."""
+"""Fewest segments for which a document has a first and a last third."""
 LONGEST_GAP = 600.0
-"""Seconds from one beginning to the next from which a rater was away."""
+"""If so many seconds or more pass between two starts, the rater was away."""
 FEWEST_RATERS = 3
-"""From which a ratio has an interval: two say nothing about how far raters differ."""
+"""Fewest raters for which a ratio has an interval; two say too little about how far raters differ."""
 Counted = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class TimedJudgments:
-    """Judgments of one condition with how long each took, one row a judgment.
+    """Judgments of one condition with their durations, one row per judgment.
 
-    seconds: NaN where unknown. words: of the source, NaN where unknown. whole_task: its task was handed in. started:
-    microseconds, −1 where unknown.
+    seconds: NaN if unknown. words: in the source, NaN if unknown. whole_task: whether its task was submitted. started:
+    microseconds, −1 if unknown.
     """
 
     rows: Ratings
@@ -46,19 +46,19 @@ class TimedJudgments:
     started: Micros
 
     def where(self, keep: Bools) -> TimedJudgments:
-        """Only the rows where `keep` is true."""
+        """Keep only the rows for which `keep` is true."""
         return TimedJudgments(
             self.rows.where(keep), self.seconds[keep], self.words[keep], self.whole_task[keep], self.started[keep]
         )
 
     def one_row_per_judgment(self) -> TimedJudgments:
-        """One row a judgment, where several systems share one."""
+        """Keep one row per judgment if several systems share it."""
         return self.where(mask_first_rows_of_judgments(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
 class UnitDurations:
-    """Durations of one kind of unit. seconds (seconds a word of `per_word`), rater: of each unit, shape (n,)."""
+    """Durations of one kind of unit. seconds, rater: of each unit, shape (n,); `per_word` has seconds per word."""
 
     seconds: Floats
     rater: Codes
@@ -66,9 +66,10 @@ class UnitDurations:
 
 @dataclass(frozen=True, slots=True)
 class ShownDocuments:
-    """Documents as one rater was shown them of one system in one task, shape (n,).
+    """Documents of one system as one rater was shown them in one task, shape (n,).
 
-    code: of each row. length: segments judged. seconds: of all its judgments, NaN where one has none. rater: code.
+    code: the document of each row. length: segments judged. seconds: sum over all its judgments, NaN if one is unknown.
+    rater: code.
     """
 
     code: Codes
@@ -78,7 +79,7 @@ class ShownDocuments:
 
 
 def group_judgments_by_document(work: TimedJudgments) -> ShownDocuments:
-    """Put the judgments of a document together."""
+    """Group judgments by document as shown: by rater, task, document and system."""
     rows = work.rows
     code = encode_column_combinations(rows.rater, rows.task, rows.document, rows.system)
     n = int(code.max(initial=-1)) + 1
@@ -93,7 +94,7 @@ def _sums(code: Codes, seconds: Floats, n: int) -> Floats:
 
 
 def encode_column_combinations(*columns: Codes) -> Codes:
-    """One code a distinct combination."""
+    """Return one code for each distinct combination, in sorted order."""
     code = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
         code = code * (int(column.max(initial=0)) + 1) + column
@@ -102,7 +103,7 @@ def encode_column_combinations(*columns: Codes) -> Codes:
 
 
 def format_length_range(low: int, high: int | None) -> str:
-    """A range of segments in words.
+    """Format a range of numbers of segments.
 
     >>> format_length_range(1, 5), format_length_range(26, None)
     ('1–5', '26 and more')
@@ -111,18 +112,18 @@ def format_length_range(low: int, high: int | None) -> str:
 
 
 def mask_lengths_within(length: Counted, low: int, high: int | None) -> Bools:
-    """Which lengths are in a range."""
+    """Mask of the lengths within a range; `high` None has no upper limit."""
     return np.asarray((length >= low) & (length <= (high if high is not None else np.iinfo(np.int64).max)))
 
 
 def measure_durations_by_unit(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
-    """Durations by (kind of unit, which documents), those that there are.
+    """Return durations by (kind of unit, document set); empty combinations are left out.
 
-    Kinds: `segment`, `per_word` (seconds a word of the source, of segments), `first_third` and `last_third` (segments
-    there, of documents of at least three), `between_starts` (from one beginning to the next of the same rater in the
-    same task, above 0 and below ten minutes), `document_score`, `document` (all judgments of it), `task` (all judgments
-    of a task that was handed in). Documents: `all`, `short` (≤ 10 segments), `long` (≥ 20), and ranges of length. A
-    unit counts where each of its judgments has a time.
+    Kinds: `segment`, `per_word` (of segments, seconds per source word), `first_third` and `last_third` (segments in
+    these parts of documents with at least three), `between_starts` (from one start to the next of the same rater in
+    the same task, above 0 and below ten minutes), `document_score`, `document` (all its judgments), `task` (all
+    judgments of a submitted task). Document sets: `all`, `short` (≤ 10 segments), `long` (≥ 20), and ranges of length.
+    A unit is included if all its judgments have a time.
     """
     work = work.one_row_per_judgment()
     rows, of = work.rows, group_judgments_by_document(work)
@@ -162,7 +163,7 @@ def _per_word(work: TimedJudgments) -> Floats:
 
 
 def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
-    """0, 1 or 2 of each segment judgment by its rank among those of the shown document; −1 of short ones."""
+    """Third (0, 1, 2) of the shown document in which each segment judgment lies by rank; −1 if it is too short."""
     third = np.full(len(rows), -1, dtype=np.int32)
     segment = np.flatnonzero(rows.kind == RatingLevel.SEGMENT)
     order = segment[np.lexsort((rows.segment[segment], of.code[segment]))]
@@ -174,7 +175,7 @@ def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
 
 
 def _between_starts(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
-    """Where pages are opened whole, a judgment's own beginning and end tell little: the next one's beginning does."""
+    """Time from one start to the next, which tells more than a judgment's own start and end if whole pages open."""
     task = encode_column_combinations(work.rows.rater, work.rows.task)
     order = np.lexsort((work.started, task))
     order = order[work.started[order] >= 0]
@@ -196,8 +197,9 @@ def _tasks(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
 class DurationRatio:
     """How many times as long one condition takes as another, as a geometric mean over raters.
 
-    design: `within` raters who worked in both (paired), or `between` those of one and those of the other. raters: of
-    both together. interval: None below three raters (of each side, where raters differ).
+    design: `within` compares raters who worked in both conditions (paired); `between` compares the raters of one with
+    those of the other. raters: number in the comparison. interval: None below three raters (on either side if
+    `between`).
     """
 
     ratio: float
@@ -207,13 +209,14 @@ class DurationRatio:
 
 
 def compare_durations(before: UnitDurations, after: UnitDurations, *, level: float = 0.95) -> DurationRatio | None:
-    """Compare two conditions with raters as what is sampled.
+    """Compare two conditions, treating raters as the sampled units.
 
-    Each rater counts once in each condition, by the mean log duration of the units. With two raters or more in both
-    conditions the differences of those are averaged, Student's t on R − 1; else Welch's t of the raters of either.
-    None where no unit took any time. Durations of 0 are left out.
+    Each rater counts once per condition, by the mean log duration of the units. If two or more raters worked in both
+    conditions, their differences are averaged and the interval uses Student's t with R − 1 degrees of freedom;
+    otherwise it uses Welch's t for the raters of either condition. Durations of 0 are left out. None if a condition has
+    no positive duration.
 
-    Source: Welch 1947; log times with raters as the sample are our own choice (docs/reports/arms.md).
+    Source: Welch 1947. For log times with raters as the sample see docs/reports/arms.md.
 
     >>> import numpy as np
     >>> two = np.array([0, 1], dtype=np.int32)
