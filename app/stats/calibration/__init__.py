@@ -1,1 +1,1 @@
-"""Calibration: raters, languages and campaigns brought to one scale by what they have in common."""
+"""Calibration: put raters, languages and campaigns on one scale by means of the items they share."""

@@ -1,7 +1,7 @@
-"""One protocol's scores predicted from another's on the same outputs, judged on documents that the curve never saw.
+"""Predict one protocol's scores from another's on the same outputs; evaluated on held-out documents.
 
-Source: Barlow et al. 1972 (isotonic regression, pool adjacent violators). R² is against the mean of what is predicted,
-so that knowing nothing is 0.
+Source: Barlow et al. 1972 (isotonic regression, pool adjacent violators). R² compares with predicting the mean, which
+has R² = 0.
 """
 
 from __future__ import annotations
@@ -19,25 +19,28 @@ from app.stats.ratings import Codes, Floats
 
 FOLDS = 10
 FEWEST = 4
-"""Documents below which none can be held out."""
+"""Fewest documents for which some can be held out."""
 
 
 @dataclass(frozen=True, slots=True)
 class MonotoneCurve:
-    """A rising step of points: predicted value at each level of the other score, linear in between, flat outside."""
+    """A monotone curve: predicted value at each level of the other score, linear in between, constant outside."""
 
     x: Floats
     y: Floats
 
     def predict(self, values: Floats) -> Floats:
-        """Predicted values."""
+        """Predict the other protocol's scores, shape of `values`."""
         return np.asarray(np.interp(values, self.x, self.y), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class ProtocolBridgeFit:
-    """How well one score follows from another. r_squared: out of documents; interval over documents; inside: R² where
-    the curve was fitted, to see how much of it is the fit's own. why: the reason where there is none."""
+    """How well one score predicts another.
+
+    r_squared: on held-out documents, with an interval over documents. inside: R² on the data of the fit; the difference
+    shows overfitting. why: the reason if there is no R².
+    """
 
     n: int
     n_documents: int
@@ -49,7 +52,7 @@ class ProtocolBridgeFit:
 
 
 def isotonic_regression(x: Floats, y: Floats, *, rising: bool = True) -> MonotoneCurve:
-    """The least-squares monotone curve through points, equal x averaged first.
+    """Fit the least-squares monotone curve through points; points with equal x are averaged first.
 
     >>> isotonic_regression(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).y
     array([1. , 2.5, 2.5])
@@ -66,15 +69,15 @@ def isotonic_regression(x: Floats, y: Floats, *, rising: bool = True) -> Monoton
 def fit_protocol_bridge(
     x: Floats, y: Floats, document: Codes, *, rng: np.random.Generator, draws: int, level: float, rising: bool = True
 ) -> ProtocolBridgeFit:
-    """Predict y from x, documents held out in folds.
+    """Predict y from x and evaluate by cross-validation over folds of documents.
 
     Parameters
     ----------
     x, y : scores of the same outputs under two protocols, shape (n,). document : code of each.
-    rising : False where a higher x is expected to go with a lower y, as of a score and a penalty.
+    rising : False if a higher x is expected to go with a lower y, as with a score and a penalty.
 
-    R² = 1 − Σ(y − ŷ)²/Σ(y − ȳ)², ŷ from the curve of the other documents; below 0 the curve is worse than the mean.
-    The interval draws documents with their predictions as they are.
+    R² = 1 − Σ(y − ŷ)²/Σ(y − ȳ)², with ŷ from the curve of the other documents; below 0 the curve is worse than the
+    mean. The interval resamples documents without refitting their predictions.
     """
     held, code = np.unique(document, return_inverse=True)
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -105,7 +108,7 @@ def fit_protocol_bridge(
 
 
 def _square_terms(y: Floats, predicted: Floats, document: Indices) -> list[Floats]:
-    """Number, sum and squares of y about its mean, and squares about the prediction, by document; shape (D,) each."""
+    """By document: n, sum and squares of y about its mean, and squares about the prediction; shape (D,) each."""
     about = y - y.mean()
     return [
         np.asarray(np.bincount(document, weights=values), dtype=np.float64)
@@ -114,7 +117,7 @@ def _square_terms(y: Floats, predicted: Floats, document: Indices) -> list[Float
 
 
 def _r_squared(drawn: Sequence[Floats]) -> Floats:
-    """1 − residual over total sum of squares from the terms as drawn, shape (B,) each."""
+    """1 − residual/total sum of squares in every draw, from the drawn terms; shape (B,) each."""
     n, total, square, left = drawn
     spread = square - total * total / n
     missed = np.divide(left, spread, out=np.full(n.size, np.nan), where=spread > 1e-12)

@@ -1,7 +1,7 @@
-"""Whether calibrated scores of language pairs follow an automatic score: correlation, R², and R² on held-out halves.
+"""Whether calibrated scores of language pairs correlate with an automatic score: r, R², and R² on held-out halves.
 
-Source: Licht et al. 2022, §6.2 (Table 6): Pearson's r, R² = r², and the mean R² of a linear regression from the
-automatic to the human score on the half that it was not fitted to, over 5,000 random halves.
+Source: Licht et al. 2022, §6.2 (Table 6): Pearson's r, R² = r², and the mean held-out R² of a linear regression from
+the automatic to the human score that is fitted to one half of the pairs, over 5,000 random halves.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from app.stats.ratings import Floats
 
 SPLITS = 5_000
 FEWEST = 4
-"""A line needs two language pairs, and so does R² on the rest."""
+"""Fitting a line takes two language pairs, and so does computing R² on the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalCorrelation:
-    """pearson, r_squared, split_half: None where a side does not vary. error: standard error over the splits. n:
-    language pairs. splits: those that had a figure."""
+    """Correlation of human with automatic scores over n language pairs.
+
+    pearson, r_squared, split_half: None if one score is constant. error: standard error over the splits.
+    splits: number of splits with a defined R². why: the reason for a missing figure.
+    """
 
     n: int
     pearson: float | None
@@ -36,14 +39,14 @@ class ExternalCorrelation:
 def correlate_external_scores(
     automatic: Floats, human: Floats, *, rng: np.random.Generator, splits: int = SPLITS
 ) -> ExternalCorrelation:
-    """How far human scores follow automatic ones over language pairs.
+    """Correlate human with automatic scores over language pairs.
 
     Parameters
     ----------
-    automatic, human : shape (n,), finite. A half has n/2 pairs, the held-out one the odd one more.
+    automatic, human : shape (n,), finite. The line is fitted to ⌊n/2⌋ pairs and evaluated on the rest.
 
-    Halves whose automatic scores do not vary where the line is fitted, or whose human scores do not where it is judged,
-    have no R² and do not count.
+    A split has no R² and does not count if the automatic scores of the fitted half, or the human scores of the held-out
+    half, are constant.
     """
     r = pearson(automatic, human)
     if automatic.size < 2:
@@ -61,7 +64,7 @@ def correlate_external_scores(
 
 
 def draw_split_halves(n: int, rng: np.random.Generator, splits: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Which pairs the line is fitted to in each split, shape (splits, n)."""
+    """Mask of the pairs to which the line is fitted in each split, shape (splits, n)."""
     order = np.argsort(rng.random((splits, n)), axis=1)
     fitted = np.zeros((splits, n), dtype=np.bool_)
     np.put_along_axis(fitted, order[:, : n // 2], values=True, axis=1)
@@ -69,7 +72,7 @@ def draw_split_halves(n: int, rng: np.random.Generator, splits: int) -> np.ndarr
 
 
 def held_out_r_squared(x: Floats, y: Floats, fitted: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Floats:
-    """R² on the rest of a least-squares line from x to y through the fitted ones, of each split; NaN without one."""
+    """R² on the held-out pairs of a least-squares line from x to y, for each split; NaN where it is undefined."""
     w = fitted.astype(np.float64)
     n = w.sum(axis=1)
     mx, my = w @ x / n, w @ y / n

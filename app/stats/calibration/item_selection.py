@@ -1,7 +1,7 @@
-"""Items for a calibration set: those that earlier raters agreed about most, as many of each level of quality.
+"""Items for a calibration set: those on which earlier raters agreed most, equally many per quality level.
 
-Source: Licht et al. 2022, §4 (pairs that raters agreed about, over all levels of quality); NLLB's practice of
-100 or 200 a level.
+Source: Licht et al. 2022, §4 (pairs on which raters agreed, over all quality levels); NLLB's practice of 100 or 200
+per level.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class StratumSample:
-    """Items of a stratum. unit: codes, those agreed about most first. available: items that had ratings enough."""
+    """Chosen items of a stratum. unit: codes, highest agreement first. available: number of items that qualified."""
 
     stratum: str
     unit: Indices
@@ -31,7 +31,9 @@ class StratumSample:
 
 
 def divide_scale_into_strata(scale: ScoreScale) -> tuple[tuple[str, float, float], ...]:
-    """Strata of a scale, (name, from, up to and without): its levels where there are at most 7, else five equal parts.
+    """Strata of a scale as (name, lower, upper bound): its levels if there are at most 7, else five equal parts.
+
+    The upper bound is excluded, except in the last stratum.
 
     >>> [name for name, _, _ in divide_scale_into_strata(ScoreScale(1, 3, 1))]
     ['1', '2', '3']
@@ -48,7 +50,7 @@ def divide_scale_into_strata(scale: ScoreScale) -> tuple[tuple[str, float, float
 
 
 def unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
-    """Median over raters of each unit, and how far raters are from it: root mean square; shapes (U,)."""
+    """Median over raters of each unit, and the root mean square deviation of raters from it; shapes (U,)."""
     middle = unit_medians(units)
     off = units.value - middle[units.unit]
     square = np.bincount(units.unit, weights=off * off, minlength=units.n_units) / np.maximum(
@@ -60,12 +62,12 @@ def unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
 def choose_calibration_items(
     units: ValuesByUnit, scale: ScoreScale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
 ) -> list[StratumSample]:
-    """The items of each stratum that raters agreed about most; of equal ones those with more ratings, then the first.
+    """Choose the items of each stratum with the highest agreement; ties go to more ratings, then to the first item.
 
     Parameters
     ----------
-    fewest : ratings that an item must have at least. apart : raters may be at most so far from their median (root mean
-        square); None takes the best there are.
+    fewest : minimum number of ratings of an item. apart : maximum root mean square deviation of raters from their
+        median; None sets no limit.
     """
     middle, spread = unit_median_and_deviation(units)
     n = units.n_values_by_unit()

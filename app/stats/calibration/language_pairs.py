@@ -1,7 +1,7 @@
 """Systems of several language pairs on one scale: medians over raters, means over sentence pairs, lines, intervals.
 
-Sources: Licht et al. 2022, §5.2 (median, then mean; shifts), §4 (shift of each rater); the interval draws documents
-and calibration pairs together.
+Sources: Licht et al. 2022, §5.2 (median, then mean; shifts), §4 (shift of each rater). The intervals resample
+documents and calibration pairs together.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from app.stats.ratings import Codes, Floats
 
 Indices = npt.NDArray[np.intp]
 FEWEST_DRAWS = 0.9
-"""No interval where fewer of the draws than this had a line."""
+"""No interval is given if a line is defined in less than this share of the draws."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPairs:
     """Calibration pairs that raters of a language judged.
 
-    units: one unit a pair. pair: of each unit its number over all languages. consensus: its agreed score; shape (U,).
+    units: one unit per pair. pair: number of each unit's pair, common to all languages. consensus: its agreed score.
+    Both have shape (U,).
     """
 
     units: ValuesByUnit
@@ -44,7 +45,7 @@ class CalibrationPairs:
 
 @dataclass(frozen=True, slots=True)
 class LanguagePairRatings:
-    """One language pair in one direction. systems, humans: units of translations and of human references."""
+    """One language pair in one direction. systems, humans: units of system outputs and of human references."""
 
     name: str
     systems: ValuesByUnit
@@ -55,7 +56,7 @@ class LanguagePairRatings:
 
 @dataclass(frozen=True, slots=True)
 class CalibratedScore:
-    """A score under one method. value: None with the reason. interval: None where too few draws had a line."""
+    """A score under one method. value: None if `why` gives a reason. interval: None if too few draws had a line."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -64,7 +65,7 @@ class CalibratedScore:
 
 @dataclass(frozen=True, slots=True)
 class CalibratedSystemScores:
-    """One system of a language pair. raw: S, mean over its sentence pairs of the median over raters."""
+    """One system of a language pair. raw: S, the mean over its sentence pairs of the medians over raters."""
 
     system: int
     n_units: int
@@ -74,7 +75,7 @@ class CalibratedSystemScores:
 
 
 def mean_of_medians(units: ValuesByUnit) -> float:
-    """Average over units of the median over raters; NaN without any.
+    """Mean over units of the median over raters; NaN without units.
 
     Source: Licht et al. 2022, §5.2.
     """
@@ -82,7 +83,7 @@ def mean_of_medians(units: ValuesByUnit) -> float:
 
 
 def compute_fixed_points(pair: LanguagePairRatings, target: float | None) -> CalibrationFixedPoints:
-    """The fixed points of a language pair: C and c over the same pairs, h over all its human references."""
+    """Compute the fixed points of a language pair: C and c over the same pairs, h over all its human references."""
     consensus = float(pair.anchors.consensus.mean()) if pair.anchors.units.n_units else float("nan")
     anchors = mean_of_medians(pair.anchors.units)
     goal = float("nan") if target is None else target
@@ -90,7 +91,7 @@ def compute_fixed_points(pair: LanguagePairRatings, target: float | None) -> Cal
 
 
 def default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
-    """H where none is asked for: the unweighted mean of h over the directions that have one."""
+    """Default for H: the unweighted mean of h over the directions that have one; None if none has."""
     means = [h for h in (mean_of_medians(one.humans) for one in pairs) if np.isfinite(h)]
     return float(np.mean(means)) if means else None
 
@@ -99,8 +100,8 @@ def default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | 
 class LanguagePairBootstrap:
     """How often each document of a language pair, and each calibration pair of the set, counts in each draw.
 
-    They are drawn when means are asked for, and the same every time: all of them at once may take gigabytes.
-    held: codes of the documents that are drawn, of n_documents.
+    Counts are drawn on demand, identically each time, because holding all of them may take gigabytes.
+    held: codes of the documents that are resampled, out of n_documents.
     """
 
     held: npt.NDArray[np.integer]
@@ -111,11 +112,11 @@ class LanguagePairBootstrap:
     number: int
 
     def document_means(self, samples: Sequence[tuple[Floats, Codes]]) -> list[Floats]:
-        """Means of values by the code of their document, shapes (n,), (n,) → (draws,) each."""
+        """Mean of each sample (values, document codes) in every draw, shapes (n,), (n,) → (draws,) each."""
         return _weighted_means(self._count_documents(), self.n_documents, samples)
 
     def calibration_pair_means(self, samples: Sequence[tuple[Floats, Indices]]) -> list[Floats]:
-        """Means of values by the number of their calibration pair, shapes (n,), (n,) → (draws,) each."""
+        """Mean of each sample (values, pair numbers) in every draw, shapes (n,), (n,) → (draws,) each."""
         rng = np.random.default_rng([self.seed, 2])
         return _weighted_means(bootstrap_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
 
@@ -130,7 +131,7 @@ class LanguagePairBootstrap:
 def draw_language_pair_bootstrap(
     pair: LanguagePairRatings, n_pairs: int, *, draws: int, seed: int, number: int
 ) -> LanguagePairBootstrap:
-    """Documents of the language pair and pairs of the set, with replacement; the same pairs for every language."""
+    """Resample the documents of the language pair and the calibration pairs; all languages share the drawn pairs."""
     held = np.unique(np.concatenate((pair.systems.document, pair.humans.document)))
     n = max(pair.systems.n_documents, pair.humans.n_documents)
     return LanguagePairBootstrap(held, n, n_pairs, draws, seed, number)
@@ -139,7 +140,7 @@ def draw_language_pair_bootstrap(
 def _weighted_means(
     counts: Iterable[Floats], size: int, samples: Sequence[tuple[Floats, Indices | Codes]]
 ) -> list[Floats]:
-    """Mean of the values of each sample, each counted as often as its group; NaN where none is. counts: (B, size)."""
+    """Mean of each sample, weighting a value by the count of its group; NaN if no value counts. counts: (B, size)."""
     sums = [
         np.bincount(group, weights=weights, minlength=size).astype(np.float64)
         for values, group in samples
@@ -160,7 +161,7 @@ def calibrate_systems(
     *,
     level: float = 0.95,
 ) -> tuple[CalibratedSystemScores, ...]:
-    """Every system of a language pair under every method. whys: the reason of each that cannot be given."""
+    """Calibrate every system of a language pair by every method. whys: why a method is unavailable, else None."""
     here = compute_fixed_points(pair, target)
     single = fixed_points_as_arrays(here)
     middle = unit_medians(pair.systems)
@@ -175,7 +176,7 @@ def calibrate_systems(
             *((middle[own], pair.systems.document[own]) for own in owns),
         ]
     )
-    # The target stays, as it is a parameter.
+    # The target is a parameter, so it is not resampled.
     at = (consensus, anchors, np.full(human.size, np.nan if target is None else target), human)
     rows = []
     for code, own, redrawn in zip(codes, owns, by_system, strict=True):
@@ -205,10 +206,10 @@ def _percentile_interval(values: Floats, level: float) -> tuple[float, float] | 
 def calibrate_by_rater(
     pair: LanguagePairRatings, method: Method, target: float | None
 ) -> tuple[LanguagePairRatings, dict[str, CalibrationFixedPoints], tuple[str, ...]]:
-    """The scores of each rater moved by the rater's own line, the fixed points of each, and who stays as they are.
+    """Move each rater's scores by the rater's own line; return them, the fixed points and the raters left unmoved.
 
-    C, c and h are means over what the rater judged; medians and means come after. The calibration pairs and the human
-    references move with the rest, so that what is left of the distance shows.
+    C, c and h are means over what the rater judged; medians and means are computed afterwards. The calibration pairs
+    and the human references are moved too, so that the remaining distance becomes visible.
 
     Source: Licht et al. 2022, §4.
     """

@@ -1,7 +1,7 @@
-"""How the scores of a language pair are moved by what is known of its raters: fixed points and the lines through them.
+"""Lines that calibrate the scores of a language pair, and the fixed points that define the lines.
 
-Sources: Licht et al. 2022, §4 and §5.2 (equations 1 and 2, which the public text leaves blank; what stands here gives
-back all 28 rows of its Table 5).
+Sources: Licht et al. 2022, §4 and §5.2. Equations 1 and 2 are blank in the public text; the formulas here reproduce all
+28 rows of its Table 5.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from app.stats.ratings import Floats
 Method = Literal["raw", "cs", "ht", "cs_ht"]
 METHODS: tuple[Method, ...] = get_args(Method)
 NARROW = 0.5
-"""Fixed points closer than this give a line that depends on their error."""
+"""If the fixed points are closer than this, their errors dominate the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFixedPoints:
-    """What a language pair, or a rater, is held to; None where there is nothing to hold it to.
+    """Fixed points of a language pair or a rater; None if unknown.
 
-    consensus, anchors: C and c, agreed score of the calibration pairs and the score they were given, over the same
-    pairs. target, human: H and h, the score that human references are to have and the one they were given.
-    sign: 1 where a higher score is better, −1 where a lower one is.
+    consensus, anchors: C and c, the agreed score of the calibration pairs and the score that raters gave to the same
+    pairs. target, human: H and h, the intended score of human references and the score that raters gave to them.
+    sign: 1 if a higher score is better, −1 if a lower score is better.
     """
 
     consensus: float | None = None
@@ -37,7 +37,7 @@ class CalibrationFixedPoints:
 
     @property
     def distance(self) -> float | None:
-        """How far the two fixed points lie apart, h − c in the direction of better."""
+        """Distance of the two fixed points, h − c, positive if human references scored better."""
         if self.human is None or self.anchors is None:
             return None
         return (self.human - self.anchors) * self.sign
@@ -51,12 +51,12 @@ class CalibrationLine:
     intercept: float
 
     def apply(self, score: float) -> float:
-        """The moved score; no clipping."""
+        """Return the calibrated score, without clipping."""
         return self.slope * score + self.intercept
 
 
 def explain_unavailable_method(method: Method, points: CalibrationFixedPoints) -> str | None:
-    """Why a method cannot be given; None where it can.
+    """Explain why a method cannot be applied; None if it can.
 
     >>> explain_unavailable_method("cs", CalibrationFixedPoints(human=4.6, target=4.7))
     'no rater judged a pair of the calibration set'
@@ -75,11 +75,11 @@ def explain_unavailable_method(method: Method, points: CalibrationFixedPoints) -
 
 
 def make_calibration_line(method: Method, points: CalibrationFixedPoints) -> CalibrationLine:
-    """The line of a method.
+    """Return the calibration line of a method.
 
-    `raw` x; `cs` x + C − c; `ht` x + H − h; `cs_ht` through (c, C) and (h, H).
+    `raw`: x. `cs`: x + C − c. `ht`: x + H − h. `cs_ht`: the line through (c, C) and (h, H).
 
-    Raises ValueError with the reason where a fixed point is missing, or h is no better than c.
+    Raises ValueError with the reason if a fixed point is missing or, for `cs_ht`, h is no better than c.
 
     >>> georgian = CalibrationFixedPoints(consensus=2.97, anchors=2.99, target=4.687, human=4.607)
     >>> round(make_calibration_line("cs_ht", georgian).apply(1.04), 2)
@@ -97,7 +97,7 @@ def make_calibration_line(method: Method, points: CalibrationFixedPoints) -> Cal
 def compute_calibration_lines(
     method: Method, consensus: Floats, anchors: Floats, target: Floats, human: Floats, sign: int = 1
 ) -> tuple[Floats, Floats]:
-    """Slope and intercept of many lines, NaN where a fixed point is missing or the two stand the wrong way round."""
+    """Slopes and intercepts of many lines; NaN if a fixed point is missing or, for `cs_ht`, h is no better than c."""
     ones = np.ones(np.broadcast(consensus, anchors, target, human).shape)
     if method == "raw":
         return ones, ones * 0.0
@@ -112,7 +112,7 @@ def compute_calibration_lines(
 
 
 def fixed_points_as_arrays(points: CalibrationFixedPoints) -> tuple[Floats, Floats, Floats, Floats]:
-    """C, c, H and h as arrays of one, NaN where missing, for `compute_calibration_lines`."""
+    """Return C, c, H and h as arrays of size 1, NaN if missing, for `compute_calibration_lines`."""
     values = (points.consensus, points.anchors, points.target, points.human)
     c, a, t, h = (np.array([np.nan if v is None else v]) for v in values)
     return c, a, t, h
@@ -121,7 +121,7 @@ def fixed_points_as_arrays(points: CalibrationFixedPoints) -> tuple[Floats, Floa
 def make_fixed_points(
     consensus: float, anchors: float, target: float, human: float, sign: int = 1
 ) -> CalibrationFixedPoints:
-    """Points from numbers that may be missing (NaN)."""
+    """Make fixed points from numbers; NaN means missing."""
     return CalibrationFixedPoints(
         number_or_none(consensus), number_or_none(anchors), number_or_none(target), number_or_none(human), sign
     )

@@ -1,6 +1,6 @@
-"""One campaign's scores on another's scale, by items that both judged; with the error that the link adds.
+"""Link one campaign's scores to another's scale through items judged in both, with the error that the link adds.
 
-Sources: Kolen & Brennan 2014, §2.2 and §6.3 (mean and mean–sigma linking by common items); the standard error is a
+Sources: Kolen & Brennan 2014, §2.2 and §6.3 (mean and mean–sigma linking by common items). Standard errors come from a
 bootstrap over the anchors' documents.
 """
 
@@ -19,14 +19,15 @@ from app.stats.ratings import Codes, Floats
 
 Link = Literal["mean", "mean_sigma"]
 FEWEST = 20
-"""Anchors below which two campaigns are not comparable."""
+"""Fewest anchors with which two campaigns are comparable."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkAnchors:
-    """Items that both campaigns judged: their means over raters in each, and what draws are made of.
+    """Items that were judged in both campaigns.
 
-    base, other: shape (n,). document: code of each. human: whether a human translation.
+    base, other: mean over raters in each campaign, shape (n,). document: code of each, the unit that is resampled.
+    human: whether it is a human translation.
     """
 
     base: Floats
@@ -37,11 +38,11 @@ class LinkAnchors:
 
 @dataclass(frozen=True, slots=True)
 class ScaleLink:
-    """x on the base's scale: slope·x + intercept, where there are anchors enough.
+    """A line that maps x to the base's scale, slope·x + intercept; None if it cannot be fitted.
 
     slopes, intercepts: of every draw. residual: SD of the anchors around the line (n − 2). by_kind: mean residual of
-    human translations minus that of machine ones, with its interval; None where anchors are of one kind. why: the
-    reason where the campaigns are not comparable; there may be a line nevertheless.
+    human translations minus that of machine translations, with its interval; None if all anchors are of one kind. why:
+    the reason if the campaigns are not comparable; a line may exist nevertheless.
     """
 
     n: int
@@ -59,9 +60,10 @@ class ScaleLink:
 def fit_scale_link(
     anchors: LinkAnchors, method: Link, *, draws: int, level: float, rng: np.random.Generator
 ) -> ScaleLink:
-    """The line from the other campaign's scores to the base's.
+    """Fit the line from the other campaign's scores to the base's.
 
-    `mean` moves the other's mean of the anchors to the base's; `mean_sigma` their standard deviation too.
+    `mean` maps the anchors' mean in the other campaign to that in the base; `mean_sigma` also maps the standard
+    deviation.
 
     >>> a = LinkAnchors(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]), np.arange(3), np.zeros(3, bool))
     >>> found = fit_scale_link(a, "mean_sigma", draws=0, level=.95, rng=np.random.default_rng(0))
@@ -107,13 +109,13 @@ def _reason_unfit(n: int, ends: tuple[float, float] | None) -> str | None:
 
 
 def _line_terms(anchors: LinkAnchors) -> list[Floats]:
-    """What a line is made of, by document: number of anchors, both scores and both squares; shape (D,) each."""
+    """Sums that determine a line, by document: number of anchors, both scores, both squares; shape (D,) each."""
     base, other = anchors.base, anchors.other
     return [_sums(anchors, values) for values in (np.ones(base.size), base, other, base * base, other * other)]
 
 
 def _lines(drawn: Sequence[Floats], method: Link) -> tuple[Floats, Floats]:
-    """Slope and intercept from the terms as drawn, shape (B,) each; NaN where nothing counts."""
+    """Slope and intercept in every draw, from the drawn terms; shape (B,) each, NaN without anchors."""
     weight, base, other, *squared = drawn
     usable = weight > 0
     total = np.where(usable, weight, 1.0)
@@ -133,7 +135,7 @@ def _sums(anchors: LinkAnchors, values: Floats) -> Floats:
 
 
 def _kind_terms(anchors: LinkAnchors) -> list[Floats]:
-    """Number of anchors and both scores by document, of human translations and then of others; shape (D,) each."""
+    """Number of anchors and both scores by document: first human translations, then others; shape (D,) each."""
     values = (np.ones(anchors.base.size), anchors.base, anchors.other)
     return [_sums(anchors, np.where(own, value, 0.0)) for own in (anchors.human, ~anchors.human) for value in values]
 
@@ -153,7 +155,7 @@ def _kinds(
 
 
 def percentile_interval_of_draws(values: Floats, level: float) -> tuple[float, float] | None:
-    """The middle `level` of the draws that are numbers; None of fewer than two."""
+    """The central `level` interval of the finite draws; None if there are fewer than two."""
     held = values[np.isfinite(values)]
     if held.size < 2:
         return None

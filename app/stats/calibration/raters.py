@@ -1,7 +1,7 @@
-"""Raters on calibration items: how far each is from the consensus, and what z-scores would be made with.
+"""Raters on calibration items: how far each is from the consensus, and the parameters for z-scores.
 
 Sources: Licht et al. 2022, §4 (shift to the consensus); Knowles 2021, §6 and Knowles & Lo 2024 (mean and standard
-deviation of each annotator taken on items that all of them judged).
+deviation of each annotator, estimated on items that all of them judged).
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from app.stats.ratings import Floats
 class RaterOffset:
     """One rater on calibration items.
 
-    n: items judged. mean, sd: of the own scores (n − 1), the parameters of z. consensus: mean of the agreed scores of
-    the same items. shift: consensus − mean, what is added to bring the rater to it. error: standard error of the shift
-    over items, None below two. interval: of the shift, t on n − 1. spread_ratio: own SD over that of the agreed scores.
-    correlation: Pearson's with the mean of the other raters of the item.
+    n: items judged. mean, sd: of the rater's scores (n − 1), the parameters of z. consensus: mean of the agreed scores
+    of the same items. shift: consensus − mean; adding it moves the rater's mean to the consensus. error: standard error
+    of the shift over items, None below two items. interval: of the shift, Student's t with n − 1 degrees of freedom.
+    spread_ratio: the rater's SD over that of the agreed scores. correlation: Pearson's r with the mean of the item's
+    other raters.
     """
 
     rater: str
@@ -41,14 +42,14 @@ class RaterOffset:
 
 
 def median_consensus_by_unit(units: ValuesByUnit) -> Floats:
-    """What stands for an agreed score where none was given: the median over raters of each unit, shape (U,)."""
+    """Substitute for an agreed score if none was given: the median over raters of each unit, shape (U,)."""
     return unit_medians(units)
 
 
 def compute_rater_offsets(units: ValuesByUnit, consensus: Floats, *, level: float = 0.95) -> tuple[RaterOffset, ...]:
-    """Every rater against the agreed scores, by name.
+    """Compare every rater with the agreed scores, sorted by name.
 
-    consensus: of each unit, NaN where there is none; shape (U,).
+    consensus: of each unit, NaN if there is none; shape (U,).
     """
     agreed = consensus[units.unit]
     others = _mean_of_others(units)
@@ -81,7 +82,7 @@ def _offset(rater: str, own: Floats, agreed: Floats, others: Floats, level: floa
 
 
 def _mean_of_others(units: ValuesByUnit) -> Floats:
-    """Mean of the other raters of the same unit, NaN where there are none; shape (n,)."""
+    """Mean of the other raters of the same unit, NaN if there are none; shape (n,)."""
     n = units.n_values_by_unit()[units.unit]
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)[units.unit]
     mean = np.divide(total - units.value, n - 1, out=np.full(units.value.size, np.nan), where=n > 1)
@@ -89,9 +90,9 @@ def _mean_of_others(units: ValuesByUnit) -> Floats:
 
 
 def standardize_by_rater(units: ValuesByUnit, by: ValuesByUnit) -> tuple[ValuesByUnit, tuple[str, ...]]:
-    """Scores minus each rater's mean over its standard deviation, both taken on other items, `by`.
+    """Compute z-scores with each rater's mean and standard deviation on other items, `by`.
 
-    Who gave `by` fewer than two scores, or one score throughout, is left out; their names come second.
+    Raters with fewer than two scores in `by`, or with constant scores, are left out; the second value is their names.
 
     Source: Knowles & Lo 2024 (calibration HITs).
     """

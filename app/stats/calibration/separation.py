@@ -1,4 +1,4 @@
-"""Whether a protocol sees what is known to be better: human translations against systems, or a given order.
+"""Whether a protocol detects known differences in quality: human translations over systems, or a given order.
 
 Source: Licht et al. 2022, §6.1 (meaningfulness: HT0 above MT1 above MT2).
 """
@@ -19,10 +19,10 @@ from app.stats.ratings import Floats
 
 @dataclass(frozen=True, slots=True)
 class SystemGap:
-    """How far one system is above another in the direction of better. n: segments that both have.
+    """How much better one system scored than another. n: segments that both have.
 
-    standardized: the gap over the SD of its segment differences, without a unit, so that protocols can be compared.
-    found: the interval leaves out 0 on the expected side; None without an interval.
+    standardized: the gap over the SD of its segment differences; it has no unit, so protocols can be compared.
+    found: whether the whole interval is above 0, on the expected side; None without an interval.
     """
 
     better: int
@@ -46,9 +46,9 @@ def estimate_system_gap(
     level: float,
     rng: np.random.Generator,
 ) -> SystemGap | None:
-    """Mean of the paired differences over segments, documents drawn for the interval; None where none is shared.
+    """Mean paired difference over shared segments, None without any; the interval resamples documents.
 
-    means: mean over raters of each unit, shape (U,).
+    means: mean over raters of each unit, shape (U,). sign: 1 if higher is better, else −1.
     """
     places, first, second = np.intersect1d(
         units.place[units.system == better], units.place[units.system == worse], return_indices=True
@@ -75,7 +75,7 @@ def estimate_system_gap(
 
 
 def _draw_gaps(sums: Floats | Indices, counts: Indices, draws: int, rng: np.random.Generator) -> Floats:
-    """The gap over the documents of each draw, shape (draws,)."""
+    """The mean gap over the documents of each draw, shape (draws,)."""
     step, parts = draws_per_block(sums.size), [np.empty(0)]
     for start in range(0, draws, step):
         picked = rng.integers(0, sums.size, size=(min(step, draws - start), sums.size))
@@ -86,7 +86,7 @@ def _draw_gaps(sums: Floats | Indices, counts: Indices, draws: int, rng: np.rand
 def list_pairs_expected_to_differ(
     order: Sequence[int], humans: Sequence[int], others: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """What should stand above what: neighbours of a given order, else every human translation above every system."""
+    """List expected (better, worse) pairs: neighbours in a given order, or each human translation with each system."""
     if order:
         return list(pairwise(order))
     return [(human, other) for human in humans for other in others]

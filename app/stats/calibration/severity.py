@@ -1,4 +1,4 @@
-"""Severity as a trait of a rater: how far levels on the same items spread, and whether they stay from half to half.
+"""Severity as a rater trait: how far mean scores on the same items spread, and whether they persist in split halves.
 
 Source: Knowles & Lo 2024 (annotators of WMT22 on identical items).
 """
@@ -19,10 +19,10 @@ SPLITS = 200
 
 @dataclass(frozen=True, slots=True)
 class RaterSeveritySpread:
-    """Means of raters on the items that all of them judged.
+    """Raters' mean scores on the items that all of them judged.
 
-    n_raters, n_items, n_documents: what that is. lowest, highest, sd: of the raters' means (n − 1). split_half:
-    Pearson's correlation of their means on two halves of the documents, mean over random halves; None below two
+    n_raters, n_items, n_documents: size of that data. lowest, highest, sd: of the raters' means (n − 1). split_half:
+    Pearson's r between their means on two halves of the documents, averaged over random splits; None below two
     documents or three raters.
     """
 
@@ -38,9 +38,9 @@ class RaterSeveritySpread:
 def estimate_rater_severity_spread(
     units: ValuesByUnit, *, rng: np.random.Generator, splits: int = SPLITS
 ) -> RaterSeveritySpread:
-    """How far raters lie apart on the items that everyone judged.
+    """Estimate how far raters differ on the items that all of them judged.
 
-    Items that a rater lacks are left out for all, so that nobody's mean is of easier items.
+    An item that any rater lacks is left out for all raters, so that no rater's mean covers easier items.
     """
     present = np.unique(units.rater)
     shared = units.where((units.n_values_by_unit() == present.size)[units.unit])

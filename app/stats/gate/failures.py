@@ -1,7 +1,7 @@
 """How often a system fails: shares of documents and segments with a critical error, with exact bounds.
 
-A mean over few documents says nothing of failures that are rare: of documents of which 5 % fail, twelve show none with
-a chance of .54. So their share stands beside the mean, with the largest share that the documents leave possible.
+A mean over few documents tells nothing about rare failures: if 5 % of documents fail, a sample of twelve shows no
+failure with probability .54. So the gate reports the share of failures and its upper bound next to the mean.
 
 Source: Clopper & Pearson 1934 (Biometrika 26).
 """
@@ -17,12 +17,12 @@ import scipy
 from app.stats.ratings import Bools, Ratings
 
 RARE = 0.05
-"""Failures on this share of the documents are those that a gate should not miss."""
+"""A gate should not miss failures that affect this share of the documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureShare:
-    """Of `n` documents or segments `found` fail; high: the largest share that leaves so few a chance of alpha."""
+    """`found` of `n` documents or segments fail. high: upper bound, where at most `found` have probability alpha."""
 
     found: int
     n: int
@@ -31,14 +31,14 @@ class FailureShare:
 
 @dataclass(frozen=True, slots=True)
 class SystemFailures:
-    """Failures of a system. The bound of segments takes them as independent, which those of one document are not."""
+    """Failures of a system. The segments' bound assumes independence, which does not hold within a document."""
 
     documents: FailureShare
     segments: FailureShare
 
 
 def estimate_failure_share(failures: int, n: int, alpha: float) -> FailureShare:
-    """With its exact one-sided upper bound at 1 − alpha; the bound of nothing is 1.
+    """Share of failures with its exact one-sided upper bound at 1 − alpha; the bound is 1 if n is 0.
 
     >>> round(estimate_failure_share(0, 12, 0.05).high, 4), estimate_failure_share(3, 3, 0.05).high
     (0.2209, 1.0)
@@ -48,7 +48,7 @@ def estimate_failure_share(failures: int, n: int, alpha: float) -> FailureShare:
 
 
 def count_system_failures(ratings: Ratings, failed: Bools, system: int, alpha: float) -> SystemFailures:
-    """Failures of a system code. failed: of each row; a segment fails where any rater says so, a document with it."""
+    """Count the failures of a system code. failed: by row; one failed row fails its segment and its document."""
     own = ratings.system == system
     segments, documents = (np.unique(column[own]) for column in (ratings.segment, ratings.document))
     bad = own & failed
@@ -60,9 +60,9 @@ def count_system_failures(ratings: Ratings, failed: Bools, system: int, alpha: f
 
 
 def documents_needed_to_see_failure(rate: float = RARE, alpha: float = 0.05) -> int:
-    """Documents of which at least one fails with the chance 1 − alpha, where this share of all fails.
+    """Number of documents that contain a failure with probability 1 − alpha if a share `rate` of all documents fails.
 
-    ⌈ln α/ln(1 − rate)⌉.
+    It is ⌈ln α/ln(1 − rate)⌉.
 
     >>> documents_needed_to_see_failure()
     59
@@ -71,7 +71,7 @@ def documents_needed_to_see_failure(rate: float = RARE, alpha: float = 0.05) -> 
 
 
 def chance_of_no_failure(documents: int, rate: float = RARE) -> float:
-    """Chance that none of so many documents fails, where this share of all does.
+    """Probability that none of these documents fails if a share `rate` of all documents fails.
 
     >>> round(chance_of_no_failure(12), 2)
     0.54

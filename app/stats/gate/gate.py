@@ -1,8 +1,8 @@
 """May the candidate replace the baseline? One claim about one pair, decided by confidence bounds.
 
 better: the one-sided lower bound of the difference is above 0. not_worse: it is above −margin. equivalent: both
-bounds are inside ±margin, which is two one-sided tests (TOST). Bounds are Student's t, or Hall's correction for skewed
-documents where that is the more careful.
+bounds are within ±margin, which amounts to two one-sided tests (TOST). Bounds use Student's t, or Hall's correction for
+skewness over documents if that is more conservative.
 
 Sources: Schuirmann 1987 (J. Pharmacokin. Biopharm. 15, TOST); Wellek 2010, ch. 1; Hall 1992 (skewness).
 docs/gate.md explains the claims, docs/statistics.md the intervals.
@@ -30,9 +30,9 @@ CONSTANT = "the difference is the same on every document, so it has no standard 
 
 @dataclass(frozen=True, slots=True)
 class GateRule:
-    """What is claimed of the candidate. margin: of not_worse and equivalent, above 0. alpha: of each one-sided test.
+    """A claim about the candidate. margin: above 0, for not_worse and equivalent. alpha: of each one-sided test.
 
-    Raises Invalid for a margin or a level that makes no rule.
+    Raises Invalid if alpha is not between 0 and 0.5, or if a claim that needs a margin has none above 0.
     """
 
     claim: Claim = "better"
@@ -48,12 +48,12 @@ class GateRule:
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """What the data say of a claim.
+    """The verdict of the data on a claim.
 
-    holds: the claim is shown. p_value: the smallest level at which it would be; None without an error to test with.
-    difference: candidate minus baseline, positive where the candidate is better. low, high: one-sided bounds at alpha,
-    so the ends of the 1 − 2·alpha interval. documents: behind the difference. skewness: of these, candidate minus
-    baseline. why: of no_data and of p None.
+    holds: whether the data support the claim. p_value: the smallest level at which they do; None if the standard error
+    is 0. difference: candidate minus baseline, positive if the candidate is better. low, high: one-sided bounds at
+    alpha, that is the ends of the 1 − 2·alpha interval. documents: number behind the difference. skewness: of the
+    differences by document. why: the reason for no_data or for a missing p-value.
     """
 
     verdict: Verdict
@@ -70,9 +70,9 @@ class GateDecision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SystemDifferenceByDocument:
-    """The difference of two systems by document: Σsums/Σweights is the whole.
+    """The difference of two systems by document; Σsums/Σweights is the overall difference.
 
-    precision: its error. segments: behind it; paired: common.
+    precision: of the overall difference. segments: number behind it. paired: whether they are common segments.
     """
 
     sums: Floats
@@ -85,13 +85,13 @@ class SystemDifferenceByDocument:
 def system_difference_by_document(
     panel: ScoreMatrix, candidate: int, baseline: int, sign: int, *, paired: bool
 ) -> SystemDifferenceByDocument:
-    """How far the candidate is ahead on each document.
+    """Compute how far the candidate is ahead on each document.
 
     Parameters
     ----------
-    candidate, baseline : rows of the panel. sign : +1 where a larger score is better.
-    paired : over common segments, d_D with the number (or weight) of those; else each system by its own score, and
-        the values are the difference of the scores plus the deviation of each document, of weight 1.
+    candidate, baseline : rows of the panel. sign : +1 if a larger score is better, else −1.
+    paired : use common segments: sums d_D with the number (or weight) of the segments. Otherwise each system keeps its
+        own score; each value is the difference of the scores plus the deviation of the document, with weight 1.
     """
     if paired:
         both = panel.present[candidate] & panel.present[baseline]
@@ -118,15 +118,15 @@ def system_difference_by_document(
 def decide_claim(
     sums: Floats, weights: Indices | Floats, rule: GateRule, known: EstimatePrecision | None = None
 ) -> GateDecision:
-    """Decide a claim by Student's t over documents, corrected for skewness where that is the more careful.
+    """Decide a claim by Student's t over documents, corrected for skewness if that is more conservative.
 
     Parameters
     ----------
     sums, weights : from `system_difference_by_document`, shape (D,).
-    known : how well the difference is known, from there too; None takes it from sums and weights.
+    known : precision of the difference, from the same function; None computes it from sums and weights.
 
-    Fewer than six documents decide nothing. Where every document has the same difference there is no error: then a
-    margin is compared with the difference itself, and better is never claimed.
+    With fewer than six documents the verdict is no_data. If every document has the same difference, the standard error
+    is 0: a margin is then compared with the difference itself, and the claim `better` is inconclusive.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def decide_claim(
 
 
 def make_undecided_gate_decision(documents: int = 0, why: str | None = None) -> GateDecision:
-    """Too few documents to decide anything, or nothing can be told for another reason."""
+    """Return no_data because there are too few documents, or for the given reason."""
     if why is not None:
         return GateDecision("no_data", holds=False, documents=documents, why=why)
     have = f"{documents or 'no'} document{'' if documents < 2 else 's'}"
@@ -162,7 +162,7 @@ def make_undecided_gate_decision(documents: int = 0, why: str | None = None) -> 
 
 
 def _verdict(low: float, high: float, rule: GateRule) -> Verdict:
-    """What the bounds show; a verdict other than the claim says that it is wrong."""
+    """What the bounds show; unless inconclusive, a verdict other than the claim contradicts it."""
     margin = rule.margin
     if rule.claim == "better":
         return "better" if low > 0 else "worse" if high < 0 else "inconclusive"

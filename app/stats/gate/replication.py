@@ -1,8 +1,8 @@
-"""Would a study run again show the same? Simulated from outputs that several raters rated.
+"""Would a repeated study give the same result? Simulated from outputs that several raters rated.
 
-Every simulated study draws as many documents as there are, anew and with replacement from each bucket, and one rater
-for each item by the allocator that assigns real campaigns. So the raters of a bucket stay the same people, and a study
-has one rating an item, however many the campaign has.
+Every simulated study draws as many documents as each bucket has, with replacement, and chooses one rater per item with
+the allocator of real campaigns. So a bucket keeps its raters, and a study has one rating per item, however many the
+campaign has.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from app.stats.stability.studies import ItemRatingSums, gather_study_ratings, no
 STUDIES = 250
 SIMULATED = "simulated"
 ENOUGH = 0.8
-"""Share of the documents that must be rated several times, so that studies on these are studies of the campaign."""
+"""Share of the documents that must be multiply rated for simulated studies to represent the campaign."""
 FEWEST = 6
 
 
 def select_multiply_rated_documents(ratings: Ratings, documents: int) -> MultiplyRatedDocuments | None:
-    """The multiply-rated part of what an analysis uses; None where too few of its documents are.
+    """Select the multiply-rated part of an analysis; None if too few of its documents are multiply rated.
 
-    documents : that the analysis compares on.
+    documents : number of documents on which the analysis compares systems.
     """
     try:
         data = extract_multiply_rated(ratings)
@@ -44,7 +44,7 @@ def select_multiply_rated_documents(ratings: Ratings, documents: int) -> Multipl
 def simulate_ranking_stability(
     data: MultiplyRatedDocuments, method: Method, *, alpha: float, seed: int
 ) -> StabilityPoint:
-    """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
+    """SRP and related figures from studies with one rating per item on all these documents, balanced pSxS."""
     design = StudyDesign(RaterAssignmentScheme("psxs"), method)
     stability_request = StabilityRequest(
         (design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed
@@ -68,12 +68,12 @@ def simulate_replication(
     Parameters
     ----------
     pair : codes of candidate and baseline in `data.systems`. method : normalization within each study.
-    difference : that the gate found, under the same normalization, positive where the candidate is better: raw scores
-        may order the two the other way round.
+    difference : found by the gate, positive if the candidate is better. It must use the same normalization, because
+        raw scores may order the two the other way round.
 
     Returns
     -------
-    same_direction is None where the gate found no difference.
+    The chances; same_direction is None if the gate found no difference.
     """
     rng = np.random.Generator(np.random.PCG64([seed, 0x6A7E]))
     items = sum_item_ratings(data)
@@ -93,7 +93,7 @@ def simulate_replication(
 def _study(
     rng: np.random.Generator, items: ItemRatingSums, documents: np.ndarray, pair: tuple[int, int], method: Method
 ) -> np.ndarray:
-    """Differences of document sums in one simulated study, positive where the candidate is better, shape (D,)."""
+    """Differences of document sums in one simulated study, positive if the candidate is better, shape (D,)."""
     data = items.data
     raters = simulate_rater_assignments(
         rng,
@@ -112,5 +112,5 @@ def _study(
 
 
 def forecast_claim_replication(sums: np.ndarray, weights: np.ndarray, rule: GateRule) -> ReplicationChances:
-    """The chances in closed form, from the documents of the one study that there is."""
+    """Forecast the replication chances in closed form, from the documents of the actual study."""
     return forecast_replication(sums, weights, claim=rule.claim, margin=rule.margin, alpha=rule.alpha, two_sided=False)

@@ -1,12 +1,12 @@
-"""Bounds of a mean whose documents are skewed: Student's t, or Hall's correction of it, whichever is more careful.
+"""Bounds of a mean over skewed documents: Student's t or Hall's correction of it, whichever is more conservative.
 
-A t-test takes the error of a mean to be symmetric. Where few documents lie far below the rest, means that are too good
-come with errors that are too small. Hall's transformation g(U) = U + γU²/3 + γ²U³/27 + γ/(6D) of U = t/√D undoes that
-to first order. It is taken only where it is the more careful of the two, since the skewness of few documents is known
-badly. No test of the documents at hand allows for failures of which none was seen: see `tail`.
+A t-test assumes that the error of a mean is symmetric. If a few documents lie far below the rest, samples whose mean is
+too good also have a standard error that is too small. Hall's transformation g(U) = U + γU²/3 + γ²U³/27 + γ/(6D) of
+U = t/√D corrects this to first order. It is used only if it is more conservative, because few documents estimate
+skewness badly. No test of the sampled documents accounts for failures that none of them shows: see `failures`.
 
-Sources: Hall 1992 (Journal of the Royal Statistical Society B 54); Johnson 1978 (JASA 73), which errs as often in
-simulations; Cochran 1977, §2.15 (how many documents the normal approximation takes).
+Sources: Hall 1992 (Journal of the Royal Statistical Society B 54); Johnson 1978 (JASA 73), which has the same error
+rate in simulations; Cochran 1977, §2.15 (how many documents the normal approximation needs).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import scipy
 from app.stats.ratings import Floats
 
 COCHRAN = 25
-"""Documents that a t-test takes for each unit of squared skewness."""
+"""Documents that a t-test needs per unit of squared skewness."""
 
 
 def skewness(deviations: Floats) -> float:
-    """Third moment of the documents' deviations from their mean over the spread cubed; 0 without any spread.
+    """Third moment of the documents' deviations from their mean, divided by SD cubed; 0 if there is no spread.
 
     >>> round(skewness(np.array([-3.0, 1.0, 1.0, 1.0])), 6)
     -1.154701
@@ -34,7 +34,7 @@ def skewness(deviations: Floats) -> float:
 
 
 def documents_needed_at_skewness(skew: float) -> int:
-    """Documents that a t-test takes at this skewness: 25 G² (Cochran 1977, §2.15).
+    """Number of documents that a t-test needs at this skewness: 25 G² (Cochran 1977, §2.15).
 
     >>> documents_needed_at_skewness(-2.0), documents_needed_at_skewness(0.1)
     (100, 1)
@@ -44,7 +44,7 @@ def documents_needed_at_skewness(skew: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SkewCorrectedMean:
-    """A mean with its error and degrees of freedom, and the skewness of its D documents."""
+    """A mean with its standard error and degrees of freedom, and the number and skewness of its documents."""
 
     mean: float
     error: float
@@ -63,24 +63,24 @@ class SkewCorrectedMean:
         return self.mean + self.error * max(t, -self._invert_transform(-t))
 
     def p_value_above(self, border: float) -> float:
-        """The smallest alpha at which the lower bound is above the border."""
+        """Return the smallest alpha at which the lower bound is above the border."""
         t = (self.mean - border) / self.error
         return float(scipy.special.stdtr(self.degrees, -min(t, self._transform_t(t))))
 
     def p_value_below(self, border: float) -> float:
-        """The smallest alpha at which the upper bound is below the border."""
+        """Return the smallest alpha at which the upper bound is below the border."""
         t = (self.mean - border) / self.error
         return float(scipy.special.stdtr(self.degrees, max(t, self._transform_t(t))))
 
     def _transform_t(self, t: float) -> float:
-        """Hall's T of t."""
+        """Apply Hall's transformation T to t."""
         g, root = self.skew, sqrt(self.documents)
         if abs(g) < 1e-9:
             return t
         return root * (((1 + g * t / root / 3) ** 3 - 1) / g + g / (6 * self.documents))
 
     def _invert_transform(self, t: float) -> float:
-        """The t of which Hall's T is this."""
+        """Return the value that Hall's transformation maps to t."""
         g, root = self.skew, sqrt(self.documents)
         if abs(g) < 1e-9:
             return t
