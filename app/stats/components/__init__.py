@@ -1,5 +1,5 @@
-"""Variance components of ratings, rankings adjusted for who rated what, and what a larger study would gain.
+"""Variance components of ratings, rankings adjusted for who rated what, and the gain from a larger study.
 
-`observations` lays ratings out, `terms` says which components the design can tell apart, `likelihood` is the REML
-criterion with its gradient, `fit` finds its optimum, `generalizability` reads the result.
+`observations` prepares the ratings, `terms` decides which components the design identifies, `likelihood` computes the
+REML criterion and its gradient, `fit` finds the optimum, and `generalizability` interprets the result.
 """

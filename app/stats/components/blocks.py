@@ -1,8 +1,8 @@
-"""The blocks of the mixed model, eliminated at given ratios whatever the scores: segments, then documents.
+"""Elimination of the mixed model's blocks at given variance ratios, independent of scores: segments, then documents.
 
-Everything is relative to the residual variance: γ = σ²/σ²_e. A block with precision P (what it has left after finer
-blocks were eliminated) and vector v that gets an effect with covariance Σ becomes P̃ = (P⁻¹ + Σ)⁻¹ = P·T with
-T = (I + ΣP)⁻¹, and ṽ = Tᵀv; it adds log|I + ΣP| to the log determinant. Blocks of one pattern have the same matrices.
+Everything is relative to the residual variance: γ = σ²/σ²_e. Let a block have precision P and vector v after finer
+blocks were eliminated. An effect with covariance Σ turns them into P̃ = (P⁻¹ + Σ)⁻¹ = P·T with T = (I + ΣP)⁻¹, and
+ṽ = Tᵀv; it adds log|I + ΣP| to the log determinant. Blocks of the same pattern have the same matrices.
 
 Sources: Henderson 1984; Patterson & Thompson 1971; Bates et al. 2015, §3.4.
 """
@@ -20,12 +20,12 @@ from app.stats.ratings import Bools, Floats
 
 OF_SEGMENTS = ("segment", "segment_system", "rater_segment", "")
 OF_DOCUMENTS = ("doc", "doc_system", "rater_doc", "rater_doc_system")
-_HELD = 1 << 20  # entries of gathered matrices at once
-_FEW = 4  # blocks of a pattern, on average, from which each pattern is one product
+_HELD = 1 << 20  # most entries of gathered matrices held at once
+_FEW = 4  # with this many blocks per pattern on average, each pattern is computed as one product
 
 
 def multiply_by_pattern_matrices(values: Floats, matrices: Floats, borders: Indices) -> Floats:
-    """values · matrix of the pattern of each block. values : shape (k, g, n). matrices : shape (u, n, n)."""
+    """Multiply the values of each block by its pattern's matrix. values : shape (k, g, n). matrices : (u, n, n)."""
     made = np.empty_like(values)
     if len(matrices) * _FEW <= values.shape[1]:
         for matrix, a, b in zip(matrices, borders[:-1].tolist(), borders[1:].tolist(), strict=True):
@@ -43,7 +43,7 @@ def _slices_of_size(n: int, size: int) -> Iterator[slice]:
 
 
 def _covariance(same_system: Bools, same_rater: Bools, ratios: Mapping[str, float], terms: tuple[str, ...]) -> Floats:
-    """Σ of blocks: one value for all, added where systems, raters, or both are the same; shape (u, n, n)."""
+    """Σ of blocks: a variance shared by all rows, plus one each for equal systems, raters, both; shape (u, n, n)."""
     whole, system, rater, both = (ratios.get(term, 0.0) for term in terms)
     covariance = whole + system * same_system + rater * same_rater
     if both:
@@ -60,7 +60,7 @@ def _log_determinants(matrices: Floats) -> Floats:
 
 
 class EliminatedRowBlock:
-    """A share with its segments and documents eliminated: all that depends on no score."""
+    """A row block with its segments and documents eliminated: everything that does not depend on scores."""
 
     def __init__(self, share: RowBlock, ratios: Mapping[str, float]) -> None:
         self.share = share
@@ -71,7 +71,7 @@ class EliminatedRowBlock:
         self.log_determinant += sum(one.log_determinant for one in self.documents)
 
     def _segments(self, batch: SegmentBatch, ratios: Mapping[str, float], entries: Floats) -> Floats:
-        """Inverses of the patterns of segments; what their sets leave is added to the entries of documents."""
+        """Invert the matrices of segment patterns, and add what the segments leave to the entries of documents."""
         n = batch.rows.shape[1]
         added = np.eye(n) + _covariance(batch.same_system, batch.same_rater, ratios, OF_SEGMENTS)
         inverse = _inverses(added)
@@ -82,26 +82,26 @@ class EliminatedRowBlock:
         return inverse
 
     def add_to_spanning_equations(self, matrix: Floats) -> None:
-        """Add what is left to the equations that span documents."""
+        """Add what remains of the documents to the equations that span documents."""
         for batch in self.documents:
             batch.add_to(matrix)
 
     def project_within_segments(self, values: Floats) -> Floats:
-        """P of the segments times values of rows; shape (k, rows)."""
+        """Multiply values of rows by the segments' precision P; shape (k, rows)."""
         made = np.empty_like(values)
         for batch, inverse in zip(self.share.segments, self.patterns, strict=True):
             made[:, batch.rows] = multiply_by_pattern_matrices(values[:, batch.rows], inverse, batch.borders)
         return made
 
     def sum_rows_by_cell(self, values: Floats) -> Floats:
-        """Sums of rows by cell; shape (k, rows) to (k, cells)."""
+        """Sum rows by cell; shape (k, rows) to (k, cells)."""
         n = self.share.n_cells
         return np.array([np.bincount(self.share.cell, weights=row, minlength=n) for row in values])
 
     def projection_traces(self, by_matrix: Floats) -> dict[str, float]:
-        """tr(P·ZZᵀ) of the terms of segments and documents, the blocks seen through `by_matrix`.
+        """Compute tr(P·ZZᵀ) for the terms of segments and documents.
 
-        by_matrix : inverse of the equations that span documents, by what documents are added to.
+        by_matrix : inverse of the equations that span documents, indexed by the columns to which documents are added.
         """
         by_entries = np.empty(self.share.n_entries)
         traces = dict.fromkeys((*OF_SEGMENTS, *OF_DOCUMENTS), 0.0)
@@ -127,7 +127,7 @@ def _counts(batch: SegmentBatch, some: slice) -> Indices:
 
 
 def _traces(batch: SegmentBatch, inverse: Floats, by_entries: Floats) -> tuple[float, float, float]:
-    """⟨P − P·Ā·P, structure⟩ of each structure of the segments' covariance, Ā the adjoint of their entries."""
+    """⟨P − P·Ā·P, structure⟩ for each structure of the segments' covariance; Ā is the adjoint of their entries."""
     count = np.diff(batch.borders)
     traces = []
     ones = np.ones_like(batch.same_system)
@@ -143,14 +143,14 @@ def _traces(batch: SegmentBatch, inverse: Floats, by_entries: Floats) -> tuple[f
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentResiduals:
-    """Vectors of documents with their own effects eliminated: ṽ and Sv, shape (k, b, n) each."""
+    """Vectors of documents after elimination of the documents' effects: ṽ and Sv, shape (k, b, n) each."""
 
     left: Floats
     shrunk: Floats
 
 
 class _EliminatedDocuments:
-    """Documents of one size with their own effects eliminated: T, P̃ and S = TΣ of each pattern, shape (u, n, n)."""
+    """Documents of one size with their effects eliminated: T, P̃ and S = TΣ of each pattern, shape (u, n, n)."""
 
     def __init__(self, batch: DocumentBatch, entries: Floats, ratios: Mapping[str, float]) -> None:
         n = batch.cells.shape[1]
@@ -166,19 +166,19 @@ class _EliminatedDocuments:
         self.precision: Floats = precision @ self.turn
 
     def add_to(self, matrix: Floats) -> None:
-        """Add what is left of the matrices."""
+        """Add the remaining precision P̃ of the documents to the matrix of the spanning equations."""
         flat = matrix.reshape(-1)
         for kept, a, b in self._iterate_kind_pairs():
             at = self.batch.columns[kept, :, None, a] * len(matrix) + self.batch.columns[kept, None, :, b]
             np.add.at(flat, at.ravel(), self.precision[self.pattern[kept]].ravel())
 
     def _iterate_kind_pairs(self) -> Iterator[tuple[slice, int, int]]:
-        """Some documents at a time, and two kinds of columns."""
+        """Iterate over slices of documents and over pairs of column kinds."""
         documents, n, kinds = self.batch.columns.shape
         return ((some, a, b) for some in _slices_of_size(documents, n) for a in range(kinds) for b in range(kinds))
 
     def eliminate(self, vector: Floats) -> DocumentResiduals:
-        """What the documents leave of vectors by cell, shape (k, cells)."""
+        """Eliminate the documents' effects from vectors by cell, shape (k, cells)."""
         own, borders = vector[:, self.batch.cells], self.batch.borders
         transposed = self.covariance.transpose(0, 2, 1)
         return DocumentResiduals(
@@ -194,14 +194,14 @@ class _EliminatedDocuments:
                 vector[number] += np.bincount(at, weights=own, minlength=vector.shape[1])
 
     def effects(self, left: DocumentResiduals, spanning: Floats) -> Floats:
-        """All effects above the segments by cell: Sv + T·Zu. spanning : u, shape (k, columns)."""
+        """Sum of all effects above the segment level, by cell: Sv + T·Zu. spanning : u, shape (k, columns)."""
         seen = np.zeros_like(left.shrunk)
         for kind in range(self.batch.columns.shape[2]):
             seen += spanning[:, self.batch.columns[:, :, kind]]
         return left.shrunk + multiply_by_pattern_matrices(seen, self.turn.transpose(0, 2, 1), self.batch.borders)
 
     def back(self, by_matrix: Floats) -> tuple[Floats, Floats]:
-        """Of each pattern the adjoints of P and Σ, summed over its documents."""
+        """Return the adjoints of P and Σ of each pattern, summed over its documents."""
         n = self.batch.columns.shape[1]
         seen = np.zeros((len(self.turn), n, n))
         for some, a, b in self._iterate_kind_pairs():

@@ -1,8 +1,8 @@
-"""How uncertain variance components are: parametric bootstrap.
+"""Uncertainty of variance components by parametric bootstrap.
 
-Scores are drawn from the fitted model on the very rows of the data, and the model is fitted again.
+Scores are simulated from the fitted model for the rows of the data, and the model is fitted again.
 
-It matters most for rater × system: a variance estimated from a handful of raters is itself uncertain.
+This matters most for rater × system, because a variance estimated from a handful of raters is itself uncertain.
 
 Source: Efron & Tibshirani 1993, §6.5.
 """
@@ -21,13 +21,13 @@ from app.stats.components.terms import RESIDUAL, encode_term_levels
 from app.stats.ratings import Floats
 
 MOST_ROWS = 200_000
-"""Rows that are fitted again in all draws together, by default."""
+"""Default limit on the rows refitted in all draws together."""
 
 FEWEST, MOST = 20, 100
 
 
 def default_number_of_draws(n_rows: int) -> int:
-    """How many draws a study of this size gets by default: enough for an interval, bounded in work.
+    """Default number of draws for a study of this size: enough for an interval, with bounded work.
 
     >>> default_number_of_draws(3120), default_number_of_draws(59_175), default_number_of_draws(200)
     (64, 20, 100)
@@ -37,7 +37,7 @@ def default_number_of_draws(n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class ParametricBootstrap:
-    """A fitted model, made ready once for any number of draws."""
+    """A fitted model, prepared once for any number of draws."""
 
     fitted: VarianceComponentsFit
 
@@ -51,7 +51,7 @@ class ParametricBootstrap:
         return {term: encode_term_levels(self.fitted.rows, term) for term in drawn}
 
     def simulate_scores(self, rng: np.random.Generator) -> Floats:
-        """Scores drawn from the model, all systems alike, shape (N,)."""
+        """Simulate scores from the model with equal system means, shape (N,)."""
         components = self.fitted.components
         scores = rng.normal(0.0, np.sqrt(components[RESIDUAL]), len(self.fitted.rows))
         for term, level in self._levels.items():
@@ -59,7 +59,7 @@ class ParametricBootstrap:
         return np.asarray(scores, dtype=np.float64)
 
     def simulate_component_estimates(self, rng: np.random.Generator) -> dict[str, float]:
-        """The components that a new study of the same rows would estimate."""
+        """Simulate a new study with the same rows and return the components estimated from it."""
         return self._refit.refit_components(self.simulate_scores(rng))
 
 

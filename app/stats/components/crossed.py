@@ -1,7 +1,7 @@
-"""A linear mixed model with any covariates and a few crossed random intercepts, by REML.
+"""A linear mixed model with arbitrary covariates and a few crossed random intercepts, fitted by REML.
 
-y = Xβ + Σ_k Z_k u_k + e, u_k and e independent and normal. Every random term gives each row one level, so Z_k'Z_k is
-diagonal: the largest term is eliminated exactly, and what is left is a small dense system (Henderson's equations).
+y = Xβ + Σ_k Z_k u_k + e, with u_k and e independent and normal. Every row has one level of each random term, so Z_k'Z_k
+is diagonal. The largest term is eliminated exactly, which leaves a small dense system (Henderson's equations).
 
 Sources: Patterson & Thompson 1971; Henderson 1984; Bates et al. 2015, §3.4 (profile criterion).
 """
@@ -19,11 +19,11 @@ from app.stats.components.likelihood import inverse_from_cholesky
 from app.stats.ratings import Floats
 
 LOWEST, HIGHEST = -9.0, 9.0
-"""Bounds of log(σ²/σ²_e); a component at the lower one is 0."""
+"""Bounds of log(σ²/σ²_e); a component at the lower bound counts as 0."""
 MOST_DENSE = 800
-"""Columns that are left once the largest random term is eliminated."""
-_SMALL, _WORSE = -5.0, 1e-3  # below the first a component is tried at the bound, where it may cost the second
-_FLAT, _ROUNDED = 1e-6, 1e-8  # slopes at which a way down ends: the second for each row, whose rounding hides the rest
+"""Most columns that may remain after the largest random term is eliminated."""
+_SMALL, _WORSE = -5.0, 1e-3  # components below _SMALL go to the bound if the criterion rises by at most _WORSE
+_FLAT, _ROUNDED = 1e-6, 1e-8  # slopes at which the search ends: absolute, and per row because rounding hides less
 
 
 class TooManyLevels(ValueError):
@@ -32,7 +32,7 @@ class TooManyLevels(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixedModelFit:
-    """A fitted model. effects, covariance: of the columns of X, shapes (p,) and (p, p).
+    """A fitted model. effects, covariance: for the columns of X, shapes (p,) and (p, p).
 
     components: variance of each random term, 0 at the lower bound, and of `residual`. criterion: −2 REML log
     likelihood up to a constant. n: rows. converged: whether the optimum was found.
@@ -47,14 +47,14 @@ class MixedModelFit:
 
 
 def find_independent_columns(columns: Floats) -> Indices:
-    """Which columns to keep, in order: each that the ones before it do not give; shape (n, p) to (k,)."""
+    """Indices of the columns that are linearly independent of those before them; shape (n, p) to (k,)."""
     kept: list[int] = []
     basis = np.empty((len(columns), 0))
     for at in range(columns.shape[1]):
         column = columns[:, at]
         size = float(np.sqrt(column @ column))
         left = column - basis @ (basis.T @ column)
-        left -= basis @ (basis.T @ left)  # once more: the first pass leaves rounding
+        left -= basis @ (basis.T @ left)  # repeat: the first pass leaves rounding errors
         length = float(np.sqrt(left @ left))
         if length > 1e-8 * size > 0:
             kept.append(at)
@@ -67,15 +67,15 @@ def fit_crossed_model(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> Mi
 
     Parameters
     ----------
-    y : shape (n,). x : covariates with their intercept, of full rank, shape (n, p), n above p.
-    levels : level of each row under each random term, dense codes of shape (n,); terms that the data can tell apart.
+    y : shape (n,). x : covariates including the intercept, of full rank, shape (n, p) with n > p.
+    levels : level of each row for each random term, dense codes of shape (n,); the data must identify all terms.
 
     Raises
     ------
     TooManyLevels
-        More than 800 columns would be left beside the largest term.
+        More than 800 columns would remain besides the largest term.
     """
-    plain = np.linalg.lstsq(x, y)[0]  # taken off first: sums of squares of what is left lose fewer digits
+    plain = np.linalg.lstsq(x, y)[0]  # subtracted first, because sums of squared residuals lose fewer digits
     equations = _Equations(y - x @ plain, x, levels)
     start = np.full(len(levels), -1.0)
     at, converged = _optimum(equations, start)
@@ -111,14 +111,16 @@ def _optimum(equations: _Equations, start: Floats) -> tuple[Floats, bool]:
 
     optimum = scipy.optimize.minimize(criterion, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     at = np.asarray(optimum.x, dtype=np.float64)
-    left = at - np.clip(at - optimum.jac, LOWEST, HIGHEST)  # a line search gives up where rounding hides the rest
+    left = at - np.clip(at - optimum.jac, LOWEST, HIGHEST)  # the line search may stop early because of rounding
     return at, bool(optimum.success) or float(np.abs(left).max()) <= 10 * flat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _MixedModelSolution:
-    """At some ratios: the criterion, its gradient by the log of each, σ̂²_e, and solution and inverse of the dense
-    equations, covariates first."""
+    """The criterion at some ratios, and its gradient in the log ratios.
+
+    residual: σ̂²_e. solution, inverse: of the dense equations, covariates first.
+    """
 
     criterion: float
     gradient: Floats
@@ -128,7 +130,7 @@ class _MixedModelSolution:
 
 
 class _Equations:
-    """Cross products of everything, made once; the largest random term is kept apart."""
+    """All cross products, computed once; the largest random term is kept separate."""
 
     def __init__(self, y: Floats, x: Floats, levels: Mapping[str, Indices]) -> None:
         self.n, self.p = x.shape
@@ -172,12 +174,12 @@ class _Equations:
         return _MixedModelSolution(criterion, gradient, residual, solution, inverse)
 
     def _schur_complement(self, diagonal: Floats) -> Floats:
-        """What the others share over the eliminated term, each of its levels divided by its diagonal: (q, q)."""
+        """Cross products of the other columns through the eliminated term, weighted by 1/diagonal; shape (q, q)."""
         by = scipy.sparse.diags_array(1 / diagonal) @ self.across
         return np.asarray((self.across.T @ by).toarray(), dtype=np.float64)
 
     def _gradient(self, ratios: Floats, residual: float, solution: Floats, inverse: Floats, diagonal: Floats) -> Floats:
-        """q_k − (tr C^kk + u_k'u_k/σ̂²_e)/γ_k of each term: inverse and predictions of its own levels."""
+        """q_k − (tr C^kk + u_k'u_k/σ̂²_e)/γ_k for each term; C^kk and u_k: inverse and predictions for its levels."""
         gradient, place = np.empty(len(self.sizes)), self.p
         for k, size in enumerate(self.sizes[:-1]):
             own = slice(place, place + size)

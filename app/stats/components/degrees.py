@@ -1,7 +1,8 @@
-"""Satterthwaite's degrees of freedom of differences of adjusted means.
+"""Satterthwaite's degrees of freedom for differences of adjusted means.
 
-The variance of a difference is itself estimated: its own variance follows from how sharply the REML criterion curves
-in the components (delta method). A difference of mean 0 over its error then is near Student's t with 2·v²/Var(v̂).
+The variance v of a difference is itself estimated. Its own variance follows from the curvature of the REML criterion in
+the components (delta method). If the true difference is 0, the estimate over its standard error approximately follows
+Student's t with 2·v²/Var(v̂) degrees of freedom.
 
 Sources: Satterthwaite 1946; Fai & Cornelius 1996; Kuznetsova, Brockhoff & Christensen 2017 (lmerTest).
 """
@@ -20,17 +21,17 @@ from app.stats.components.terms import RESIDUAL
 from app.stats.ratings import Floats
 
 _STEP = 0.01
-"""Of the logarithm of a ratio, in central differences."""
+"""Step of the log ratio in central differences."""
 _FLAT = 1e-6
-"""Curvature, relative to the largest, below which a direction says nothing of the components."""
+"""A direction whose curvature relative to the largest is below this tells nothing about the components."""
 
 
 def satterthwaite_degrees(fitted: VarianceComponentsFit) -> Floats:
-    """Degrees of freedom of the difference of each two systems, shape (S, S); NaN on the diagonal.
+    """Degrees of freedom for the difference between each two systems, shape (S, S); NaN on the diagonal.
 
-    Components at the lower bound are known to be 0, as lme4 takes them. The criterion is profiled over the residual
-    variance, so with v the variance at the optimum, g its derivative by the logs of the ratios, H the curvature of the
-    criterion and f its free rows, Var(v̂) = 2·(gᵀH⁻¹g + v²/f).
+    Components at the lower bound are treated as known to be 0, as in lme4. The criterion is profiled over the residual
+    variance, so Var(v̂) = 2·(gᵀH⁻¹g + v²/f). Here v is the variance at the optimum, g its gradient in the log ratios, H
+    the curvature of the criterion, and f the number of rows minus systems.
     """
     arranged = make_model_layout(fitted.rows, fitted.terms)
     residual = fitted.components[RESIDUAL]

@@ -1,7 +1,7 @@
-"""Fit the mixed model: variance components by REML, system means adjusted for who rated what, tendencies of raters.
+"""Fit the mixed model: variance components by REML, system means adjusted for who rated what, rater severity.
 
 y = μ_system + document + segment + document × system + segment × system + rater + rater × system + rater × document
-+ rater × segment + rater × document × system + e: systems fixed, all else random, independent and normal.
++ rater × segment + rater × document × system + e. Systems are fixed; all other terms are random, independent, normal.
 
 Sources: Patterson & Thompson 1971 (REML); Henderson 1984 (estimates and predictions); Bates et al. 2015.
 """
@@ -24,12 +24,12 @@ from app.stats.ratings import Floats, Ratings
 
 MOST_RATERS = 3_000
 MOST_TOGETHER = 1_500
-"""Combinations of rater and system in one document, or ratings of one segment: their matrix is dense."""
+"""Most combinations of rater and system in one document, or ratings of one segment, because their matrix is dense."""
 
-_SMALL = np.exp(-5.0)  # below this a component is tried at the bound
+_SMALL = np.exp(-5.0)  # a component with a smaller ratio is tried at the bound
 _WORSE = 1e-3
 _CLOSE, _CLOSE_OF_DRAWS = 1e-8, 1e-4
-"""How far above its lowest the criterion may end; of draws, whose own spread hides more than that."""
+"""How far above its minimum the criterion may end; for draws, whose spread is larger anyway, it may end further."""
 
 
 class ModelNotEstimable(Invalid):
@@ -40,7 +40,7 @@ class ModelNotEstimable(Invalid):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomEffects:
-    """Levels of a term that spans documents. predicted: BLUPs; error: standard errors of prediction. Shape (n,)."""
+    """Effects of the levels of a term that spans documents. predicted: BLUPs; error: of prediction. Shape (n,)."""
 
     predicted: Floats
     error: Floats
@@ -48,13 +48,13 @@ class RandomEffects:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VarianceComponentsFit:
-    """The fitted model, in the unit of the scores.
+    """The fitted model, in score units.
 
-    components: variance of each term of the model and of `residual`. left_out: terms that are not in it, and why.
-    at_bound: terms whose variance is 0 because it fell to the lower bound. means: adjusted mean of each system, shape
-    (S,); covariance: of those, new documents and new raters, shape (S, S). raters: severity of each rater, None where
-    not estimated. rater_system: of the rows of `pairs` (system and rater), None where not estimated. converged: whether
-    the optimum was found.
+    components: variance of each term of the model and of `residual`. left_out: terms not in the model, with reasons.
+    at_bound: terms whose variance is 0 because it reached the lower bound. means: adjusted mean of each system, shape
+    (S,). covariance: of the means, for new documents and new raters, shape (S, S). raters: severity of each rater, None
+    if not estimated. rater_system: effects for the rows of `pairs` (system and rater), None if not estimated.
+    converged: whether the optimum was found.
     """
 
     rows: ModelObservations
@@ -75,13 +75,13 @@ class VarianceComponentsFit:
         return tuple(term for term in self.components if term != RESIDUAL)
 
     def contrast(self, first: int, second: int) -> tuple[float, float]:
-        """Difference of two adjusted means, and its standard error."""
+        """Return the difference of two adjusted means and its standard error."""
         c = self.covariance
         variance = c[first, first] + c[second, second] - 2 * c[first, second]
         return float(self.means[first] - self.means[second]), float(np.sqrt(max(variance, 0.0)))
 
     def typical_contrast_error(self) -> float:
-        """Root of the mean variance of all contrasts; 0 with one system."""
+        """Square root of the mean variance of all contrasts; 0 with one system."""
         n = len(self.means)
         if n < 2:
             return 0.0
@@ -90,21 +90,21 @@ class VarianceComponentsFit:
 
 
 def fit_variance_components(ratings: Ratings) -> VarianceComponentsFit:
-    """Fit the model to segment ratings that an analysis uses.
+    """Fit the model to the segment ratings of an analysis.
 
-    Terms that the design cannot tell apart are left out and listed.
+    Terms that the design cannot identify are left out and listed.
 
     Raises
     ------
     ModelNotEstimable
-        There are no ratings, no more ratings than systems, too many raters (of all, or of one document), or the scores
-        of no system vary.
+        There are no ratings, no more ratings than systems, too many raters, a document or segment too large for the
+        model, or every system's scores are constant.
     """
     return fit_variance_components_to_rows(make_observations(ratings))
 
 
 def fit_variance_components_to_rows(rows: ModelObservations) -> VarianceComponentsFit:
-    """The same from rows that are laid out already. Raises ModelNotEstimable."""
+    """Fit the model to prepared rows, like `fit_variance_components`. Raises ModelNotEstimable."""
     _check(rows)
     known = select_identifiable_terms(rows)
     arranged = make_model_layout(rows, known.terms)
@@ -120,7 +120,7 @@ def fit_variance_components_to_rows(rows: ModelObservations) -> VarianceComponen
 
 @dataclass(frozen=True)
 class ModelRefitter:
-    """A fitted model, made ready once to be fitted to any number of other scores of the same rows."""
+    """A fitted model, prepared once for refitting to any number of other scores of the same rows."""
 
     fitted: VarianceComponentsFit
 
@@ -132,7 +132,7 @@ class ModelRefitter:
         return MixedModelEquations(make_model_layout(fitted.rows, fitted.terms), ratios)
 
     def refit_components(self, score: Floats) -> dict[str, float]:
-        """The components of other scores by the same terms."""
+        """Return the components of other scores for the same terms."""
         return _components(minimize_reml(self._start, score, close=_CLOSE_OF_DRAWS))
 
 
@@ -154,14 +154,14 @@ def _check(rows: ModelObservations) -> None:
 
 
 def _largest_block(rows: ModelObservations) -> int:
-    """Ratings of the segment with most, or combinations of rater and system of the document with most."""
+    """Largest number of ratings of a segment, or of combinations of rater and system in a document."""
     cells = np.unique(np.stack((rows.document, rows.system, rows.rater), axis=1), axis=0)
     in_document = int(np.bincount(cells[:, 0]).max()) if rows.documents_known else 0
     return max(in_document, int(np.bincount(rows.segment).max()))
 
 
 def _at_the_bound(reached: RemlOptimum, score: Floats) -> RemlOptimum:
-    """Hold small components at the bound where that is no worse, and look again from there; else what was reached."""
+    """Fix small components at the bound and optimize again, unless the criterion gets worse by more than `_WORSE`."""
     ratios = reached.equations.ratios
     small = frozenset(term for term, ratio in ratios.items() if ratio < _SMALL)
     if not small:

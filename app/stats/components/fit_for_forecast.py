@@ -1,4 +1,4 @@
-"""Components for the forecast of a plan: fitted to judgments at hand, or given as values."""
+"""Variance components for the forecast of a plan: fitted to existing judgments, or given as values."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.ratings import Ratings
 
 MOST_ROWS = 5_000
-"""Ratings that components are fitted to while somebody waits for a plan; of more a part of the documents."""
+"""Most ratings used for a fit while a user waits for a plan; larger campaigns use a sample of documents."""
 
 FEWEST_RATINGS = 100
 RATED_ONCE = ("components from outputs rated once: rater variance is partly attributed to documents and outputs",)
 
 
 def parse_forecast_variance_components(value: object) -> ForecastVarianceComponents | None:
-    """Variances by term, with `system` and `source` where they are known; None where the value holds none."""
+    """Parse variances by term, with optional `system` and `source`; None if the value is not a mapping.
+
+    If the mapping is invalid, the result has no components but a reason.
+    """
     if not isinstance(value, Mapping):
         return None
     names = {*TERMS, RESIDUAL, "system"}
@@ -46,7 +49,7 @@ def _is_variance(value: object) -> bool:
 
 
 def fit_forecast_variance_components(rows: Ratings, campaign: str) -> ForecastVarianceComponents | None:
-    """Components fitted to a campaign's ranked rows; None where these are too few, or cannot be taken apart."""
+    """Fit components to a campaign's ranked rows; None if these are too few or the model is not estimable."""
     if len(rows) < FEWEST_RATINGS:
         return None
     part, n_documents = sample_whole_documents(rows, MOST_ROWS)
@@ -61,7 +64,7 @@ def fit_forecast_variance_components(rows: Ratings, campaign: str) -> ForecastVa
 
 
 def sample_whole_documents(rows: Ratings, most: int) -> tuple[Ratings, int]:
-    """Whole documents, evenly from all, with `most` ratings or a little more; and how many documents those are."""
+    """Sample whole documents evenly until about `most` ratings remain; return their rows and their number."""
     codes = np.unique(rows.document)
     if len(rows) <= most or codes.size < 4:
         return rows, int(codes.size)

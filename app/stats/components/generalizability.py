@@ -1,7 +1,7 @@
-"""What the components say of a study: shares, and how far its scores generalize, now and if it were larger.
+"""What the components tell about a study: variance shares, and how far its scores generalize, now and if larger.
 
-Generalizability theory: systems are what is measured; documents and raters are drawn from many. A *relative* decision
-ranks systems, an *absolute* one compares a score with a fixed mark.
+In generalizability theory, systems are the objects of measurement; documents and raters are sampled. A *relative*
+decision ranks systems; an *absolute* decision compares a score with a fixed threshold.
 
 Sources: Brennan 2001, *Generalizability Theory*; Bayerl & Paul 2007 (Computational Linguistics 33).
 """
@@ -20,11 +20,11 @@ from app.stats.planning.planning import StudyLayout, VarianceComponents, contras
 
 @dataclass(frozen=True, slots=True)
 class DecisionStudyReliability:
-    """How reliable the means of a study of this size are.
+    """Reliability of the means of a study of this size.
 
-    documents, ratings, raters: D documents, each output by K raters, R raters in all. relative, absolute: error
-    variances. generalizability: Eρ² = σ²_s/(σ²_s + relative). dependability: Φ = σ²_s/(σ²_s + absolute). Both None
-    where systems do not differ and nothing else varies either.
+    documents, ratings, raters: D documents, K raters per output, R raters in total. relative, absolute: error
+    variances. generalizability: Eρ² = σ²_s/(σ²_s + relative). dependability: Φ = σ²_s/(σ²_s + absolute). Each is None
+    if both its variances are 0.
     """
 
     documents: int
@@ -37,11 +37,11 @@ class DecisionStudyReliability:
 
 
 def make_planning_components_from_fit(fitted: VarianceComponentsFit, *, source: str) -> VarianceComponents:
-    """The components of a fit as the planner takes them; terms that are not in the model count 0.
+    """Convert the components of a fit to the planner's form; terms that are not in the model count as 0.
 
-    What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
-    number of ratings per item, not for others. See `assign_confounded_variance_to_systems` for what that says
-    of systems.
+    The variance of an omitted term is contained in the term with which it is confounded. That is right for studies with
+    the same number of ratings per item, but not for others. `assign_confounded_variance_to_systems` handles the
+    consequences for systems.
     """
     return make_planning_components(assign_confounded_variance_to_systems(fitted, fitted.components), source=source)
 
@@ -49,12 +49,12 @@ def make_planning_components_from_fit(fitted: VarianceComponentsFit, *, source: 
 def assign_confounded_variance_to_systems(
     fitted: VarianceComponentsFit, components: Mapping[str, float]
 ) -> dict[str, float]:
-    """Components with each term of systems that hides in one of none counted as its own.
+    """Move variance from a term without systems to the system term that is confounded with it.
 
-    Where every document has one system only, document × system cannot be told from document, and stands in it. What
-    documents add is the same for all systems, so it would be taken to cancel in their differences, and nothing would be
-    left to err by. So the whole of it counts as document × system: right for a study that gives documents out in the
-    same way, too much for one in which all systems meet on each.
+    If every document has only one system, document × system is confounded with document and contained in it. Document
+    effects are the same for all systems, so they would cancel in differences between systems, and no error would
+    remain. So all of that variance counts as document × system. That is right for studies that assign documents in the
+    same way, and too much if all systems are judged on each document.
 
     components : of the fit, or drawn from it.
     """
@@ -66,7 +66,7 @@ def assign_confounded_variance_to_systems(
 
 
 def find_confounded_system_terms(fitted: VarianceComponentsFit) -> tuple[OmittedTerm, ...]:
-    """Terms of systems that are left out because terms of no system say the same; of several in the same, the first."""
+    """Find omitted system terms that are confounded with terms without systems; the first if several share the same."""
     terms: list[OmittedTerm] = []
     for omitted in fitted.left_out:
         plain = bool(omitted.within) and not any("system" in term or term == RESIDUAL for term in omitted.within)
@@ -76,7 +76,7 @@ def find_confounded_system_terms(fitted: VarianceComponentsFit) -> tuple[Omitted
 
 
 def make_planning_components(components: Mapping[str, float], *, source: str = "given") -> VarianceComponents:
-    """Components by the names of the model's terms as the planner takes them."""
+    """Convert components by name of the model's terms to the planner's form."""
     get = components.get
     return VarianceComponents(
         doc_system=get("doc_system", 0.0),
@@ -92,10 +92,10 @@ def make_planning_components(components: Mapping[str, float], *, source: str = "
 
 
 def system_variance(fitted: VarianceComponentsFit) -> float:
-    """Variance between systems, without what their means vary by error: σ²_s, at least 0.
+    """Variance between systems without the error of their means: σ²_s, at least 0.
 
-    Systems are fixed in the model, so their variance is that of the adjusted means, less half the mean variance of a
-    contrast (the expected excess).
+    Systems are fixed in the model, so this is the variance of the adjusted means minus half the mean variance of a
+    contrast, which is the expected excess.
     """
     if len(fitted.means) < 2:
         return 0.0
@@ -103,7 +103,7 @@ def system_variance(fitted: VarianceComponentsFit) -> float:
 
 
 def variance_shares(fitted: VarianceComponentsFit) -> Mapping[str, float]:
-    """Each component, systems first, as a share of the variance of a single rating."""
+    """Each component as a share of the variance of a single rating; systems come first."""
     variances = {"system": system_variance(fitted), **fitted.components}
     total = sum(variances.values())
     return {term: value / total for term, value in variances.items()}
@@ -112,7 +112,7 @@ def variance_shares(fitted: VarianceComponentsFit) -> Mapping[str, float]:
 def estimate_reliability(
     components: Mapping[str, float], between: float, *, documents: int, segments: float, ratings: int, raters: int
 ) -> DecisionStudyReliability:
-    """Reliability of a study in which every document is judged for all systems by the same K of R raters.
+    """Reliability of a study in which the same K of R raters judge a document for all systems.
 
     components : variance of each term of `VarianceComponentsFit.components`. between : σ²_s.
 
@@ -143,18 +143,18 @@ def _share(between: float, error: float) -> float | None:
 def run_decision_studies(
     fitted: VarianceComponentsFit, *, documents: Sequence[int], ratings: Sequence[int], raters: int | None = None
 ) -> tuple[DecisionStudyReliability, ...]:
-    """A D-study (Brennan 2001, ch. 4): the reliability of studies of all these sizes.
+    """Run a D-study (Brennan 2001, ch. 4): the reliability of studies of all these sizes.
 
     Parameters
     ----------
-    documents, ratings : sizes, every pair of them; ratings are those of an item. Segments of a document are this
-        study's mean.
-    raters : in the pool; None takes those of this study. Never fewer than the ratings of an item.
+    documents, ratings : sizes; every pair is evaluated. Ratings are per item. The number of segments per document is
+        this study's mean.
+    raters : in the pool; None takes this study's number. The pool is never smaller than the ratings per item.
 
     Returns
     -------
-    One `DecisionStudyReliability` a size, in the order ratings, then documents; its variances are in squared units of
-    the scores.
+    One `DecisionStudyReliability` per size, ordered by ratings, then documents; its variances are in squared score
+    units.
     """
     rows = fitted.rows
     segments = rows.n_segments / max(rows.n_units, 1)
@@ -168,7 +168,7 @@ def run_decision_studies(
 
 
 def mean_raters_per_item(fitted: VarianceComponentsFit) -> float:
-    """Mean number of raters of an output."""
+    """Mean number of raters per output."""
     rows = fitted.rows
     outputs = np.unique(rows.segment * len(rows.systems) + rows.system).size
     return len(rows) / outputs

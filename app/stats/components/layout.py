@@ -1,9 +1,9 @@
-"""Where the rows of a model stand in its three levels of blocks: segments, documents, and what spans them.
+"""Positions of the model's rows in three levels of blocks: segments, documents, and the terms that span documents.
 
-Rows of different documents meet only in systems and raters, rows of different segments of a document only in what the
-document shares. Within a block rows differ by *cell*, the combination of system and rater, so a segment's block has as
-many rows as it has ratings, a document's as many as it has cells. Blocks of equal size are computed together, and what
-depends on no score is computed once for all blocks of one *pattern*: who shares a system or a rater with whom.
+Rows of different documents are connected only by systems and raters; rows of different segments of a document only by
+the document's terms. Within a block, rows differ by *cell*, the combination of system and rater. So a segment's block
+has one row per rating, and a document's block has one row per cell. Blocks of equal size are computed together.
+Everything that does not depend on scores is computed once per *pattern*, that is, which rows share a system or a rater.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from app.stats.components.terms import MOST_CELLS, encode_term_levels
 from app.stats.ratings import Bools, Floats
 
 MOST_ENTRIES = 2_000_000
-"""Entries of the documents' matrices that are held at once."""
+"""Most entries of the documents' matrices that are held at once."""
 
 MOST_SEGMENT_ENTRIES = 8_000_000
-"""Entries of the segments' matrices, before equal ones are put together."""
+"""Most entries of the segments' matrices held at once, before equal matrices are merged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentBatch:
-    """Segments with n ratings each, of one share, those of one pattern beside each other.
+    """Segments of one row block with n ratings each, sorted by pattern.
 
-    rows: positions in the share, shape (g, n). borders: where each pattern begins and the last ends, shape (u + 1,).
-    same_system, same_rater: of each pattern, shape (u, n, n). set_rows, set_columns: where the entries of a set of
-    segments stand in the flat matrices of documents, first of the row and the columns apart: shape (q, n) each.
-    set_pattern, set_count: of each set of segments with the same cells of the same document, shape (q,). Sets are of
-    the first document of each pattern of documents alone.
+    rows: positions in the row block, shape (g, n). borders: start of each pattern and end of the last, shape (u + 1,).
+    same_system, same_rater: of each pattern, shape (u, n, n). A set is all segments with the same cells in the same
+    document; only the first document of each document pattern has sets. set_rows, set_columns: positions of a set's
+    entries in the flat matrices of documents, as row start and column offset, shape (q, n) each. set_pattern,
+    set_count: pattern of each set and number of its segments, shape (q,).
     """
 
     rows: Indices
@@ -48,11 +48,11 @@ class SegmentBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentBatch:
-    """Documents with n cells each, those of one pattern beside each other.
+    """Documents with n cells each, sorted by pattern.
 
-    first: of the entries of each pattern in the flat matrices, shape (u,). borders: where each pattern begins and the
-    last ends, shape (u + 1,). cells: positions in the share's flat vectors, shape (b, n). columns: of each cell among
-    what the documents are added to, shape (b, n, c). same_system, same_rater: of each pattern, shape (u, n, n).
+    first: position of each pattern's first entry in the flat matrices, shape (u,). borders: start of each pattern and
+    end of the last, shape (u + 1,). cells: positions in the row block's flat vectors, shape (b, n). columns: of the
+    accumulated columns, those of each cell, shape (b, n, c). same_system, same_rater: of each pattern, shape (u, n, n).
     """
 
     first: Indices
@@ -65,9 +65,9 @@ class DocumentBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowBlock:
-    """Some documents: rows start … stop − 1. cell: of each row, position in the flat vectors, shape (rows,).
+    """Some documents: rows start … stop − 1. cell: position of each row in the flat vectors, shape (rows,).
 
-    n_entries: of the matrices of the patterns of documents.
+    n_entries: number of entries in the matrices of the document patterns.
     """
 
     start: int
@@ -81,13 +81,13 @@ class RowBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelLayout:
-    """The shares, and the columns that span documents: systems (fixed), then raters and rater × system if estimated.
+    """The row blocks, and the columns that span documents: systems (fixed), then raters, rater × system if estimated.
 
-    sizes: number of levels of each random term that spans documents, by its name, in the order of the columns.
-    pairs: system and rater of each combination that occurs, shape (C, 2). levels: which level of each term of the model
-    a row has, shape (N,) each. spread: which of the columns before rater × system each combination belongs to, as ones
-    and zeros of shape (C, columns); None where there are too many combinations, and documents are added to those
-    columns at once.
+    sizes: number of levels of each random term that spans documents, by name, in the order of the columns.
+    pairs: system and rater of each combination that occurs, shape (C, 2). levels: the level of each row for each term
+    of the model, shape (N,) each. spread: an indicator matrix that maps each combination to the columns before
+    rater × system, shape (C, columns). It is None if there are too many combinations; documents are then added to
+    those columns directly.
     """
 
     n_rows: int
@@ -100,17 +100,17 @@ class ModelLayout:
 
     @property
     def n_columns(self) -> int:
-        """Fixed and random columns together."""
+        """Number of fixed and random columns."""
         return self.n_systems + sum(self.sizes.values())
 
     @property
     def n_accumulated_columns(self) -> int:
-        """Columns that documents are added to: combinations of system and rater, or those of the model."""
+        """Number of columns to which documents are added: combinations of system and rater, or the model's columns."""
         return self.n_columns if self.spread is None else len(self.pairs)
 
 
 def make_model_layout(rows: ModelObservations, terms: tuple[str, ...]) -> ModelLayout:
-    """Arrange the rows for these terms. Without a term of documents every segment stands alone."""
+    """Arrange the rows for these terms; without a document term every segment is a separate block."""
     n_raters = len(rows.raters)
     pairs, pair = np.unique(rows.system * n_raters + rows.rater, return_inverse=True)
     system, rater = np.divmod(pairs, n_raters)
@@ -131,7 +131,7 @@ def make_model_layout(rows: ModelObservations, terms: tuple[str, ...]) -> ModelL
 
 
 def _shares(rows: ModelObservations, block: Indices, pair: Indices, columns: Indices) -> list[RowBlock]:
-    """Cut at borders of blocks so that no share has too many entries."""
+    """Split the rows at block borders so that no row block has too many entries."""
     width = np.int64(len(columns))
     of_block = np.bincount(np.unique(block * width + pair) // width)
     first = np.flatnonzero(np.diff(rows.segment, prepend=-1))
@@ -171,7 +171,7 @@ def _share(rows: ModelObservations, block: Indices, pair: Indices, columns: Indi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RowPlaces:
-    """Of each row of a share its document, its cell, and that cell's number within the document; shape (rows,).
+    """Document and cell of each row of a row block, and the cell's number within the document; shape (rows,).
 
     system, rater: of each cell, shape (cells,); raters are numbered within their document.
     """
@@ -185,7 +185,7 @@ class _RowPlaces:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PatternEntries:
-    """Of each document: the first entry of its pattern, its cells, and whether it is the first of that pattern."""
+    """For each document: first entry of its pattern, number of cells, and whether it is the first with the pattern."""
 
     first: Indices
     wide: Indices
@@ -193,7 +193,7 @@ class _PatternEntries:
 
 
 def _local_codes(codes: Indices, group: Indices, most: int) -> Indices:
-    """Number what occurs in each group in the order of the codes; groups never fall."""
+    """Number the codes that occur in each group, in ascending order; group numbers must not decrease."""
     _, dense = np.unique(group * np.int64(most) + codes, return_inverse=True)
     first = np.minimum.reduceat(dense, np.flatnonzero(np.diff(group, prepend=-1)))
     return np.asarray(dense - first[group], dtype=np.int64)
@@ -202,9 +202,10 @@ def _local_codes(codes: Indices, group: Indices, most: int) -> Indices:
 def _document_patterns(
     place: _RowPlaces, begin: Indices, count: Indices, first_cell: Indices, sizes: Indices
 ) -> Indices:
-    """Documents that differ in names and scores only get one number, shape (documents,).
+    """Give the same number to documents that differ only in names and scores, shape (documents,).
 
-    Such have as many cells, which share systems and raters in the same way, and the same sets of segments.
+    Such documents have the same number of cells, share systems and raters in the same way, and have the same sets of
+    segments.
     """
     local, system, rater = (np.asarray(one, dtype=np.int32) for one in (place.local, place.system, place.rater))
     own: list[list[bytes]] = [[] for _ in sizes]
@@ -230,7 +231,7 @@ def _documents(
     n: int,
     columns: Indices,
 ) -> DocumentBatch:
-    """Documents with n cells."""
+    """Make the batch of documents with n cells."""
     some = some[np.argsort(pattern[some], kind="stable")]
     patterns, first, count = np.unique(pattern[some], return_index=True, return_counts=True)
     cells = first_cell[some][:, None] + np.arange(n)
@@ -248,7 +249,7 @@ def _documents(
 def _segments(
     rows: ModelObservations, start: int, begin: Indices, n: int, place: _RowPlaces, entries: _PatternEntries
 ) -> SegmentBatch:
-    """Segments with n ratings: their patterns (who shares a system or rater with whom), and sets of equal cells."""
+    """Make the batch of segments with n ratings: their patterns and their sets of equal cells."""
     at = begin[:, None] + np.arange(n)
     system = _first_appearance_codes(rows.system[start + at])
     rater = _first_appearance_codes(rows.rater[start + at])
@@ -273,7 +274,7 @@ def _segments(
 
 
 def _first_appearance_codes(codes: Indices) -> Indices:
-    """Codes of each row by first appearance, so that rows that differ in names only are equal; shape (g, n).
+    """Code each row by first appearance, so that rows that differ only in names are equal; shape (g, n).
 
     The code of a column is the first column with the same value.
     """

@@ -1,8 +1,8 @@
 """The profile REML criterion of the mixed model, its gradient and its average information.
 
-Segments and documents are eliminated (see `blocks`); what is left spans documents and is solved as Henderson's mixed
-model equations. With r = P·y, P the matrix that takes out the fixed effects, the derivative of the criterion by γ_k is
-tr(P·Z_kZ_kᵀ) − |Z_kᵀr|²/σ̂²_e: the first part depends on no score.
+Segments and documents are eliminated (see `blocks`). The remaining equations span documents and are solved as
+Henderson's mixed model equations. Let r = P·y, where P is the matrix that removes the fixed effects. The derivative of
+the criterion with respect to γ_k is tr(P·Z_kZ_kᵀ) − |Z_kᵀr|²/σ̂²_e; its first part does not depend on scores.
 
 Sources: Henderson 1984; Patterson & Thompson 1971; Gilmour, Thompson & Cullis 1995 (average information);
 Bates et al. 2015, §3.4 (profile criterion).
@@ -23,10 +23,10 @@ from app.stats.ratings import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RemlEvaluation:
-    """At given ratios: criterion (−2 REML log likelihood up to a constant), its gradient by the log of each ratio.
+    """The criterion (−2 REML log likelihood up to a constant) at given ratios, and its gradient in the log ratios.
 
-    residual: σ̂²_e. solution: of the fixed and spanning random columns, shape (columns,). inverse: of their coefficient
-    matrix; times σ̂²_e it is the variance of estimates and of prediction errors. rest: P·y, shape (N,).
+    residual: σ̂²_e. solution: for the fixed and spanning random columns, shape (columns,). inverse: of their
+    coefficient matrix; times σ̂²_e it is the variance of estimates and of prediction errors. rest: P·y, shape (N,).
     """
 
     criterion: float
@@ -40,16 +40,16 @@ class RemlEvaluation:
 def evaluate_reml(layout: ModelLayout, score: Floats, ratios: Mapping[str, float]) -> RemlEvaluation:
     """Evaluate the criterion.
 
-    score : shape (N,). ratios : γ above 0 of every term that is estimated.
-    Raises LinAlgError where the fixed effects cannot be estimated.
+    score : shape (N,). ratios : γ of every estimated term, above 0.
+    Raises LinAlgError if the fixed effects cannot be estimated.
     """
     return MixedModelEquations(layout, ratios).solve(score)
 
 
 class MixedModelEquations:
-    """The equations at given ratios, made once for any number of scores.
+    """The equations at given ratios, prepared once for any number of scores.
 
-    Raises LinAlgError where the fixed effects cannot be estimated.
+    Raises LinAlgError if the fixed effects cannot be estimated.
     """
 
     def __init__(self, layout: ModelLayout, ratios: Mapping[str, float]) -> None:
@@ -71,14 +71,14 @@ class MixedModelEquations:
         self.traces = self._traces()
 
     def _shares(self) -> Iterator[EliminatedRowBlock]:
-        """Kept where there is one; else made again, so that one is held at a time."""
+        """Iterate over eliminated row blocks; several are computed again, so that only one is in memory."""
         return iter(self._kept or (EliminatedRowBlock(share, self.ratios) for share in self.layout.shares))
 
     def _random_diagonal(self) -> Floats:
         return np.concatenate([np.zeros(0), *(np.full(n, self.ratios[t]) for t, n in self.layout.sizes.items())])
 
     def _spread_matrix(self, added: Floats) -> Floats:
-        """Sums by combination of system and rater as sums by the columns of the model."""
+        """Convert sums by combination of system and rater to sums by the model's columns."""
         spread = self.layout.spread
         if spread is None:
             return added
@@ -88,7 +88,7 @@ class MixedModelEquations:
         return np.block([[spread.T @ wide, wide.T], [wide, added]])
 
     def _adjoint_collapse(self, matrix: Floats) -> Floats:
-        """The same backwards: what a matrix by the columns says of each two combinations."""
+        """Adjoint of `_spread_matrix`: convert a matrix by columns to one by combinations of system and rater."""
         spread = self.layout.spread
         if spread is None:
             return matrix
@@ -99,7 +99,7 @@ class MixedModelEquations:
         return np.asarray(matrix[k:, k:] + half + half.T)
 
     def _traces(self) -> dict[str, float]:
-        """tr(P·ZZᵀ) of each term."""
+        """Compute tr(P·ZZᵀ) for each term."""
         traces = dict.fromkeys(self.ratios, 0.0)
         by_matrix = self._adjoint_collapse(self.inverse)
         for share in self._shares():
@@ -114,7 +114,7 @@ class MixedModelEquations:
         return traces
 
     def solve(self, score: Floats) -> RemlEvaluation:
-        """The criterion for scores of shape (N,)."""
+        """Evaluate the criterion for scores of shape (N,)."""
         rest, solution, _ = self._apply(score[None])
         free = self.layout.n_rows - self.layout.n_systems
         residual = max(float(score @ rest[0]), np.finfo(float).tiny) / free
@@ -126,11 +126,11 @@ class MixedModelEquations:
         return RemlEvaluation(criterion, gradient, residual, solution[0], self.inverse, rest[0])
 
     def _level_sums(self, rest: Floats, terms: Iterable[str]) -> Iterator[Floats]:
-        """Zᵀr of each term."""
+        """Compute Zᵀr for each term."""
         return (np.bincount(self.layout.levels[term], weights=rest).astype(np.float64) for term in terms)
 
     def _apply(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """P times values, shape (k, N); the solutions of the spanning equations; and the products of all, (k, k)."""
+        """Return P times values, shape (k, N), and the solutions and right-hand sides of the spanning equations."""
         rest = np.empty_like(values)
         right = np.zeros((len(values), self.layout.n_accumulated_columns))
         for share in self._shares():
@@ -158,9 +158,10 @@ class MixedModelEquations:
         return rest, solution, right
 
     def average_information(self, solution: RemlEvaluation, terms: Sequence[str]) -> Floats:
-        """Average information of some ratios, σ̂²_e profiled out, twice: the criterion's curvature; shape (t, t).
+        """Twice the average information of some ratios, with σ̂²_e profiled out; shape (t, t).
 
-        Its entries are f_iᵀPf_j/σ̂²_e − q_i·q_j/free with f = ZZᵀr and q = |Zᵀr|²/σ̂²_e.
+        This is the curvature of the criterion. Its entries are f_iᵀPf_j/σ̂²_e − q_i·q_j/free with f = ZZᵀr and
+        q = |Zᵀr|²/σ̂²_e.
         """
         sums = list(self._level_sums(solution.rest, terms))
         levels = self.layout.levels
@@ -173,7 +174,7 @@ class MixedModelEquations:
 
 
 def inverse_from_cholesky(lower: Floats) -> Floats:
-    """Of a matrix by its lower Cholesky factor, at a third of the cost of solving for every column."""
+    """Invert a matrix from its lower Cholesky factor, at a third of the cost of solving for every column."""
     half, _ = scipy.linalg.lapack.dpotri(lower, lower=1)
     half = np.tril(half)
     return np.asarray(half + np.tril(half, -1).T, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Ratings as the mixed model sees them: one row a (segment, system, rater), in the order of documents."""
+"""Ratings in the form the mixed model uses: one row per (segment, system, rater), ordered by document."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from app.stats.ratings import Floats, Ratings
 class ModelObservations:
     """N rows sorted by document, segment, system and rater, each combination once.
 
-    system, rater, document, segment: dense codes, shape (N,). score: shape (N,), less `centre`, their mean.
+    system, rater, document, segment: dense codes, shape (N,). score: minus `centre`, the mean score; shape (N,).
     systems, raters, documents: labels of the codes that occur. n_segments: number of segments.
-    repeats: rows that were averaged away, several ratings of one output by one rater.
+    repeats: number of rows that disappeared because several ratings of one output by one rater were averaged.
     """
 
     system: Indices
@@ -37,12 +37,12 @@ class ModelObservations:
 
     @property
     def n_units(self) -> int:
-        """What is sampled: documents, or segments where these belong to none."""
+        """Number of sampled units: documents, or segments if the documents are unknown."""
         return len(self.documents) if self.documents_known else self.n_segments
 
     @property
     def mean_units_per_system(self) -> int:
-        """How many of them a system was rated on, mean: all of them where every system was rated on each."""
+        """Mean number of sampled units on which a system was rated, rounded, at least 1; 0 without rows."""
         if not len(self):
             return 0
         unit = self.document if self.documents_known else self.segment
@@ -50,9 +50,9 @@ class ModelObservations:
 
 
 def make_observations(ratings: Ratings) -> ModelObservations:
-    """Average what one rater gave one output several times, and number what occurs.
+    """Average repeated ratings of one output by one rater, and assign dense codes.
 
-    ratings : segment ratings that an analysis uses, in canonical order.
+    ratings : segment ratings of an analysis, in canonical order.
     """
     n_raters, n_systems = max(len(ratings.labels.raters), 1), max(ratings.n_systems, 1)
     key = (ratings.segment.astype(np.int64) * n_systems + ratings.system) * n_raters + ratings.rater
@@ -69,7 +69,7 @@ def make_observations(ratings: Ratings) -> ModelObservations:
     documents, document = np.unique(document[order], return_inverse=True)
     centre = float(score.mean()) if score.size else 0.0
     segment = segment[order]
-    segment = np.cumsum(np.diff(segment, prepend=segment[:1]) != 0)  # numbered as they stand, document by document
+    segment = np.cumsum(np.diff(segment, prepend=segment[:1]) != 0)  # numbered in row order, document by document
     labels = ratings.labels
     return ModelObservations(
         system=system,

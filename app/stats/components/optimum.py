@@ -1,4 +1,4 @@
-"""The ratios of variances at which the REML criterion is lowest, by steps of average information within bounds.
+"""Minimize the REML criterion over variance ratios within bounds, by average-information steps.
 
 Source: Gilmour, Thompson & Cullis 1995, *Biometrics* 51.
 """
@@ -15,18 +15,18 @@ from app.stats.components.likelihood import MixedModelEquations, RemlEvaluation
 from app.stats.ratings import Floats
 
 LOWEST, HIGHEST = exp(-9.0), exp(9.0)
-"""Bounds of σ²/σ²_e; a component at the lower one is 0."""
+"""Bounds of σ²/σ²_e; a component at the lower bound counts as 0."""
 
 _MOST_STEPS = 100
 _MOST_HALVED = 20
-_ENOUGH = 1e-4  # share of the decrease that the slope promises, for a step to be taken
-_FLAT, _LEAST = 1e-16, 1e-100  # curvature below which a ratio counts as flat: of the largest, and of any
-_RIDGE = 1e-10  # of the information's diagonal: directions that say nothing get no step without end
+_ENOUGH = 1e-4  # a step is taken if it achieves this share of the decrease that the slope predicts
+_FLAT, _LEAST = 1e-16, 1e-100  # smallest curvature of a ratio: relative to the largest, and absolute
+_RIDGE = 1e-10  # smallest scaled eigenvalue, so that uninformative directions get finite steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RemlOptimum:
-    """Where the search ended: the equations there, which know their ratios, and what they say of the scores."""
+    """Result of the search: the equations at the final ratios, and their solution for the scores."""
 
     equations: MixedModelEquations
     solution: RemlEvaluation
@@ -36,9 +36,9 @@ class RemlOptimum:
 def minimize_reml(
     start: MixedModelEquations, score: Floats, *, close: float, held: frozenset[str] = frozenset()
 ) -> RemlOptimum:
-    """Lower the criterion until another step would lower it by less than `close`.
+    """Minimize the criterion until another step would lower it by less than `close`.
 
-    held : terms that stay at their ratio.
+    held : terms whose ratios stay fixed.
     """
     equations, solution = start, start.solve(score)
     terms = [term for term in start.ratios if term not in held]
@@ -66,10 +66,10 @@ def minimize_reml(
 
 
 def _step(slope: Floats, curvature: Floats, least: Floats, most: Floats) -> Floats:
-    """The lowest point of slope·x + x·curvature·x/2 with least ≤ x ≤ most."""
+    """Minimize slope·x + x·curvature·x/2 subject to least ≤ x ≤ most."""
     own = np.diag(curvature)
     scale = 1 / np.sqrt(np.maximum(own, max(_FLAT * own.max(), _LEAST)))
-    # By eigenvalues: of terms that cannot be told apart, as with one system, the curvature is singular.
+    # Use eigenvalues, because the curvature is singular if terms are not identifiable, as with one system.
     values, vectors = scipy.linalg.eigh(curvature * np.outer(scale, scale))
     roots = np.sqrt(np.maximum(values, _RIDGE))
     right = vectors.T @ (-slope * scale) / roots

@@ -1,4 +1,4 @@
-"""The random terms of the model, and which of them a design can tell apart."""
+"""The random terms of the model, and which of them a design identifies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TERMS: Final = (
     "rater_segment",
     "rater_doc_system",
 )
-"""In the order in which they are kept: of terms that cannot be told apart the first stays."""
+"""Terms in order of priority: the first of several confounded terms is kept."""
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -46,12 +46,12 @@ NAMES: Mapping[str, str] = MappingProxyType(
 _OF_DOCUMENTS = frozenset(term for term in TERMS if "doc" in term)
 _TOLERANCE = 1e-8
 MOST_CELLS = 2_000
-"""Combinations of rater and system up to which their interaction is estimated: its equations are dense."""
+"""Most combinations of rater and system for which their interaction is estimated, because its equations are dense."""
 
 
 @dataclass(frozen=True, slots=True)
 class OmittedTerm:
-    """A term that is not in the model, and why. within: terms of the model that say all that it would say."""
+    """A term that is not in the model, and why. within: terms of the model with which it is confounded."""
 
     term: str
     why: str
@@ -60,8 +60,11 @@ class OmittedTerm:
 
 @dataclass(frozen=True, slots=True)
 class IdentifiableTerms:
-    """terms: those of the model, in the order of TERMS. left_out: the others. start: first guesses of their variances,
-    the residual last, unbiased quadratic estimates cut off at 0."""
+    """Terms whose variances a design identifies.
+
+    terms: of the model, in the order of TERMS. left_out: the others. start: initial variances of the terms and, last,
+    the residual; they are unbiased quadratic estimates, truncated at 0.
+    """
 
     terms: tuple[str, ...]
     left_out: tuple[OmittedTerm, ...]
@@ -69,7 +72,7 @@ class IdentifiableTerms:
 
 
 def encode_term_levels(rows: ModelObservations, term: str) -> Indices:
-    """Which level of a term each row has: dense codes, shape (N,)."""
+    """Return the level of a term for each row: dense codes, shape (N,)."""
     columns = {"system": rows.system, "rater": rows.rater, "doc": rows.document, "segment": rows.segment}
     code = np.zeros(len(rows), dtype=np.int64)
     for part in term.split("_"):
@@ -78,11 +81,11 @@ def encode_term_levels(rows: ModelObservations, term: str) -> Indices:
 
 
 def select_identifiable_terms(rows: ModelObservations) -> IdentifiableTerms:
-    """Keep the terms whose variances the design can tell apart, beside fixed systems.
+    """Select the terms whose variances the design identifies, given fixed systems.
 
-    The components of a mixed model can be told apart exactly where the matrices M Z_k Z_k' M (and M for the residual)
-    are linearly independent, M taking out the fixed effects (Rao 1971, MINQUE). Their inner products are sums over
-    joint counts, so no matrix of N × N is made.
+    The components of a mixed model are identifiable exactly if the matrices M Z_k Z_k' M (and M for the residual) are
+    linearly independent, where M removes the fixed effects (Rao 1971, MINQUE). Their inner products are sums over joint
+    counts, so no N × N matrix is built.
     """
     left_out: list[OmittedTerm] = []
     kept = [RESIDUAL]
@@ -110,7 +113,7 @@ def select_identifiable_terms(rows: ModelObservations) -> IdentifiableTerms:
 
 
 def _reason_unfit(rows: ModelObservations, term: str) -> str | None:
-    """Why a term is not even tried."""
+    """Return why a term is ruled out beforehand; None if it is not."""
     if term in _OF_DOCUMENTS and not rows.documents_known:
         return "the documents of the segments are unknown"
     n = int(encode_term_levels(rows, term).max(initial=0)) + 1
@@ -127,7 +130,7 @@ def _incidence(level: Indices) -> scipy.sparse.csr_matrix:
 
 
 def _gram(incidence: Mapping[str, scipy.sparse.csr_matrix], fixed: scipy.sparse.csr_matrix) -> Floats:
-    """Inner products tr(M Z_j Z_j' M Z_k Z_k'), M = I − X(X'X)⁻¹X'."""
+    """Compute the inner products tr(M Z_j Z_j' M Z_k Z_k') with M = I − X(X'X)⁻¹X'."""
     zs = list(incidence.values())
     weight = 1 / np.asarray(fixed.sum(axis=0)).ravel()
     seen = [fixed.T @ z for z in zs]
@@ -144,7 +147,7 @@ def _gram(incidence: Mapping[str, scipy.sparse.csr_matrix], fixed: scipy.sparse.
 
 
 def _dependent(gram: Floats, at: int, others: list[int], names: list[str]) -> tuple[str, ...] | None:
-    """The terms that say all that a term says, none where the systems do; None where it says something of its own."""
+    """Return the terms with which a term is confounded, () for the systems; None if it is identifiable."""
     plain = gram[at, at]
     if plain <= _TOLERANCE * max(gram[0, 0], 1.0):
         return ()
