@@ -1,4 +1,4 @@
-"""Inference where documents, raters or both are what is sampled: errors, degrees of freedom, quantiles, flips.
+"""Inference with documents, or documents and raters, as sampled units: standard errors and degrees of freedom.
 
-Intervals, tests, rank sets, the gate, smallest detectable differences and planning all take theirs from here.
+Intervals, tests, rank sets, the gate, minimum detectable differences and planning all use them.
 """

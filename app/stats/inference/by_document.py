@@ -1,9 +1,9 @@
-"""Errors and degrees of freedom of means and differences where whole documents are sampled (CR2, Bell–McCaffrey).
+"""Standard errors and degrees of freedom of means and differences if documents are sampled (CR2, Bell–McCaffrey).
 
-A score is Σsums/Σcounts over documents. Its deviation in document D is e_D = X_D − n_D·θ̂. A document that holds much
-of the whole draws θ̂ towards itself, so its e_D is too small; e_D/√(1 − n_D/N) is not, where segments are independent.
-Where documents differ in length, the variance of such a sum has fewer degrees of freedom than documents − 1:
-Satterthwaite's are taken, under a small correlation within documents.
+A score is Σsums/Σcounts over documents. Its deviation in document D is e_D = X_D − n_D·θ̂. A document with many of the
+segments pulls θ̂ towards itself, so its e_D is too small; e_D/√(1 − n_D/N) corrects this if segments are
+independent. If documents differ in length, the variance of such a sum has fewer than documents − 1 degrees of freedom;
+they are Satterthwaite's, under a small correlation within documents.
 
 Sources: Bell & McCaffrey 2002 (Survey Methodology 28); Imbens & Kolesár 2016 (Review of Economics and Statistics 98);
 Pustejovsky & Tipton 2018 (Journal of Business & Economic Statistics 36).
@@ -22,20 +22,21 @@ from app.stats.aggregate import Indices
 from app.stats.ratings import Floats
 
 CORRELATION = 0.02
-"""Of two segments of one document, in the model under which degrees of freedom are counted.
+"""Correlation of two segments of one document in the working model for degrees of freedom.
 
-With 0, as is usual, intervals of 95 % hold .92 to .94 of the true values where documents differ much in length and
-share more than chance; with .02 at least .945 (docs/statistics.md, the simulation in the tests). It costs 5 % of width
-at 30 documents of lognormal lengths, and nothing where documents are alike.
+With the usual 0, 95 % intervals cover only .92 to .94 of the true values if documents differ much in length and their
+segments correlate; with .02 they cover at least .945 (docs/statistics.md, the simulation in the tests). It makes
+intervals 5 % wider with 30 documents of lognormal lengths, and no wider if documents are equally long.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class EstimatePrecision:
-    """How well estimates are known; arrays of one shape.
+    """Precision of estimates; arrays of the same shape.
 
     error: standard error, NaN below two documents. degrees: of freedom of its square, 0 below two documents.
-    documents: behind each estimate. effective: (Σn)²/Σn², as many equally long documents would tell as much.
+    documents: number behind each estimate. effective: (Σn)²/Σn², the number of equally long documents with the same
+    information.
     """
 
     error: Floats
@@ -45,14 +46,15 @@ class EstimatePrecision:
 
 
 def estimate_precision(sums: Floats, counts: Indices | Floats) -> EstimatePrecision:
-    """How well Σsums/Σcounts is known for new documents of this kind.
+    """Estimate the precision of Σsums/Σcounts for new documents of the same kind.
 
     Parameters
     ----------
-    sums : shape (…, D). counts : segments (or weights) behind each sum, shape (…, D), or (D,) for all rows alike;
-        documents with 0 count as absent.
+    sums : shape (…, D). counts : segments (or weights) behind each sum, shape (…, D), or (D,) if equal for all rows;
+        documents with 0 are absent.
 
-    SE² = Σe_D²/(1 − n_D/N)/N². With equal documents this is the linearized ratio, Σe²·D/(D−1)/N², with D − 1 degrees.
+    SE² = Σe_D²/(1 − n_D/N)/N². If documents are equally long, this is the linearized ratio, Σe²·D/(D−1)/N², with D − 1
+    degrees of freedom.
     """
     shape = np.asarray(sums).shape[:-1]
     counts = np.asarray(counts, dtype=np.float64)
@@ -66,9 +68,9 @@ def estimate_precision(sums: Floats, counts: Indices | Floats) -> EstimatePrecis
 
 
 def document_influences(sums: Floats, counts: Indices | Floats) -> Floats:
-    """What each document adds to the estimate's error, corrected for its leverage: shape (…, D), 0 where it is absent.
+    """Contribution of each document to the estimate's error, corrected for leverage: shape (…, D), 0 if absent.
 
-    e_D/√(1 − n_D/N)/N, so that the sum of squares is the variance.
+    It is e_D/√(1 − n_D/N)/N, so the sum of squares is the variance.
     """
     counts = np.asarray(counts, dtype=np.float64)
     total = counts.sum(axis=-1, keepdims=True)
@@ -78,7 +80,7 @@ def document_influences(sums: Floats, counts: Indices | Floats) -> Floats:
 
 
 def effective_document_count(counts: Indices | Floats) -> Floats:
-    """(Σn)²/Σn² over the last axis (Kish 1965, §11.7): D where documents are alike, near 1 where one is all."""
+    """(Σn)²/Σn² over the last axis (Kish 1965, §11.7): D for equally long documents, near 1 if one dominates."""
     counts = np.asarray(counts, dtype=np.float64)
     squares = (counts * counts).sum(axis=-1)
     total = counts.sum(axis=-1)
@@ -86,7 +88,7 @@ def effective_document_count(counts: Indices | Floats) -> Floats:
 
 
 def largest_document_share(counts: Indices | Floats) -> Floats:
-    """Share of the segments that the largest document holds, shape (…, D) → (…,); 0 without any segment."""
+    """Share of the segments that belong to the largest document, shape (…, D) → (…,); 0 without segments."""
     counts = np.asarray(counts, dtype=np.float64)
     total = counts.sum(axis=-1)
     largest = counts.max(axis=-1, initial=0.0)
@@ -115,7 +117,7 @@ def document_degrees_of_freedom(counts: Indices | Floats, correlation: float = C
 
 @dataclass(frozen=True, slots=True)
 class _WorkingModel:
-    """Shares p and variances q of documents under the working model, their factors c, and own = G_DD; shape (…, D)."""
+    """Shares p and variances q of documents in the working model, their factors c, and own = G_DD; shape (…, D)."""
 
     p: Floats
     q: Floats
@@ -125,7 +127,7 @@ class _WorkingModel:
 
     @classmethod
     def of(cls, counts: Indices | Floats, correlation: float) -> Self:
-        """The model of one estimate a row."""
+        """Make the working model; each row of counts is one estimate."""
         counts = np.asarray(counts, dtype=np.float64)
         held = counts > 0
         least = np.where(held, counts, 1.0).min(axis=-1, keepdims=True, initial=1.0)
@@ -143,17 +145,17 @@ class _WorkingModel:
 
 
 def _product(first: _WorkingModel, second: _WorkingModel) -> Floats:
-    """Σ_DE √(c_D·c_E·c'_D·c'_E)·G_DE·G'_DE of two estimates over the same documents, in sums over documents alone."""
+    """Σ_DE √(c_D·c_E·c'_D·c'_E)·G_DE·G'_DE of two estimates, computed with single sums over their common documents."""
     r = np.sqrt(first.c * second.c)
     pp, pq, qp, qq = (np.asarray((r * a * b).sum(axis=-1)) for a in (first.p, first.q) for b in (second.p, second.q))
     everywhere = 2 * pp * qq + 2 * pq * qp + pp * pp - 2 * pp * (pq + qp)
-    # On the diagonal G has δ·q beside what it has elsewhere.
+    # On its diagonal, G has the additional term δ·q.
     diagonal = first.own * second.own - (first.own - first.q) * (second.own - second.q)
     return np.asarray(everywhere + (r * r * diagonal).sum(axis=-1), dtype=np.float64)
 
 
 def _factors(share: Floats) -> Floats:
-    """1/(1 − p), 0 where p is 0 or 1: such a document has no deviation."""
+    """1/(1 − p), or 0 if p is 0 or 1, because such a document has no deviation."""
     inside = (share > 0) & (share < 1)
     return np.asarray(np.where(inside, 1.0 / np.where(inside, 1.0 - share, 1.0), 0.0), dtype=np.float64)
 
@@ -161,10 +163,10 @@ def _factors(share: Floats) -> Floats:
 def precision_of_difference(
     sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, Indices | Floats]
 ) -> EstimatePrecision:
-    """How well the difference of two scores is known, each over its own segments; shapes (D,), the answer's ().
+    """Estimate the precision of the difference of two scores, each over its own segments; shapes (D,) → ().
 
-    Documents that both have enter paired. The degrees are those of the two variances together, with what common
-    documents share. Where every document has both alike, this is `estimate_precision` of the differences.
+    Documents common to both are paired. The degrees of freedom combine both variances and account for common documents.
+    If every document has the same count in both, the result equals `estimate_precision` of the differences.
     """
     psi = [document_influences(x, n) for x, n in zip(sums, counts, strict=True)]
     models = [_WorkingModel.of(n, CORRELATION) for n in counts]
@@ -176,7 +178,7 @@ def precision_of_difference(
 
 
 def stack_estimate_precisions(precisions: Sequence[EstimatePrecision]) -> EstimatePrecision:
-    """Answers of shape () as one of shape (len(found),)."""
+    """Stack precisions of shape () into one of shape (len(precisions),)."""
     return EstimatePrecision(
         np.array([float(one.error) for one in precisions]),
         np.array([float(one.degrees) for one in precisions]),
@@ -186,7 +188,7 @@ def stack_estimate_precisions(precisions: Sequence[EstimatePrecision]) -> Estima
 
 
 def _degrees_apart(variances: Sequence[float], models: Sequence[_WorkingModel]) -> float:
-    """Welch–Satterthwaite over two estimates whose documents may be the same."""
+    """Welch–Satterthwaite degrees of freedom for two estimates that may share documents."""
     if min(int(model.documents) for model in models) < 2:
         return 0.0
     if sum(variances) <= 0:

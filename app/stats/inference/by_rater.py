@@ -1,8 +1,8 @@
-"""Errors of differences where raters are sampled beside documents.
+"""Standard errors of differences if raters are sampled as well as documents.
 
-These raters: documents alone are new. New raters: each rater's pull on a difference counts too. The variance is that by
-document plus that by rater minus that by both (what one rater did on one document is in either), each corrected for
-leverage; the degrees are those of the way with fewer.
+Inference to the same raters treats only documents as new. Inference to new raters also counts each rater's contribution
+to a difference. The variance is that by document plus that by rater minus that by both, because a rater's work on one
+document is in the first two. Each is corrected for leverage; the degrees of freedom are the smaller of the two.
 
 Sources: Cameron, Gelbach & Miller 2011 (Journal of Business & Economic Statistics 29); Cameron & Miller 2015.
 """
@@ -18,20 +18,20 @@ from app.stats.inference.by_document import EstimatePrecision, document_degrees_
 from app.stats.ratings import Floats, Ratings
 
 WITHIN_RATERS = 1.0
-"""Correlation of what one rater adds: a rater's tendency is the same in all of their ratings."""
+"""Correlation of one rater's contributions: a rater's tendency is the same in all of their ratings."""
 _TABLE = 4
-"""Entries of a table that renumbers codes, for each code: sorting takes some ten times as long as such a table."""
+"""A table renumbers codes if it has at most this many entries per code; sorting takes about ten times as long."""
 
 
 def precision_for_new_raters(
     ratings: Ratings, panel: ScoreMatrix, known: EstimatePrecision, first: Indices, second: Indices
 ) -> EstimatePrecision | None:
-    """How well the differences of pairs are known for new raters; None with one rater.
+    """Estimate the precision of pair differences for new raters; None with fewer than two raters.
 
     Parameters
     ----------
     ratings : the rows behind `panel`, in canonical order; the score of a segment is the mean over its raters.
-    known : of each pair by document. first, second : rows of the panel, shape (pairs,).
+    known : precision of each pair by document. first, second : rows of the panel, shape (pairs,).
     """
     rows = _RatingInfluences.of(ratings, panel)
     n_raters = int(rows.rater.max(initial=-1)) + 1
@@ -47,7 +47,7 @@ def precision_for_new_raters(
 
 
 class _RatingInfluences:
-    """What each rating adds to the error of its system: weight·(score − system's score), one entry a rating."""
+    """Contribution of each rating to its system's error: weight·(score − system's score), one entry per rating."""
 
     def __init__(self, system: Indices, rater: Indices, document: Indices, weight: Floats, pull: Floats) -> None:
         self.system, self.rater, self.document = system, rater, document
@@ -55,7 +55,7 @@ class _RatingInfluences:
 
     @classmethod
     def of(cls, ratings: Ratings, panel: ScoreMatrix) -> _RatingInfluences:
-        """From rows in canonical order; every one is of a system and a segment of the panel."""
+        """Compute influences from rows in canonical order, all of the panel's segments; other systems are ignored."""
         place = np.full(max(ratings.n_systems, 1), -1, dtype=np.intp)
         place[panel.systems] = np.arange(panel.systems.size)
         column = np.searchsorted(panel.segments, ratings.segment)
@@ -79,7 +79,7 @@ class _RatingInfluences:
 
 
 def _without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
-    """The codes in their order, numbered from 0; by a table where that is not much longer than they are."""
+    """Renumber codes densely from 0, keeping their order; use a table unless it would be much longer than the codes."""
     most = int(codes.max(initial=-1)) + 1
     if most > _TABLE * codes.size:
         return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.intp)
@@ -89,7 +89,7 @@ def _without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
 
 
 def _run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) -> Floats:
-    """Ratings of the same output by the same rater, for each rating; these stand side by side."""
+    """Number of ratings of the same output by the same rater, for each rating; such ratings are adjacent."""
     change = np.flatnonzero(np.concatenate(([True], (cell[1:] != cell[:-1]) | (rater[1:] != rater[:-1]))))
     lengths = np.diff(change, append=cell.size)
     return np.asarray(np.repeat(lengths, lengths), dtype=np.float64)
@@ -100,7 +100,7 @@ def _sums_by_system(values: Floats, group: Indices, system: Indices) -> scipy.sp
 
 
 def _variances(rows: _RatingInfluences, group: Indices, first: Indices, second: Indices) -> Floats:
-    """Σ over groups of the squared difference of two systems' pulls, each corrected for its group's share."""
+    """Sum the squared differences of two systems' pulls over groups; pulls are corrected for the group's share."""
     pulls, share = _sums_by_system(rows.pull, group, rows.system), _sums_by_system(rows.weight, group, rows.system)
     left = 1.0 - share.data
     pulls.data = pulls.data / np.sqrt(np.where(left > 1e-12, left, 1.0))

@@ -1,8 +1,8 @@
-"""Errors for new raters from sums by document, rater and system: what `inference.by_rater` reads of single ratings.
+"""Standard errors for new raters from sums by document, rater and system; `inference.by_rater` uses single ratings.
 
-Each rating of a system weighs 1/(raters of its output × its rater's ratings of that output), so the weights of a system
-sum to its segments. Sums of these weights, and of weighted scores, are enough for every pull of a rater or of a visit
-(a rater on a document).
+Each rating has the weight 1/(raters of its output × its rater's ratings of that output), so a system's weights sum to
+its number of segments. Sums of weights and of weighted scores suffice to compute the pull of every rater and of every
+visit (a rater on a document).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from app.stats.inference.by_rater import WITHIN_RATERS
 from app.stats.ratings import Codes, Floats, Ratings
 
 _TABLE = 16
-"""Entries of a table of codes, for each code: sorting takes longer still."""
+"""A table renumbers codes if it has at most this many entries per code; even then sorting is slower."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaterDocumentTotals:
-    """Sums over the ratings of a block of documents, one entry a (visit, system).
+    """Sums over the ratings of a block of documents, one entry per (visit, system).
 
-    visit: number of the document and rater within the block. rater: code. system: place among the ranked systems.
-    weight: Σ of the weights. weighted: Σ weight·score.
+    visit: number of the (document, rater) within the block. rater: code. system: position among the ranked systems.
+    weight: Σ weight. weighted: Σ weight·score.
     """
 
     visit: Indices
@@ -42,7 +42,7 @@ def sum_by_rater_and_document(ratings: Ratings, systems: Codes) -> RaterDocument
 
     Parameters
     ----------
-    ratings : in canonical order, of these systems alone. systems : codes of the ranked systems, ascending.
+    ratings : in canonical order, only of these systems. systems : codes of the ranked systems, ascending.
     """
     place = np.zeros(max(ratings.n_systems, 1), dtype=np.intp)
     place[systems] = np.arange(systems.size)
@@ -62,7 +62,7 @@ def sum_by_rater_and_document(ratings: Ratings, systems: Codes) -> RaterDocument
 
 
 def _weights(ratings: Ratings) -> Floats:
-    """1/(raters of the output × ratings of it by the rater) of each rating; those of an output stand side by side."""
+    """1/(raters of the output × the rater's ratings of it) for each rating; an output's ratings are adjacent."""
     output = np.concatenate(
         ([True], (ratings.segment[1:] != ratings.segment[:-1]) | (ratings.system[1:] != ratings.system[:-1]))
     )
@@ -82,7 +82,7 @@ def _sum_by_entry(values: Floats, entry: Indices, size: int) -> Floats:
 
 
 def _distinct(codes: Indices) -> tuple[Indices, Indices]:
-    """Distinct codes in ascending order, and which one each is; by a table unless that is far longer than they are."""
+    """Return ascending distinct codes and the index of each code; use a table unless it would be far too long."""
     size = int(codes.max(initial=-1)) + 1
     if size > _TABLE * codes.size:
         distinct, numbers = np.unique(codes, return_inverse=True)
@@ -103,12 +103,12 @@ def estimate_precision_from_rater_totals(
     second: Indices,
     order: Indices,
 ) -> EstimatePrecision | None:
-    """How well the differences of pairs are known for new raters; None with one rater. As `precision_for_new_raters`.
+    """Compute the same as `precision_for_new_raters` from totals; None with fewer than two raters.
 
     Parameters
     ----------
-    n_ratings : behind the blocks. known : of each pair by document. order : ranking order of the systems. first,
-        second : places in it, shape (pairs,).
+    n_ratings : number of ratings in the blocks. known : precision of each pair by document. order : ranking order of
+        the systems. first, second : positions in `order`, shape (pairs,).
     """
     n_systems = order.size
     n_raters = max((int(block.rater.max(initial=-1)) for block in blocks), default=-1) + 1

@@ -1,4 +1,4 @@
-"""One metric beside human scores: of systems, of pairs of systems, and of outputs."""
+"""Agreement of one metric with human scores: on systems, on pairs of systems, and on outputs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from app.stats.metrics.ties import TieCalibratedAccuracy, tie_calibrated_accurac
 from app.stats.ratings import Bools, Floats
 
 MEASURES: Final = ("spa", "accuracy", "pearson", "spearman", "kendall")
-"""Of systems: what is followed over changes of the human ranking."""
+"""System-level measures that are tracked over changes of the human ranking."""
 
 
 @dataclass(frozen=True, slots=True)
 class HumanAndMetricScores:
-    """Human scores beside those of one metric, higher is better; rows are systems.
+    """Human scores and the scores of one metric; higher is better, and rows are systems.
 
-    human, metric: of outputs, shape (systems, segments), 0 where missing. judged, scored: where there is one.
+    human, metric: of outputs, shape (systems, segments), 0 where missing. judged, scored: whether each exists.
     document: of each segment, 0 … D−1. human_system, metric_system: of systems, shape (systems,), NaN where missing.
     """
 
@@ -37,13 +37,13 @@ class HumanAndMetricScores:
 
     @property
     def has_both_scores(self) -> Bools:
-        """Outputs that have both, shape (systems, segments)."""
+        """Mask of the outputs that have both scores, shape (systems, segments)."""
         return self.judged & self.scored
 
 
 @dataclass(frozen=True, slots=True)
 class SystemLevelAgreement:
-    """NaN where not defined. n: systems with both scores; n_pairs: pairs behind `accuracy`; spa_pairs: behind `spa`."""
+    """NaN where undefined. n: systems with both scores. n_pairs: pairs behind `accuracy`. spa_pairs: behind `spa`."""
 
     spa: float
     accuracy: float
@@ -57,7 +57,7 @@ class SystemLevelAgreement:
 
 @dataclass(frozen=True, slots=True)
 class SegmentLevelAgreement:
-    """NaN where not defined. All outputs together, and means over segments (by item) of correlations within each.
+    """Correlations over all outputs, and means over segments (items) of correlations within each; NaN if undefined.
 
     ties: acc*eq, None without a pair.
     """
@@ -74,10 +74,10 @@ class SegmentLevelAgreement:
 def compute_system_level_agreement(
     scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True
 ) -> SystemLevelAgreement:
-    """SPA, pairwise accuracy and correlations over systems.
+    """Compute SPA, pairwise accuracy and correlations over systems.
 
-    SPA tests both scores on the outputs that have both. Pairwise accuracy and correlations are of system scores; pairs
-    with equal human scores have no order and are left out of accuracy.
+    SPA tests both scores on the outputs that have both. Pairwise accuracy and correlations use system scores. Pairs
+    with equal human scores have no order, so accuracy leaves them out.
 
     Sources: Thompson et al. 2024, §3; Kocmi et al. 2021, §4.
     """
@@ -98,14 +98,14 @@ def compute_system_level_agreement(
 
 
 def spearman(x: Floats, y: Floats) -> float:
-    """Pearson's correlation of mid-ranks, values equal to 10 decimals being ties; NaN where either is constant."""
+    """Pearson's correlation of mid-ranks; values equal to 10 decimals are ties. NaN if either is constant."""
     from scipy.stats import rankdata
 
     return pearson(rankdata(np.round(x, 10)), rankdata(np.round(y, 10)))
 
 
 def pairwise_accuracy_and_count(human: Floats, metric: Floats) -> tuple[float, int]:
-    """Share of pairs that both order alike, a tie of the metric being wrong, and their number; NaN without a pair.
+    """Share of pairs that both order alike (a metric tie is wrong), and the number of pairs; NaN without a pair.
 
     >>> pairwise_accuracy_and_count(np.array([3.0, 2.0, 1.0, 1.0]), np.array([0.9, 0.9, 0.2, 0.1]))
     (0.8, 5)
@@ -127,9 +127,9 @@ def _spa(scores: HumanAndMetricScores, permutations: int, seed: int, *, by_docum
 def compute_metric_separation_from_scores(
     scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True
 ) -> MetricSeparation:
-    """How well the metric's system scores tell apart the pairs of systems that humans tell apart.
+    """Measure how well the metric's system scores separate the pairs of systems that humans separate.
 
-    Humans are tested on all outputs that they judged, so a metric that has scores of whole systems alone has areas too.
+    Human scores are tested on all judged outputs, so a metric that has only system scores gets results too.
     """
     human = compute_pair_p_values(
         scores.human, scores.judged, _unit(scores, by_document), permutations=permutations, seed=seed
@@ -146,7 +146,7 @@ def _unit(scores: HumanAndMetricScores, by_document: bool) -> Indices:
 def compute_human_and_metric_p_values(
     scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool
 ) -> tuple[PairPValues, PairPValues]:
-    """p of every pair of systems under human scores, and under the metric: same outputs, same signs.
+    """p-values of every pair of systems for human scores and for the metric, on the same outputs with the same signs.
 
     by_document : exchange the systems on whole documents, else on single segments.
     """
@@ -158,7 +158,7 @@ def compute_human_and_metric_p_values(
 
 
 def compute_segment_level_agreement(scores: HumanAndMetricScores) -> SegmentLevelAgreement:
-    """Correlations over outputs, within segments, and accuracy with ties.
+    """Compute correlations over outputs and within segments, and accuracy with ties.
 
     Source: Deutsch, Foster & Freitag 2023, §2 (no grouping, group by item).
     """

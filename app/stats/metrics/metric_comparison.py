@@ -1,11 +1,11 @@
-"""Does one metric go with human scores better than another? The permutation test PERM-BOTH.
+"""Does one metric agree with human scores better than another? The permutation test PERM-BOTH.
 
-If it makes no difference which of two metrics gave a score, the two scores of every output can change places, each
-output by itself. Metrics are on different scales, so both are standardised before. The difference of a measure
-between the two is set against what such exchanges give.
+Under the null hypothesis it does not matter which metric gave a score, so the two scores of each output can be
+exchanged independently. Metrics have different scales, so both are standardised first. The observed difference in a
+measure is compared with its distribution over such exchanges.
 
 Sources: Deutsch, Dror & Roth 2021, *A Statistical Analysis of Summarization Evaluation Metrics Using Resampling
-Methods*, §4.2; used by WMT's shared tasks on metrics since 2021; soft pairwise accuracy: Thompson et al. 2024.
+Methods*, §4.2; used by the WMT metrics shared tasks since 2021. Soft pairwise accuracy: Thompson et al. 2024.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Measure = Literal["spa", "accuracy", "pearson", "output_pearson"]
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
 SWAPS = 200
 FEWEST_SYSTEMS = 3
-_EXCHANGES = 0x5A11  # tells the draws of exchanges from those of signs under one seed
+_EXCHANGES = 0x5A11  # separates the random stream of exchanges from that of signs under the same seed
 _HELD = 500_000
-"""Scores, and permuted sums, of the exchanges that are held at once."""
+"""Most scores, or permuted sums, of exchanges held at once."""
 _SIGNS, _FEWEST_SIGNS = 16_000_000, 100
-"""Signs that are held: of all permutations and units."""
+"""Most signs held, over all permutations and units; fewest permutations."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """Two metrics by one measure. first, second: its values on the common outputs; NaN where one is not defined.
+    """Two metrics compared by one measure. first, second: values on the common outputs; NaN if undefined.
 
-    p_value: two-sided, (1 + number of exchanges with a difference at least as large)/(B + 1); half of it is about the
-    one-sided p of the metric that is ahead, as exchanges are symmetric. NaN where a value is.
+    p_value: two-sided, (1 + number of exchanges with a difference at least as large)/(B + 1); NaN if a value is NaN.
+    Half of it is approximately the one-sided p of the better metric, because exchanges are symmetric.
     """
 
     measure: Measure
@@ -48,9 +48,10 @@ class MetricComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommonMetricScores:
-    """Scores of the segments for which every system has a human score and one of either metric; higher is better.
+    """Scores of the segments for which every system has a human score and both metric scores; higher is better.
 
-    human, first, second: shape (S, G). unit: what changes sign as one under SPA, 0 … U−1, never falling; shape (G,).
+    human, first, second: shape (S, G). unit: segments of a unit change sign together in SPA; 0 … U−1, not decreasing,
+    shape (G,).
     """
 
     human: Floats
@@ -62,9 +63,9 @@ class CommonMetricScores:
     def from_scores(
         cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices
     ) -> CommonMetricScores:
-        """Those segments of scores of shape (S, G); both metrics standardised over all their outputs.
+        """Select the common segments of scores of shape (S, G); standardise both metrics over all their outputs.
 
-        present : where an output has all three scores. unit : never falling.
+        present : whether an output has all three scores. unit : not decreasing.
         """
         held = present.all(axis=0)
         codes = np.unique(unit[held], return_inverse=True)[1].astype(np.intp)
@@ -72,7 +73,7 @@ class CommonMetricScores:
 
     @property
     def n_segments(self) -> int:
-        """G, how many there are."""
+        """Number of common segments, G."""
         return int(self.unit.size)
 
 
@@ -87,15 +88,15 @@ def _z_scores(scores: Floats) -> Floats:
 def compare_two_metrics(
     common: CommonMetricScores, *, permutations: int, seed: int, swaps: int = SWAPS
 ) -> tuple[MetricComparison, ...]:
-    """Test two metrics by every measure; nothing below three systems or one common segment.
+    """Test two metrics by every measure; returns () below three systems or without a common segment.
 
-    `spa` soft pairwise accuracy; `accuracy` share of pairs of systems ordered as humans do; `pearson` over system
-    means; `output_pearson` over all outputs.
+    `spa`: soft pairwise accuracy. `accuracy`: share of system pairs that are ordered as by humans. `pearson`: over
+    system means. `output_pearson`: over all outputs.
 
     Parameters
     ----------
-    permutations : signs behind each p of SPA, the same for humans, both metrics and all exchanges, which each need all
-        of them: at most 1,000 are taken, and fewer where units are very many. swaps : exchanges.
+    permutations : number of sign patterns behind each p of SPA; humans, both metrics and all exchanges share them. At
+        most 1,000 are used, and fewer if there are very many units. swaps : number of exchanges.
     """
     if len(common.human) < FEWEST_SYSTEMS or not common.n_segments:
         return ()
@@ -120,10 +121,10 @@ def compare_two_metrics(
 
 
 def sample_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> Iterator[Bools]:
-    """Which outputs' scores change places in each exchange, some at a time: shape (b, S, G).
+    """Yield masks of the outputs whose scores are swapped in each exchange, in blocks of shape (b, S, G).
 
-    An exchange takes whole 64-bit words of one generator, so how many are made at a time changes nothing. The signs of
-    SPA come from another one: with the same bits exchanges would not be independent of what they are judged by.
+    Every exchange uses whole 64-bit words of one generator, so the block size does not change the result. The signs of
+    SPA come from another generator; with the same bits, exchanges would depend on the signs that evaluate them.
     """
     outputs = int(np.prod(shape))
     own = int(np.random.SeedSequence([seed, _EXCHANGES]).generate_state(1, np.uint64)[0])
@@ -132,7 +133,7 @@ def sample_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: in
 
 
 def swap_metric_scores(common: CommonMetricScores, masks: Bools) -> tuple[Floats, Floats]:
-    """The scores of the two metrics after each exchange, shape (b, S, G) each."""
+    """Return the scores of the two metrics after each exchange, shape (b, S, G) each."""
     return (
         np.where(masks, common.second, common.first),
         np.where(masks, common.first, common.second),
@@ -140,7 +141,7 @@ def swap_metric_scores(common: CommonMetricScores, masks: Bools) -> tuple[Floats
 
 
 class _SwapMeasures:
-    """The measures of many scorings of the same outputs at once, beside the same human scores."""
+    """Computes the measures of many scorings of the same outputs at once, against the same human scores."""
 
     def __init__(self, common: CommonMetricScores, permutations: int, seed: int) -> None:
         self.human, self.means = common.human, common.human.mean(axis=1)
@@ -154,7 +155,7 @@ class _SwapMeasures:
         self.p_human = self._p_values(common.human[None])[0]
 
     def values(self, scores: Floats) -> dict[Measure, Floats]:
-        """Every measure of scorings of shape (b, S, G); shape (b,), NaN where not defined."""
+        """Compute every measure for scorings of shape (b, S, G); shape (b,), NaN if undefined."""
         means = scores.mean(axis=2)
         known = self.ordered != 0
         metric_sign = np.sign(np.round(means[:, self.pairs[0]] - means[:, self.pairs[1]], 10))
@@ -168,22 +169,22 @@ class _SwapMeasures:
         }
 
     def _p_values(self, scores: Floats) -> Floats:
-        """One-sided p of every pair of each scoring, shape (b, pairs): see `compute_pair_p_values`."""
+        """One-sided p of every pair for each scoring, shape (b, pairs); see `compute_pair_p_values`."""
         sums = np.add.reduceat(scores, self.starts, axis=2).transpose(1, 0, 2)
         whole = sums.sum(axis=2)
-        # One product for all, systems first, so that what is subtracted below stands together.
+        # One product for all; systems come first, so that the rows subtracted below are contiguous.
         kept = (sums.reshape(-1, self.starts.size) @ self.flips.T).reshape(*whole.shape, -1)
         p_values = np.empty((len(scores), self.pairs[0].size))
         for k, (i, j) in enumerate(zip(*self.pairs, strict=True)):
             observed = whole[i] - whole[j]
-            # The permuted sum of a system is twice what keeps its sign, less all of it.
+            # The permuted sum of a system is twice the part that keeps its sign minus the total.
             least = observed - 1e-9 * np.maximum(1.0, np.abs(observed))
             p_values[:, k] = np.count_nonzero(kept[i] - kept[j] >= (least + observed)[:, None] / 2, axis=1)
         return np.asarray(p_values / len(self.flips), dtype=np.float64)
 
 
 def _pearson_of_rows(rows: Floats, human: Floats) -> Floats:
-    """Pearson's correlation of each row with the human scores, NaN where either is constant."""
+    """Pearson's correlation of each row with the human scores, NaN if either is constant."""
     x, y = rows - rows.mean(axis=1, keepdims=True), human - human.mean()
     size = np.sqrt((x * x).sum(axis=1) * float(y @ y))
     return np.asarray(np.divide(x @ y, size, out=np.full(len(x), np.nan), where=size > 1e-10), dtype=np.float64)

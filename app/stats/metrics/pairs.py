@@ -1,6 +1,6 @@
-"""One-sided p of every pair of systems, by permutation of the signs of whole documents, one matrix for all pairs.
+"""One-sided p-values of all system pairs from permuted signs of whole documents, with one sign matrix for all pairs.
 
-Source: Thompson et al. 2024, §3 (the signs are shared by all pairs); Riley et al. 2024, §5 (documents as units).
+Source: Thompson et al. 2024, §3 (all pairs share the signs); Riley et al. 2024, §5 (documents as units).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import PairBlock, count_permuted_sums
 
 PERMUTATIONS = 1_000
-_HELD = 1 << 21  # differences of segments held at once
+_HELD = 1 << 21  # most segment differences held at once
 
 
 @dataclass(frozen=True, slots=True)
 class PairPValues:
-    """Every pair of systems; arrays of shape (pairs,).
+    """p-values of all pairs of systems; arrays of shape (pairs,), NaN if a pair shares no segment.
 
-    first, second: rows of the scores. p: one-sided, that the first is no better; p_reverse: that the second is not;
-    NaN where they share no segment. difference: of the means over shared segments, NaN there too.
+    first, second: rows of the scores. p: one-sided; the null hypothesis is that the first is no better. p_reverse: the
+    null hypothesis is that the second is no better. difference: of the means over shared segments.
     """
 
     first: Indices
@@ -41,8 +41,9 @@ def compute_pair_p_values(
     Parameters
     ----------
     score : higher is better, shape (systems, segments). present : the same shape.
-    unit : 0 … U−1, what changes sign as one: the document of each segment, or the segment itself; shape (segments,).
-    permutations : drawn with one seed, so the same data under another score are swapped alike.
+    unit : 0 … U−1, the document of each segment, or the segment itself; a unit's segments change sign together. Shape
+        (segments,).
+    permutations : number of sign patterns; with the same seed, other scores of the same data get the same patterns.
     """
     first, second = np.triu_indices(score.shape[0], 1)
     n_units = int(unit.max(initial=-1)) + 1
@@ -58,7 +59,7 @@ def compute_pair_p_values(
     pairs = np.flatnonzero(n > 0)
     p, p_reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     if pairs.size:
-        # Every pair has its own segments, so the first row of each is its difference, and the second one is 0.
+        # Pairs have different segments, so each pair's first row is its difference, and its second row is 0.
         rows = np.concatenate((sums[pairs], np.zeros((1, n_units))))
         ends = np.arange(pairs.size), np.full(pairs.size, pairs.size)
         counts = count_permuted_sums(

@@ -1,8 +1,8 @@
-"""How well a metric tells apart the pairs of systems that humans tell apart: areas under the ROC curve.
+"""How well a metric separates the pairs of systems that humans separate: areas under the ROC curve.
 
-Two questions (Krasula et al. 2016, *On the accuracy of objective image and video quality models*, §3; for metrics of
-translation Kocmi et al. 2021, *To Ship or Not to Ship*, §5): do larger differences of the metric stand where humans
-find a significant one, and of the pairs where they do, does the sign of the metric's difference say who is better?
+Two questions (Krasula et al. 2016, *On the accuracy of objective image and video quality models*, §3; for translation
+metrics Kocmi et al. 2021, *To Ship or Not to Ship*, §5). Is the metric's difference larger if humans find a significant
+difference? And for such pairs, does the sign of the metric's difference show which system is better?
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class MetricSeparation:
-    """NaN where not defined: without pairs of both sorts, or without pairs that humans tell apart.
+    """Areas under the ROC curve; NaN without pairs of both kinds, or without pairs that humans separate.
 
-    different: chance that a pair that humans tell apart has the larger |difference| of the metric than one they do
-    not. better: chance that the difference of the metric, taken towards the system that humans find better, is larger
-    than one taken the other way. n, n_apart: pairs, and those that humans tell apart.
+    different: probability that the metric's |difference| is larger for a pair that humans separate than for one that
+    they do not. better: probability that a metric difference towards the system that humans prefer is larger than one
+    in the opposite direction. n, n_apart: number of pairs, and of pairs that humans separate.
     """
 
     different: float
@@ -33,10 +33,10 @@ class MetricSeparation:
 
 
 def roc_auc(positive: Floats, negative: Floats) -> float:
-    """P(a positive is larger than a negative), a tie counting half; NaN without either.
+    """P(a positive is larger than a negative), where a tie counts half; NaN without either.
 
-    The area under the ROC curve is the rank-sum statistic over the number of pairs (Bamber 1975); values are compared
-    to 10 decimals.
+    The area under the ROC curve is the rank-sum statistic divided by the number of pairs (Bamber 1975). Values are
+    compared to 10 decimals.
 
     >>> roc_auc(np.array([0.9, 0.4]), np.array([0.4, 0.1]))
     0.875
@@ -50,7 +50,7 @@ def roc_auc(positive: Floats, negative: Floats) -> float:
 
 
 def find_pairs_separated_by_humans(human: PairPValues, alpha: float = ALPHA) -> Bools:
-    """Pairs whose human difference is significant: min(1, 2·min(p, p reverse)) ≤ α, not adjusted for their number."""
+    """Mask of pairs with a significant human difference: min(1, 2·min(p, p reverse)) ≤ α, without adjustment."""
     smaller = np.fmin(human.p, human.p_reverse)
     return np.asarray(np.nan_to_num(2 * smaller, nan=1.0) <= alpha, dtype=np.bool_)
 
@@ -58,15 +58,15 @@ def find_pairs_separated_by_humans(human: PairPValues, alpha: float = ALPHA) -> 
 def compute_metric_separation_from_pairs(
     human: PairPValues, metric: Floats, *, alpha: float = ALPHA
 ) -> MetricSeparation:
-    """Both areas for one metric.
+    """Compute both areas for one metric.
 
     Parameters
     ----------
-    human : every pair under human scores, see `compute_pair_p_values`.
-    metric : difference of the metric's scores of the same pairs, higher is better, NaN where one is missing; shape
+    human : p-values of all pairs for human scores, see `compute_pair_p_values`.
+    metric : differences of the metric's scores for the same pairs, higher is better, NaN if one is missing; shape
         (pairs,).
-    Pairs without a human test or a difference of the metric are left out. `better` takes every pair from either side,
-    so it does not depend on which system of a pair is named first.
+    Pairs without a human test or a metric difference are left out. `better` uses every pair in both directions, so it
+    does not depend on which system of a pair comes first.
     """
     known = np.isfinite(human.p) & np.isfinite(metric)
     is_separated = find_pairs_separated_by_humans(human, alpha) & known

@@ -1,4 +1,4 @@
-"""Accuracy over pairs of outputs where ties count, and how near two metric scores must be to be a tie.
+"""Accuracy over pairs of outputs that counts ties, and the threshold ε below which two metric scores are tied.
 
 Source: Deutsch, Foster & Freitag 2023, *Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie
 Calibration*, §4 (acc with ties), §5 (calibration of ε).
@@ -15,10 +15,11 @@ from app.stats.ratings import Bools, Floats
 
 @dataclass(frozen=True, slots=True)
 class TieCalibratedAccuracy:
-    """accuracy: of pairs ordered or tied alike, items counting alike, under the ε that makes it largest.
+    """accuracy: share of pairs ordered or tied alike, averaged over items, with the ε that maximizes it.
 
-    epsilon: metric scores at most so far apart are a tie. plain: the same with ε = 0. n_items: segments with at least
-    two scored outputs. n_pairs, n_ties: pairs of outputs of one segment, and those with equal human scores.
+    epsilon: metric scores are tied if they are at most this far apart. plain: accuracy with ε = 0. n_items: segments
+    with at least two scored outputs. n_pairs, n_ties: pairs of outputs of one segment, and those with equal human
+    scores.
     """
 
     accuracy: float
@@ -30,15 +31,15 @@ class TieCalibratedAccuracy:
 
 
 def tie_calibrated_accuracy(human: Floats, metric: Floats, present: Bools) -> TieCalibratedAccuracy | None:
-    """acc*eq of a metric, grouped by item; None without a pair.
+    """Compute acc*eq of a metric, grouped by item; None without a pair.
 
     Parameters
     ----------
     human, metric : scores, higher is better, shape (systems, segments).
-    present : where both are known, shape (systems, segments).
+    present : whether both are known, shape (systems, segments).
 
-    Every pair of systems of one segment is right where both order it alike, or where both find a tie. The accuracy of
-    each segment counts alike. ε is the smallest that does best, among 0 and all distances that there are.
+    A pair of systems on one segment is correct if both scores order it alike, or if both find a tie. Every segment's
+    accuracy has the same weight. ε is the smallest optimum among 0 and all distances in the data.
 
     >>> h, m = np.array([[1.0], [1.0], [3.0]]), np.array([[0.50], [0.52], [0.90]])
     >>> found = tie_calibrated_accuracy(h, m, np.ones((3, 1), dtype=bool))
@@ -57,7 +58,7 @@ def tie_calibrated_accuracy(human: Floats, metric: Floats, present: Bools) -> Ti
     ]
     distance, gain, ordered = (np.concatenate(one) for one in zip(*parts, strict=True))
     n_ties = int((gain > 0).sum())
-    # At ε = −1 nothing is a tie; as ε grows past a distance, that pair turns from an order into a tie.
+    # Without ties (ε < 0) every pair is ordered; when ε reaches a pair's distance, the pair becomes a tie.
     right = 0.0 - float(gain[ordered].sum())
     del parts, ordered
     order = np.argsort(distance, kind="stable")
@@ -82,8 +83,11 @@ def tie_calibrated_accuracy(human: Floats, metric: Floats, present: Bools) -> Ti
 def _compare_systems(
     first: int, second: int, human: Floats, metric: Floats, present: Bools, weight: Floats
 ) -> tuple[Floats, Floats, Bools]:
-    """Of each segment that both systems have: how far the metric's scores are apart, what a tie of the metric gains
-    over an order, and whether it is ordered as by humans, who find no tie."""
+    """Compare two systems on each segment that both have.
+
+    Returns the distance of the metric's scores, the gain in accuracy if the metric ties the pair instead of ordering
+    it, and whether humans find no tie and the metric orders the pair as they do.
+    """
     shared = present[first] & present[second]
     apart_human = _round_differences(human[first] - human[second])[shared]
     apart_metric = _round_differences(metric[first] - metric[second])[shared]
@@ -93,5 +97,5 @@ def _compare_systems(
 
 
 def _round_differences(values: Floats) -> Floats:
-    """Differences to 10 decimals: sums of 0.1 are not exact."""
+    """Round differences to 10 decimals, because sums of 0.1 are not exact."""
     return np.asarray(np.round(values, 10) + 0.0, dtype=np.float64)

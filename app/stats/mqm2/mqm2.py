@@ -1,7 +1,7 @@
-"""MQM 2.0 scores: penalty points per words read, raw and calibrated to a passing threshold, and a tolerance that bends.
+"""MQM 2.0 scores: penalty points per evaluated word, raw and calibrated to a threshold, and a non-linear tolerance.
 
-A contract's view of the errors that are marked under MQM: one score for a text and whether it passes, instead of a mean
-over segments. Sources: themqm.org, *MQM scoring models*; Lommel et al. 2024 (arXiv 2405.16969).
+This is a contract's view of MQM errors: one score for a text and whether it passes, instead of a mean over segments.
+Sources: themqm.org, *MQM scoring models*; Lommel et al. 2024 (arXiv 2405.16969).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ SEVERITY_MULTIPLIERS: Mapping[str, float] = MappingProxyType(
 MAXIMUM = 100.0
 """MSV, the score of a text without penalty."""
 REFERENCE_WORDS = 1000
-"""RWC, the number of words that penalties are normed to."""
+"""RWC, the reference number of words for normed penalties."""
 CRITICAL = "critical"
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorCount:
-    """Errors of one type and severity: how many, and the weight of the type (ETW)."""
+    """Errors of one type and severity: their number, and the weight of the type (ETW)."""
 
     severity: str
     count: int = 1
@@ -34,7 +34,7 @@ class ErrorCount:
 
 @dataclass(frozen=True, slots=True)
 class PassingThreshold:
-    """What passes: score `passing` (PT, below 100) at `points` acceptable penalty points (APP) per 1,000 words."""
+    """Threshold of a pass: the score `passing` (PT, below 100) at `points` penalty points (APP) per 1,000 words."""
 
     passing: float
     points: float
@@ -74,9 +74,9 @@ def score_mqm2(
     Parameters
     ----------
     words : EWC, positive.
-    threshold : with it the score is stretched so that text at the threshold scores `threshold.passing`:
-        100 − NPT·(100 − PT)/APP, not cut off below 0.
-    critical_fails : any critical error fails the text, whatever its score.
+    threshold : if given, the score is calibrated so that a text at the threshold scores `threshold.passing`:
+        100 − NPT·(100 − PT)/APP, which may be negative.
+    critical_fails : whether any critical error fails the text, regardless of its score.
     multipliers : points of one error by severity, in lower case.
 
     Raises
@@ -101,7 +101,7 @@ def score_mqm2_from_penalty(
     threshold: PassingThreshold | None = None,
     critical_fails: bool = True,
 ) -> Mqm2Score:
-    """The same from penalty points (APT) that are summed already. Raises `Invalid` where there are no words.
+    """Like `score_mqm2`, from the sum of penalty points (APT). Raises `Invalid` if there are no words.
 
     >>> score_mqm2_from_penalty(6.5, 250, 0, threshold=PassingThreshold(90, 20)).calibrated
     87.0
@@ -128,7 +128,7 @@ def _points(error: ErrorCount, multipliers: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PenaltyTolerance:
-    """Penalty points that a text of x words may have: E(x) = a·ln(1 + b·x): fewer a word in long texts."""
+    """Penalty points that a text of x words may have: E(x) = a·ln(1 + b·x), so fewer per word in longer texts."""
 
     a: float
     b: float
@@ -138,9 +138,9 @@ class PenaltyTolerance:
 
     @classmethod
     def through_points(cls, first: tuple[float, float], second: tuple[float, float]) -> PenaltyTolerance:
-        """The curve through two points (words, penalty points).
+        """Fit the curve through two points (words, penalty points).
 
-        Raises `Invalid` unless the second has more words and more points, but fewer points a word.
+        Raises `Invalid` unless the second point has more words and more points, but fewer points per word.
 
         >>> tolerance = PenaltyTolerance.through_points((500, 4), (2000, 9))
         >>> round(tolerance.a, 6), round(tolerance.b, 8), round(tolerance(1000), 3)
@@ -149,7 +149,7 @@ class PenaltyTolerance:
         (x, e), (y, f) = first, second
         if not (0 < x < y and 0 < e < f and f / e < y / x):
             raise _invalid("anchors", "the second needs more words and points, and fewer points per word")
-        # ln(1 + b·y)/ln(1 + b·x) falls from y/x at b = 0 to 1: bisect on ln b.
+        # ln(1 + b·y)/ln(1 + b·x) falls from y/x at b = 0 to 1, so bisect on ln b.
         low, high = log(1e-12 / x), log(1e12 / x)
         for _ in range(200):
             middle = (low + high) / 2

@@ -1,7 +1,7 @@
-"""MQM 2.0 scores of systems: the penalties of segments, each the mean of its raters, over the words of their sources.
+"""MQM 2.0 scores of systems: segment penalties, averaged over raters, over the number of source words.
 
-Source of the score: `app.stats.mqm2.mqm2`. The mean over raters keeps the words of a text that several judged from
-counting several times.
+The formula is in `app.stats.mqm2.mqm2`. Because of the mean over raters, the words of a text that several raters judged
+count only once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 @dataclass(frozen=True, slots=True)
 class Mqm2SystemScore:
-    """One system. words: EWC, of the sources of its segments. scored: None where these have no words."""
+    """Score of one system. words: EWC, source words of its segments. scored: None if there are no words."""
 
     system: int
     n_segments: int
@@ -34,12 +34,12 @@ def score_systems(
     threshold: PassingThreshold | None = None,
     critical_fails: bool = True,
 ) -> tuple[Mqm2SystemScore, ...]:
-    """Scores of every system that has rows, by system code.
+    """Score every system that has rows, in the order of system codes.
 
     Parameters
     ----------
-    rows : penalties of segments whose words are known (`find_rows_with_word_counts`).
-    critical : shape (n_rows,), critical errors marked in each.
+    rows : penalties of segments whose word counts are known (`find_rows_with_word_counts`).
+    critical : shape (n_rows,), number of critical errors marked in each row.
     words : shape (n_segments,), by segment code.
     """
     penalty, system, segment = _segment_penalties(rows)
@@ -58,13 +58,13 @@ def score_systems(
 
 
 def find_rows_with_word_counts(rows: Ratings, words: Floats) -> Bools:
-    """Rows of segments whose words are known, shape (n_rows,). words: by segment code, NaN where unknown."""
-    known = np.append(~np.isnan(words), False)  # the code of no segment is −1
+    """Mask of the rows whose segment has a word count, shape (n_rows,). words: by segment code, NaN if unknown."""
+    known = np.append(~np.isnan(words), False)  # rows without a segment have the code −1
     return np.asarray(known[rows.segment], dtype=np.bool_)
 
 
 def _segment_penalties(rows: Ratings) -> tuple[Floats, Codes, Codes]:
-    """Penalty of each (system, segment): the mean over its raters of the mean of each; with both codes."""
+    """Return the penalty of each (system, segment), the mean over its raters of each rater's mean, and both codes."""
     by_rater, at_rater = np.unique(
         np.stack((rows.system, rows.segment, rows.rater)).astype(np.int64), axis=1, return_inverse=True
     )

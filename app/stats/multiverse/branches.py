@@ -1,4 +1,4 @@
-"""The universes of one branch: normalized once, each test made once, each adjustment on top of it."""
+"""The universes of one branch: scores are normalized once, each test runs once, and each adjustment reuses it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ABSENT: np.int8 = np.int8(3)
 
 @dataclass(frozen=True, slots=True)
 class InapplicableUniverses:
-    """Universes that do not apply. choices: those that rule them out, by dimension; n: how many universes."""
+    """Universes that do not apply. choices: the choices that rule them out, by dimension. n: number of universes."""
 
     choices: Mapping[str, str]
     n: int
@@ -37,11 +37,11 @@ class InapplicableUniverses:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MultiverseBranchClaims:
-    """What the universes of one scoring, exclusion and normalization claim.
+    """Claims of the universes with the same scoring, exclusion and normalization.
 
-    universes: (test, adjustment) of each, shape U. claims: shape (U, P), of pairs of all systems in the order of their
-    keys; 1 if the first is significantly better, −1 if the second is, 0 if neither, `UNTESTED`, or `ABSENT` where a
-    system is not ranked. ahead: shape (P,), who has the better score, 0 for equal ones, `ABSENT`.
+    universes: (test, adjustment) of each of the U universes. claims: for all pairs of systems in the order of their
+    keys, shape (U, P); 1 if the first is significantly better, −1 if the second is, 0 if neither, `UNTESTED`, or
+    `ABSENT` if a system is not ranked. ahead: the system with the better score, coded the same way, shape (P,).
     """
 
     scoring: str
@@ -53,7 +53,7 @@ class MultiverseBranchClaims:
     missing: tuple[InapplicableUniverses, ...]
 
     def to_bytes(self) -> bytes:
-        """The same branch gives the same bytes."""
+        """Serialize the branch; equal branches give equal bytes."""
         head = {
             "of": [self.scoring, self.exclusion, self.normalize],
             "universes": self.universes,
@@ -66,7 +66,7 @@ class MultiverseBranchClaims:
 
     @classmethod
     def from_bytes(cls, body: bytes) -> MultiverseBranchClaims:
-        """What `to_bytes` wrote."""
+        """Read what `to_bytes` wrote."""
         buffer = io.BytesIO(body)
         text, claims, ahead = (np.load(buffer, allow_pickle=False) for _ in range(3))
         head = json.loads(text.tobytes())
@@ -78,7 +78,7 @@ class MultiverseBranchClaims:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRatings:
-    """Ratings under one scoring; domains: code of each document label, None where unknown."""
+    """Ratings under one scoring. domains: code of each document label, None if unknown."""
 
     name: str
     rows: Ratings
@@ -92,11 +92,11 @@ def compute_branch_claims(
     normalize: Normalize,
     systems: Sequence[str],
 ) -> MultiverseBranchClaims:
-    """Every universe of a branch; those that do not apply are told with the reason.
+    """Compute every universe of a branch; universes that do not apply are listed with the reason.
 
     Parameters
     ----------
-    systems : keys of all systems in sorted order; the pairs of the result are theirs.
+    systems : keys of all systems in sorted order; the result covers all their pairs.
     """
     choices = {"scoring": scored.name, "exclusion": excluding.name, "normalize": normalize}
     recipe = space.make_branch_recipe(excluding, normalize)
@@ -111,7 +111,7 @@ def compute_branch_claims(
 
 
 def _matrix_or_reason(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:
-    """System × segment scores, or why the scores do not allow the recipe."""
+    """Return system × segment scores, or the reason why the recipe cannot be applied to the scores."""
     try:
         matrix = ranked_score_matrix(scored.rows, recipe, scored.domains)
     except Invalid as error:
@@ -120,7 +120,7 @@ def _matrix_or_reason(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | st
 
 
 class _Universes:
-    """Tests and adjustments of one branch."""
+    """The tests and adjustments of one branch."""
 
     def __init__(
         self, scored: ScoredRatings, space: MultiverseSpace, recipe: Recipe, matrix: ScoreMatrix, systems: Sequence[str]
@@ -140,7 +140,7 @@ class _Universes:
     def all(
         self, choices: Mapping[str, str]
     ) -> tuple[tuple[tuple[str, str], ...], Marks, Marks, tuple[InapplicableUniverses, ...]]:
-        """Universes, their claims, who is ahead, and the universes that do not apply."""
+        """Return the universes, their claims, the systems ahead, and the universes that do not apply."""
         universes, claims, missing = list[tuple[str, str]](), list[Marks](), list[InapplicableUniverses]()
         for test in self.space.tests:
             tests = self._test(test)
@@ -160,7 +160,7 @@ class _Universes:
         return tuple(universes), stacked, self._mark_leaders(), tuple(missing)
 
     def _test(self, test: TestAndUnit) -> PairTestResults | str:
-        """The test of all pairs, or why it is impossible."""
+        """Test all pairs; return the reason if that is impossible."""
         if test.unit == "document" and not self.rows.documents_known:
             return "documents are unknown"
         if test.test in PAIRED_TESTS and design_checks.is_unpaired(self.laid):
@@ -190,7 +190,7 @@ class _Universes:
 
 
 def _pairs_among(rows: Ratings, matrix: ScoreMatrix, systems: Sequence[str]) -> tuple[npt.NDArray[np.intp], Marks]:
-    """Where each pair of a panel stands among the pairs of all systems, and −1 where it is the other way round."""
+    """Position of each pair of a matrix among the pairs of all systems, and its sign: −1 if it is reversed, else 1."""
     at = {key: i for i, key in enumerate(systems)}
     own = np.array([at[rows.labels.systems[code]] for code in matrix.systems], dtype=np.intp)
     first, second = all_system_pairs(own.size)

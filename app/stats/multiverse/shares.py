@@ -1,4 +1,4 @@
-"""Of all universes: the share in which each claim holds, and which choice it depends on."""
+"""The share of universes in which each claim holds, and the choice on which it depends."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ Kind = Literal["always", "depends", "reversed", "never"]
 class PairClaimShare:
     """One pair over all universes in which it was tested.
 
-    n: those universes. first_better, second_better: shares of them that claim it. untested: universes that rank both
-    but could not test them. first_ahead, second_ahead: shares of the branches by score alone.
-    kind: `always` one claim in every universe, `never` none in any, `reversed` each is claimed somewhere, else
-    `depends`. hangs_on: the dimension between whose choices the share differs most, and by how much; None without.
+    n: number of these universes. first_better, second_better: share of them that claims it. untested: universes that
+    rank both systems but could not test the pair. first_ahead, second_ahead: share of branches, by score only.
+    kind: `always` if every universe makes the same claim, `never` if none makes any, `reversed` if each direction is
+    claimed somewhere, else `depends`. hangs_on, spread: the dimension between whose choices the net share of claims
+    differs most, and by how much; None if it does not differ.
     """
 
     first: str
@@ -41,7 +42,7 @@ class PairClaimShare:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceClaimShare:
-    """One choice of a dimension: universes that make it, and the share of tested pairs that they claim, mean."""
+    """One choice of a dimension. n: universes that make it. claimed: share of their pair tests that make a claim."""
 
     dimension: Dimension
     choice: str
@@ -51,7 +52,7 @@ class ChoiceClaimShare:
 
 @dataclass(frozen=True, slots=True)
 class MultiverseClaims:
-    """All universes together. missing: those that do not apply, told once for the same choices and reason."""
+    """All universes together. missing: universes that do not apply, merged if choice and reason are the same."""
 
     n: int
     pairs: tuple[PairClaimShare, ...]
@@ -60,7 +61,7 @@ class MultiverseClaims:
 
 
 def compute_claim_shares(branches: Sequence[MultiverseBranchClaims], systems: Sequence[str]) -> MultiverseClaims:
-    """Add the universes of all branches up.
+    """Combine the universes of all branches.
 
     systems : keys of all systems, sorted, as the branches were given.
     """
@@ -82,7 +83,7 @@ def compute_claim_shares(branches: Sequence[MultiverseBranchClaims], systems: Se
 def _codes(
     branches: Sequence[MultiverseBranchClaims], dimension: Dimension
 ) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
-    """The choice of each universe."""
+    """Return the choice of each universe in a dimension."""
     at = {"test": 0, "adjust": 1}.get(dimension)
     if at is not None:
         return np.array([universe[at] for one in branches for universe in one.universes], dtype=np.str_)
@@ -90,7 +91,7 @@ def _codes(
 
 
 def _by_choice(claims: Marks, labels: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Floats:
-    """Share that claims the first minus share that claims the second, shape (choices, P); NaN where untested."""
+    """By choice, share that claims the first minus share that claims the second; (choices, P), NaN if untested."""
     return np.stack([_mean_claim(claims[labels == choice]) for choice in np.unique(labels)] or [_mean_claim(claims)])
 
 
@@ -150,7 +151,7 @@ def _choice(claims: Marks, dimension: Dimension, choice: str) -> ChoiceClaimShar
 
 
 def _merge_reasons(missing: Sequence[InapplicableUniverses]) -> tuple[InapplicableUniverses, ...]:
-    """The same reason in several branches once: with the choices that they have in common."""
+    """Merge entries with the same reason from several branches; keep the choices that they have in common."""
     by_pair: dict[tuple[str, str], list[InapplicableUniverses]] = {}
     for entry in missing:
         last = list(entry.choices)[-1]

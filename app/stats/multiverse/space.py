@@ -1,4 +1,4 @@
-"""The choices of an analysis, and the universes that they make."""
+"""The choices of an analysis, and the universes formed by combining them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TestAndUnit:
 
     @property
     def name(self) -> str:
-        """As it is asked for and shown."""
+        """The name used in requests and on pages."""
         return f"{self.test}:{self.unit}"
 
 
@@ -56,7 +56,7 @@ TESTS: Final[Mapping[str, TestAndUnit]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ExclusionChoice:
-    """What an analysis leaves out. accepted_only: also the tasks that quality control rejected."""
+    """What an analysis leaves out. accepted_only: also leave out the tasks that quality control rejected."""
 
     name: str
     accepted_only: bool
@@ -65,7 +65,7 @@ class ExclusionChoice:
 
 @dataclass(frozen=True, slots=True)
 class MultiverseSpace:
-    """The choices of each dimension but the scoring. base: the recipe whose other choices every universe shares."""
+    """The choices of each dimension except the scoring. base: supplies the other choices of every universe's recipe."""
 
     base: Recipe
     excluding: tuple[ExclusionChoice, ...]
@@ -75,11 +75,11 @@ class MultiverseSpace:
 
     @property
     def universes_per_branch(self) -> int:
-        """Universes that share their normalized scores."""
+        """Number of universes that share the same normalized scores."""
         return len(self.tests) * len(self.adjust)
 
     def make_branch_recipe(self, excluding: ExclusionChoice, normalize: Normalize) -> Recipe:
-        """The recipe up to the scores of systems."""
+        """Make the recipe up to the system scores."""
         return replace(
             self.base,
             normalize=normalize,
@@ -93,9 +93,9 @@ class MultiverseSpace:
         )
 
     def make_universe_recipe(self, recipe: Recipe, test: TestAndUnit, adjust: Adjust, n_pairs: int) -> Recipe:
-        """The recipe of one universe: every choice of its own is that of the test as published.
+        """Make the recipe of one universe; the options of a test are those of its publication.
 
-        All adjustments share the same draws, as many as the most demanding asks for.
+        All adjustments share the same draws, as many as the most demanding adjustment needs.
         """
         permutations = self.base.permutations or capped_number_of_permutations(max(n_pairs, 1), recipe.alpha)
         return replace(
