@@ -30,7 +30,7 @@ class RaterDisagreement:
 
     @property
     def spread(self) -> float:
-        """How far the scores are apart."""
+        """Difference between the highest and the lowest score."""
         return self.highest - self.lowest
 
 
@@ -45,7 +45,7 @@ class SegmentScoreDifference:
 
     @property
     def spread(self) -> float:
-        """How far the scores are apart."""
+        """Absolute difference between the two scores."""
         return abs(self.first - self.second)
 
 

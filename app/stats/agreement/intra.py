@@ -21,7 +21,7 @@ class RepeatedRatings:
     rater: Codes
 
     def where(self, keep: Bools) -> RepeatedRatings:
-        """The pairs where `keep` is true."""
+        """Keep only the pairs for which `keep` is true."""
         return RepeatedRatings(self.first[keep], self.second[keep], self.rater[keep])
 
 

@@ -25,7 +25,7 @@ LENGTHS: tuple[tuple[int, int | None], ...] = ((1, 5), (6, 10), (11, 15), (16, 2
 PARTS_FROM = 3
 """Fewest segments for which a document has a first and a last third."""
 LONGEST_GAP = 600.0
-"""If so many seconds or more pass between two starts, the rater was away."""
+"""A rater counts as away if this many seconds or more pass between two starts."""
 FEWEST_RATERS = 3
 """Fewest raters for which a ratio has an interval; two say too little about how far raters differ."""
 Counted = npt.NDArray[np.int64]

@@ -152,7 +152,7 @@ class _Equations:
         self.square = float(y @ y)
 
     def solve(self, at: Floats) -> _MixedModelSolution:
-        """Evaluate at the logs of the ratios σ²/σ²_e, in the order of `terms`."""
+        """Evaluate the equations at the log ratios log(σ²/σ²_e), in the order of `terms`."""
         ratios = np.exp(at)
         matrix, right, square = self.within.copy(), self.right, self.square
         diagonal = self.counts + 1 / ratios[-1] if self.sizes else np.empty(0)

@@ -98,9 +98,9 @@ def largest_document_share(counts: Indices | Floats) -> Floats:
 def document_degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATION) -> Floats:
     """Satterthwaite's degrees of freedom of the corrected variance; shape (…,), 0 below two documents.
 
-    Under Var(X_D) ∝ v_D = (1 − ρ)·n_D + ρ·n_D² the residuals have the covariance G: with p = n/N and q = v/Σv
-    G_DE = δ_DE·q_D − p_D·q_E − q_D·p_E + p_D·p_E. With c = 1/(1 − p) the degrees are (Σc·G_DD)²/Σ c_D·c_E·G_DE².
-    Weights below 1, as in means over domains, are scaled so that the smallest is 1.
+    If Var(X_D) ∝ v_D = (1 − ρ)·n_D + ρ·n_D², the residuals have the covariance G_DE = δ_DE·q_D − p_D·q_E − q_D·p_E
+    + p_D·p_E, with p = n/N and q = v/Σv. The degrees of freedom are (Σc·G_DD)²/Σ c_D·c_E·G_DE² with c = 1/(1 − p).
+    Counts are divided by the smallest one, because weights, as in means over domains, may be below 1.
 
     Examples
     --------
