@@ -1,6 +1,6 @@
-"""A finished campaign that others may look at: its texts with all judgments, read only and without names of raters.
+"""The public archive of a finished campaign: its texts with all judgments, read-only and without raters' names.
 
-A manager makes the address and can take it back. It opens while the campaign is closed.
+A manager creates the address and can revoke it. It works while the campaign is closed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ from app.storage.db import Session
 
 PAGE = 200
 SHOWN = "test"
-"""The kind of document that is shown. Those with known answers are also asked in other campaigns."""
+"""The kind of document that is shown. Other kinds have known answers, which other campaigns use, too."""
 MOST_JUDGMENTS = 20_000
-"""Of one document; those of a longer one are in the exports."""
+"""The limit for one document. The exports contain all judgments of a longer one."""
 WITHHELD = frozenset({"note", "link", "comment", "texts"})
-"""Fields of payloads in which raters write as they like, and may write about themselves; `texts` is that of protocols
-which a manager wrote."""
+"""Payload fields with free text, in which raters may write about themselves; `texts` belongs to custom protocols."""
 
 
 class CampaignNotClosed(Conflict):
@@ -45,7 +44,7 @@ class ArchiveNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLink:
-    """An address that opens a campaign to everybody who has it."""
+    """An address that opens the archive to everybody who has it."""
 
     address: str
     created_at: datetime
@@ -53,7 +52,7 @@ class ArchiveLink:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedJudgment:
-    """The last answer of a rater. rater: a number in place of the name, the same in all documents of the campaign."""
+    """The last answer of a rater. rater: a number instead of the name, the same in all documents of the campaign."""
 
     rater: int
     score: float | None
@@ -62,7 +61,7 @@ class ArchivedJudgment:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedOutput:
-    """What a system gave for a segment. system: its key. text: None where the system has none there."""
+    """A system's output for a segment. system: its key. text: None if the system has no output there."""
 
     system: str
     text: str | None
@@ -88,8 +87,11 @@ class ArchivedDocumentScore:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedDocument:
-    """A document as everybody may see it. markup: tags in its texts are shown as layout, as raters saw them. media: the
-    files that its texts are."""
+    """A document as the public sees it.
+
+    markup: whether tags in its texts are shown as layout, as raters saw them. media: the files that are shown in place
+    of texts.
+    """
 
     document: str
     name: str
@@ -101,7 +103,7 @@ class ArchivedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveIndex:
-    """A campaign and its documents, each by key and name. next: after which key the list goes on."""
+    """A campaign and a page of its documents, each by key and name. next: the key after which the next page starts."""
 
     campaign: CampaignInfo
     documents: tuple[tuple[str, str], ...]
@@ -109,7 +111,10 @@ class ArchiveIndex:
 
 
 def publish_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLink:
-    """Make the address; the same one as long as it is not taken back. Raises NotFound, CampaignNotClosed."""
+    """Create the archive's address. Until it is revoked, the address stays the same.
+
+    Raises NotFound, CampaignNotClosed.
+    """
     row = campaigns.load_campaign(session, campaign, lock=True)
     require_closed_campaign(session, campaign)
     if archive_links.find_archive_link(session, row.id) is None:
@@ -121,14 +126,14 @@ def publish_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLi
 
 
 def require_closed_campaign(session: Session, campaign: str) -> None:
-    """Raises CampaignNotClosed where the campaign is in another state, NotFound where there is none."""
+    """Raise CampaignNotClosed if the campaign is in another state, and NotFound if it does not exist."""
     state = campaigns.load_campaign(session, campaign).state
     if state != "closed":
         raise CampaignNotClosed(f"it is {state}")
 
 
 def get_archive_link(session: Session, campaign: str) -> ArchiveLink:
-    """The address that is in use. Raises NotFound."""
+    """Return the address that is in use. Raises NotFound."""
     link = archive_links.find_archive_link(session, campaigns.load_campaign(session, campaign).id)
     if link is None:
         raise ArchiveNotFound
@@ -136,12 +141,12 @@ def get_archive_link(session: Session, campaign: str) -> ArchiveLink:
 
 
 def has_archive_link(session: Session, campaign: str) -> bool:
-    """Whether the campaign has a public archive. Raises NotFound where there is no such campaign."""
+    """Return whether the campaign has a public archive. Raises NotFound if the campaign does not exist."""
     return archive_links.find_archive_link(session, campaigns.load_campaign(session, campaign).id) is not None
 
 
 def unpublish_archive(session: Session, campaign: str, *, actor: str) -> None:
-    """Take the address back; it never opens again. Raises NotFound where there is none."""
+    """Revoke the address, which never works again. Raises NotFound if there is none."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     if not archive_links.revoke_archive_link(session, row.id):
         raise ArchiveNotFound
@@ -149,7 +154,7 @@ def unpublish_archive(session: Session, campaign: str, *, actor: str) -> None:
 
 
 def find_archived_campaign(session: Session, address: str) -> str:
-    """Key of the campaign behind an address. Raises ArchiveNotFound."""
+    """Return the key of the campaign at an address. Raises ArchiveNotFound."""
     campaign = archive_links.find_campaign_of_archive_link(session, address)
     if campaign is None:
         raise ArchiveNotFound
@@ -157,7 +162,7 @@ def find_archived_campaign(session: Session, address: str) -> str:
 
 
 def load_archive_index(session: Session, campaign: str, *, after: str | None = None) -> ArchiveIndex:
-    """A page of the documents of the test set. Raises NotFound."""
+    """Load a page of the documents in the test set. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     documents = test_sets.load_documents_page(session, row.id, kind=SHOWN, after=after, limit=PAGE + 1)
     shown = tuple((one.key, one.name or one.key) for one in documents[:PAGE])
@@ -165,14 +170,14 @@ def load_archive_index(session: Session, campaign: str, *, after: str | None = N
 
 
 def find_next_archived_document(session: Session, campaign: str, document: str) -> str | None:
-    """Key of the document that comes after another in the list; None where that is the last. Raises NotFound."""
+    """Return the key of the next document in the list, None after the last one. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     following = test_sets.load_documents_page(session, row.id, kind=SHOWN, after=document, limit=1)
     return next((one.key for one in following), None)
 
 
 def load_archived_document(session: Session, campaign: str, document: str) -> ArchivedDocument:
-    """A document with all judgments that count: the last of each rater, none void, surplus or of a control item.
+    """Load a document with all judgments that count: each rater's last ones, not voided, surplus or of control items.
 
     Raises NotFound.
     """
@@ -210,7 +215,7 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
 def open_archived_document_media(
     session: Session, policy: MediaPolicy, campaign: str, document: str, name: str
 ) -> MediaContent:
-    """The bytes of a file that a text of the document shows. Raises NotFound."""
+    """Open a file that a text of the document shows. Raises NotFound."""
     row, text = _find_document(session, campaign, document)
     segments = test_sets.load_segments(session, row.id, text.id)
     systems = test_sets.load_active_system_keys(session, row.id)
@@ -228,7 +233,7 @@ def _find_document(session: Session, campaign: str, document: str) -> tuple[Any,
 
 
 def assign_rater_numbers(campaign: str, raters: Sequence[str]) -> Mapping[str, int]:
-    """A number for each rater, in an order that their names do not show.
+    """Assign a number to each rater, in an order that does not reveal their names.
 
     >>> sorted(assign_rater_numbers("c", ["anna", "ben"]).values())
     [1, 2]
@@ -241,7 +246,7 @@ def assign_rater_numbers(campaign: str, raters: Sequence[str]) -> Mapping[str, i
 
 
 def redact_payload(value: Any) -> Any:
-    """A payload without the fields in which raters write as they like.
+    """Return a payload without the fields that hold raters' free text.
 
     >>> redact_payload({"scores": {"note": 3}, "texts": {"why": "me"}, "errors": [{"severity": "minor", "note": "me"}]})
     {'scores': {'note': 3}, 'errors': [{'severity': 'minor'}]}

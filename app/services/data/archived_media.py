@@ -1,4 +1,4 @@
-"""Files of media in a public archive: what stands in the place of a text, with an address that its reader can open."""
+"""Media files in a public archive: files shown in place of texts, with addresses that the reader can open."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ AddressOf = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class ArchivedMedia:
-    """A file that texts of a document refer to by its name, or captions of one. address: where the bytes are, empty
-    where nobody said; captions: the name of their file."""
+    """A file that a document's texts refer to by name, or the captions of such a file.
+
+    address: where the bytes are, empty if unknown. captions: the name of the file with captions.
+    """
 
     name: str
     kind: str
@@ -34,27 +36,30 @@ class ArchivedMedia:
 
     @classmethod
     def from_row(cls, row: MediaRow) -> ArchivedMedia:
-        """From a stored row."""
+        """Make the value from a stored row."""
         size = row.duration_ms, row.width, row.height
         return cls(row.name, KINDS[row.media_type], row.media_type, *size, row.captions, row.transcript)
 
 
 def load_archived_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> tuple[ArchivedMedia, ...]:
-    """The files of some texts by name, those that there are, and their captions."""
+    """Load the existing files that some texts refer to, by name, and their captions."""
     names = {element.name for text in texts if (element := parse_media_element(text)) is not None}
     files = load_media_by_names(session, campaign_id, names) if names else {}
     return tuple(ArchivedMedia.from_row(files[name]) for name in sorted(files))
 
 
 def add_media_addresses(media: Iterable[ArchivedMedia], address_of: AddressOf) -> tuple[ArchivedMedia, ...]:
-    """The same, each with its address. address_of: of a file, by its name."""
+    """Return the files with their addresses. address_of: returns the address of a file, given its name."""
     return tuple(replace(file, address=address_of(file.name)) for file in media)
 
 
 def open_archived_media(
     session: Session, policy: MediaPolicy, campaign_id: int, texts: Iterable[str | None], name: str
 ) -> MediaContent:
-    """The bytes of a file that some texts show. Raises MediaNotFound, also where the campaign has it beside them."""
+    """Open a file that some texts show.
+
+    Raises MediaNotFound, even if the campaign has the file but no text shows it.
+    """
     shown = {file.name for file in load_archived_media(session, campaign_id, texts)}
     row = rows.load_media(session, campaign_id, name if name in shown else "")
     return MediaContent(policy, row.sha256, row.size, row.media_type)

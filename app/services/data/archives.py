@@ -1,4 +1,4 @@
-"""Several files as one: a tar archive whose bytes depend on nothing but the files."""
+"""Several files in a tar archive whose bytes depend only on these files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ZEROS = b"\0" * tarfile.RECORDSIZE
 
 
 def stream_tar(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
-    """The archive, piece by piece. Only one file is held at a time, in memory where it is small."""
+    """Stream the archive. Only one file is held at a time, in memory if it is small."""
     total = 0
     for path, chunks in files:
         with tempfile.SpooledTemporaryFile(IN_MEMORY) as held:
@@ -34,7 +34,7 @@ def stream_tar(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
 
 
 def _tar_header(path: str, size: int) -> bytes:
-    """What stands before a file: no owner, no time."""
+    """Return the header of a file, without owner and time."""
     head = tarfile.TarInfo(path)
     head.size, head.mode = size, 0o644
     return head.tobuf(tarfile.PAX_FORMAT, "utf-8")

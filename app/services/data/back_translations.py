@@ -1,7 +1,8 @@
-"""Texts that raters of one campaign wrote become the outputs of the same systems in another one.
+"""Texts written by the raters of one campaign become outputs of the same systems in another campaign.
 
-Source: Licht et al. 2022 §5.1 (out of English: outputs are translated back by hand, and judged beside the original,
-which is the reference there). Who wrote a text, where it is kept, and what it was made from stay with the output.
+Source: Licht et al. 2022 §5.1. For translation out of English, outputs are translated back by hand and judged beside
+the original, which is the reference there. Each new output records who wrote it, where it is kept and what it was made
+from.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class BackTranslationLanguageDiffers(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class BackTranslationResult:
-    """What became outputs. left: texts that stayed behind, by reason."""
+    """How many texts became outputs. left: texts that were not taken, by reason."""
 
     outputs: int
     unchanged: int
@@ -78,7 +79,7 @@ class OutputAuthor:
 
 @dataclass(slots=True)
 class _CampaignTexts:
-    """What a campaign holds that matters here. texts: the judgment whose text is taken, by output."""
+    """The relevant contents of a campaign. texts: the judgment that each output's text is taken from."""
 
     systems: dict[str, SystemRecord] = field(default_factory=dict)
     documents: dict[str, DocumentRecord] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class _CampaignTexts:
 
     @property
     def texts(self) -> dict[Address, JudgmentRow]:
-        """Output by output, of the first back-translator by key."""
+        """For each output, the judgment of the first back-translator by key."""
         latest: dict[Address, JudgmentRow] = {}
         for (address, _), row in sorted(self.answers.items()):
             if (row.task, row.item, row.position, row.rater) not in self.voided:
@@ -99,12 +100,14 @@ class _CampaignTexts:
 def copy_back_translations(
     session: Session, campaign: str, target: str, *, rater: str | None, actor: str
 ) -> BackTranslationResult:
-    """Make the texts that raters of a campaign wrote the outputs of the same systems in another.
+    """Make the texts that a campaign's raters wrote outputs of the same systems in another campaign.
 
-    rater: whose; None takes, output by output, the first by key. Documents that the other campaign lacks are made
-    there, their sources as the reference. Again, it adds what is new; a text that a task shows there stays.
+    rater: whose texts to take; None takes for each output those of the first rater by key. Documents that the other
+    campaign lacks are created there, with their sources as the reference. A repeated call adds new texts. A text that a
+    task there shows is kept.
 
-    Raises NotFound, Invalid where both are one, ProtocolWritesNoText, BackTranslationLanguageDiffers, TestSetClosed.
+    Raises NotFound, Invalid if both campaigns are the same, ProtocolWritesNoText, BackTranslationLanguageDiffers,
+    TestSetClosed.
     """
     if campaign == target:
         raise Invalid(places=(Place(("body", "to"), "is the campaign itself"),))
@@ -136,7 +139,7 @@ def copy_back_translations(
 
 
 def list_rater_written_outputs(session: Session, campaign: str, *, after: int, limit: int) -> list[OutputAuthor]:
-    """Outputs that were written by raters of another campaign, with who wrote them. Raises NotFound."""
+    """List the outputs that raters of another campaign wrote, with their authors. Raises NotFound."""
     rows = stored.load_output_authors_page(
         session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit
     )
@@ -147,10 +150,7 @@ def list_rater_written_outputs(session: Session, campaign: str, *, after: int, l
 
 
 def _check(view: CampaignInfo, other: CampaignInfo) -> None:
-    """Raise ProtocolWritesNoText, BackTranslationLanguageDiffers or TestSetClosed.
-
-    They say that the one campaign cannot feed the other.
-    """
+    """Raise ProtocolWritesNoText, BackTranslationLanguageDiffers or TestSetClosed if the texts cannot be copied."""
     protocol = protocols.get_protocol(view.protocol)
     if protocol.written is None:
         raise ProtocolWritesNoText(f"it judges by {view.protocol}")
@@ -179,7 +179,7 @@ def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) ->
 
 
 def _note_answer(gathered: _CampaignTexts, row: JudgmentRow, rater: str | None, left: Counter[str]) -> None:
-    """Note an answer; later revisions come later."""
+    """Record an answer; a later revision replaces an earlier one."""
     if row.position is None or row.role not in RANKED or not row.accepted:
         left["not a rating of a segment"] += 1
         return
@@ -193,7 +193,7 @@ def _note_answer(gathered: _CampaignTexts, row: JudgmentRow, rater: str | None, 
 def _fitting(
     session: Session, target_id: int, gathered: _CampaignTexts, left: Counter[str]
 ) -> dict[Address, JudgmentRow]:
-    """The texts that can become outputs: the segment is there or can be made, and no task shows another text."""
+    """Return the texts that can become outputs: the segment exists or can be created, and no task shows another one."""
     known, shown = (
         dict(test_sets.load_test_set_outline(session, target_id)),
         stored.load_shown_output_keys(session, target_id),
@@ -220,7 +220,7 @@ def _written_text(view: CampaignInfo, row: JudgmentRow) -> str:
 
 
 def _records(gathered: _CampaignTexts, texts: Mapping[Address, str], known: Mapping[str, int]) -> Iterator[Record]:
-    """Systems, documents that are not there with their sources as references, and outputs."""
+    """Yield systems, new documents with their sources as references, and outputs."""
     for system in sorted({system for system, _, _ in texts}):
         yield gathered.systems[system]
     for document in sorted({document for _, document, _ in texts} - known.keys()):

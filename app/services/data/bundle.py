@@ -1,7 +1,7 @@
-"""The release bundle: a campaign in every format that holds it, its rankings, figures and papers, with checksums.
+"""The release bundle: a campaign in every format that fits it, its rankings, figures and papers, with checksums.
 
-`SHA256SUMS` names every other file, `bundle.json` says which campaign and data version they are of. What raters are
-called (names, persons, attributes: the pseudonym map) and who set judgments aside stay out; keys of raters stay.
+`SHA256SUMS` lists every other file. `bundle.json` names the campaign and the data version. The bundle leaves out who
+raters are (names, persons, attributes: the pseudonym map) and who set judgments aside. Keys of raters are kept.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from app.storage.media.files import MediaStore
 VERSION = 1
 NAME = exports.BUNDLE
 SUMS, ABOUT, DATA, READ_ME = "SHA256SUMS", "bundle.json", "data.jsonl", "README.md"
-FORMATS = ("mtme", "appraise", "mqm-tsv", "wmt-da")  # where they hold the campaign's protocol
+FORMATS = ("mtme", "appraise", "mqm-tsv", "wmt-da")  # if they support the campaign's protocol
 PAPERS = ("card", "datasheet")
 WITHHELD = "withheld"
 MEDIA = "media"
@@ -53,7 +53,7 @@ class CampaignChangedDuringBundle(Conflict):
 
 @dataclass(slots=True)
 class _BundleInProgress:
-    """A bundle under way. sums: SHA-256 of every file by path. media: where those are; None: they are left out."""
+    """A bundle that is being made. sums: SHA-256 of every file, by path. media: their store; None leaves media out."""
 
     database: Database
     campaign: str
@@ -67,12 +67,15 @@ class _BundleInProgress:
 
 
 def stream_bundle_archive(database: Database, campaign: str, media: MediaStore | None = None) -> Iterator[bytes]:
-    """The bundle as one tar archive. Raises NotFound before the first byte, ConcurrentChange at the end."""
+    """Stream the bundle as one tar archive.
+
+    Raises NotFound before the first byte, and CampaignChangedDuringBundle after the papers, before the data.
+    """
     return stream_tar(make_bundle_files(database, campaign, media))
 
 
 def make_bundle_files(database: Database, campaign: str, media: MediaStore | None = None) -> Iterator[File]:
-    """The bundle as files by their paths, each to be taken before the next. Raises as `stream_bundle_archive`."""
+    """Yield the bundle's files with their paths; read each before the next. Raises as `stream_bundle_archive` does."""
     making = _begin_bundle(database, campaign)
     making.media = media
     return _add_checksums(making, chain(_parts(making, _recipes(making), making.version), _media(making)))
@@ -81,7 +84,7 @@ def make_bundle_files(database: Database, campaign: str, media: MediaStore | Non
 def reproduce_bundle_files(
     database: Database, campaign: str, recipes: Sequence[Recipe], version: int
 ) -> Generator[File, None, None]:
-    """The same of data that were imported from a bundle: by its recipes, said to be of its version; without sums."""
+    """Make the files again from data imported from a bundle, with its recipes and version, without checksums."""
     making = _begin_bundle(database, campaign)
     ranked = {recipe.name for recipe in recipes}
     wanted = [*recipes, *(recipe for name, recipe in NAMED.items() if name not in ranked)]
@@ -89,7 +92,7 @@ def reproduce_bundle_files(
 
 
 def _parts(making: _BundleInProgress, recipes: Iterable[Recipe], version: int) -> Generator[File, None, None]:
-    """All files but the sums. Closing it closes what is under way."""
+    """Yield all files except the checksums. Closing the generator also closes the file that is being written."""
     yield from _rankings(making, recipes)
     yield from _papers(making)
     yield from _data(making)
@@ -117,7 +120,7 @@ def _hash_chunks(sums: dict[str, str], path: str, chunks: Iterable[bytes]) -> It
 
 
 def _rankings(making: _BundleInProgress, wanted: Iterable[Recipe]) -> Iterator[File]:
-    """By every recipe that fits: those of published practice, and the campaign's own."""
+    """Rank by every recipe that fits: those of published practice, and the campaign's own."""
     for recipe in wanted:
         try:
             body = ranking_report.find_or_compute_ranking(
@@ -133,7 +136,7 @@ def _rankings(making: _BundleInProgress, wanted: Iterable[Recipe]) -> Iterator[F
 
 
 def render_bundle_report(path: str, body: bytes) -> Iterator[File]:
-    """What is drawn from a ranking or a paper, the JSON of which stands at that path; nothing for other paths."""
+    """Render the forms of the ranking or paper whose JSON is at a path. For other paths, yield nothing."""
     folder, _, file = path.rpartition("/")
     name = file.removesuffix(".json")
     if folder == "rankings" and name != file:
@@ -151,7 +154,7 @@ def render_bundle_report(path: str, body: bytes) -> Iterator[File]:
 
 
 def _recipes(making: _BundleInProgress) -> Sequence[Recipe]:
-    """With the exclusions that stand among their own, for those are no part of the data."""
+    """Return the recipes with the standing exclusions written into them, because these are not part of the data."""
     with making.database.transaction() as session:
         about = snapshot.load_snapshot(session, making.campaign, making.version)
         stands = load_exclusions_and_lock(session, about.campaign_id, about.version)
@@ -164,7 +167,7 @@ def _recipes(making: _BundleInProgress) -> Sequence[Recipe]:
 
 
 def _papers(making: _BundleInProgress) -> Iterator[File]:
-    """Data card and data sheet in every shape."""
+    """Yield the data card and the data sheet in every form."""
     for name in PAPERS:
         kind = registry.ALL.get(f"campaign/{name}")
         if kind is None:
@@ -178,7 +181,7 @@ def _papers(making: _BundleInProgress) -> Iterator[File]:
 
 
 def _data(making: _BundleInProgress) -> Iterator[File]:
-    """The data in every format that holds them, from one snapshot."""
+    """Yield the data in every format that supports them, from one snapshot."""
     with making.database.transaction(snapshot=True) as session:
         if campaigns.get_campaign(session, making.campaign).data_version != making.version:
             raise CampaignChangedDuringBundle
@@ -213,7 +216,7 @@ def _counting(
 
 
 def _contents(session: Session, campaign: str) -> CampaignContents:
-    """All contents without what says who raters are, nor what the records do not tell: so they can be made again."""
+    """Return all contents without raters' identities, and without what the records lack, so that they can be remade."""
     contents = exports.load_campaign_contents(session, campaign, judged=True)
     return replace(contents, records=partial(_nameless, contents.records))
 
@@ -229,7 +232,7 @@ def _nameless(read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
 
 
 def _media(making: _BundleInProgress) -> Iterator[File]:
-    """The campaign's files of media by their names."""
+    """Yield the campaign's media files by name."""
     if making.media is None:
         return
     with making.database.transaction() as session:
@@ -240,7 +243,7 @@ def _media(making: _BundleInProgress) -> Iterator[File]:
 
 
 def _describe_bundle(making: _BundleInProgress, version: int) -> Iterator[File]:
-    """What the bundle is, once everything else is known. version: of the data that were released."""
+    """Describe the bundle, when everything else is known. version: the data version that was released."""
     about = {
         "bundle": VERSION,
         "campaign": making.campaign,
@@ -256,7 +259,7 @@ def _describe_bundle(making: _BundleInProgress, version: int) -> Iterator[File]:
 
 
 def encode_bundle_manifest(about: Mapping[str, object]) -> bytes:
-    """What a bundle says of itself, as its file has it."""
+    """Encode the bundle's description of itself, as in its file."""
     return json.dumps(about, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
 
 

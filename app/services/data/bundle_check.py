@@ -1,4 +1,4 @@
-"""Verifying a release bundle: every file is made again of the data in it, and comes out byte for byte."""
+"""Verification of a release bundle: every file is made again from its data, and must be identical byte for byte."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Database
 
 MOST_FILES, MOST_BYTES, MOST_ABOUT = 100_000, 1 << 37, 64 << 20
-OF_THE_DATABASE = ("locked",)  # of a ranking: whether it follows the lock, which is no part of the data
+OF_THE_DATABASE = ("locked",)  # member of a ranking: whether it follows the lock, which is not part of the data
 REPORTS = ("rankings", "papers")
 BESIDE = {"papers/datasheet.json": frozenset({"answered", "checklist", "heds", "methods"})}
-"""Members of papers that also say what is no part of the data: the plan, the lock, the guidelines."""
+"""Members of papers that also report what is not part of the data: the plan, the lock, the guidelines."""
 
 
 class BundleAltered(Invalid):
@@ -36,7 +36,7 @@ class BundleAltered(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class BundleVerification:
-    """What was found. rankings: names of those that came out identical. beside: what says more than data can tell."""
+    """The result. rankings: names of those that were identical. beside: members that data alone cannot reproduce."""
 
     campaign: str
     files: int
@@ -46,7 +46,10 @@ class BundleVerification:
 
 
 def unpack_bundle(archive: Path, folder: Path) -> None:
-    """Unpack an archive into an empty folder. Raises BundleAltered, naming the file where a byte is not as it was."""
+    """Unpack an archive into an empty folder.
+
+    Raises BundleAltered, which names the file in which a byte has changed.
+    """
     paths = list(_members(archive, folder))
     _check_sums(folder, paths)
     with archive.open("rb") as file:
@@ -62,16 +65,16 @@ def unpack_bundle(archive: Path, folder: Path) -> None:
 
 
 def check_bundle_folder(folder: Path) -> None:
-    """Check a bundle that is unpacked already. Raises BundleAltered, naming the file."""
+    """Check an unpacked bundle. Raises BundleAltered, which names the file."""
     paths = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
     _check_sums(folder, [path.relative_to(folder).as_posix() for path in paths])
 
 
 def reproduce_bundle(folder: Path, database: Database) -> BundleVerification:
-    """Import the data into a database that is empty, and make every file of the bundle again.
+    """Import the data into an empty database, and make every file of the bundle again.
 
-    Raises BundleAltered, naming the file that came out otherwise, Invalid where another version of the program or of
-    its statistics made the bundle, and what imports raise.
+    Raises BundleAltered, which names the file that differs, Invalid if another version of the program or of its
+    statistics made the bundle, and the errors of imports.
     """
     about = _read_description(folder)
     campaign = str(about["campaign"])
@@ -95,12 +98,13 @@ def reproduce_bundle(folder: Path, database: Database) -> BundleVerification:
 
 
 def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
-    """Make every file of a bundle again of the data that were imported, and compare them byte for byte.
+    """Make every file of a bundle again from the imported data, and compare the files byte for byte.
 
-    What is drawn from a ranking or a paper is drawn again from the released one, which is held against the one made
-    again. Gives what says more than data can (the plan, the lock), and stands as it was released.
+    A ranking or a paper is compared with the one made again, and its figures and tables are then rendered from the
+    released one. The result lists the members that data alone cannot reproduce (the plan, the lock); these are taken as
+    released.
 
-    Raises BundleAltered, naming the file that came out otherwise, and what rankings raise.
+    Raises BundleAltered, which names the file that differs, and the errors of rankings.
     """
     about, beside = _read_description(folder), list[str]()
     recipes = [parse_recipe_json(one["recipe"], {}) for one in about["rankings"]]
@@ -123,13 +127,13 @@ def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
                     _require_same_bytes(folder, other, shape)
             else:
                 _require_same_bytes(folder, path, chunks)
-    for path in sorted(path for path in left if not path.startswith(f"{bundle.MEDIA}/")):  # which data do not make
+    for path in sorted(path for path in left if not path.startswith(f"{bundle.MEDIA}/")):  # not made from the data
         raise _altered_error(path, "is not a file of this bundle")
     return tuple(beside)
 
 
 def _require_same_bytes(folder: Path, path: str, chunks: Iterable[bytes]) -> None:
-    """Raise BundleAltered where a file has other bytes."""
+    """Raise BundleAltered if a file has other bytes."""
     if not (folder / path).is_file():
         raise _altered_error(path, "is missing")
     with (folder / path).open("rb") as file:
@@ -141,7 +145,7 @@ def _require_same_bytes(folder: Path, path: str, chunks: Iterable[bytes]) -> Non
 
 
 def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], beside: list[str]) -> bytes:
-    """The released report at a path. Raises BundleAltered where what the data tell is not as in the one made again."""
+    """Return the released report at a path. Raises BundleAltered if what follows from the data differs."""
     if not (folder / path).is_file():
         raise _altered_error(path, "is missing")
     body, version = (folder / path).read_bytes(), about["data_version"]
@@ -167,7 +171,7 @@ def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], besi
 
 
 def _substitute_members(made: bytes, again: Mapping[str, Any], expected: Mapping[str, Any]) -> bytes:
-    """What was made again, with other members put in its place; numbers stay as they are written."""
+    """Return the report made again, with some members replaced; numbers keep their notation."""
     text = made.decode()
     for name, value in expected.items():
         if name in again and _text(value) != _text(again[name]):
@@ -176,9 +180,9 @@ def _substitute_members(made: bytes, again: Mapping[str, Any], expected: Mapping
 
 
 def _check_about(about: Mapping[str, Any], again: Mapping[str, Any]) -> None:
-    """Raise BundleAltered where the bundle says otherwise of itself.
+    """Raise BundleAltered if the bundle describes itself differently.
 
-    Its own recipes that did not fit are not in the data.
+    The campaign's own recipes that did not fit are not in the data, so they are not compared.
     """
     for name in sorted(about.keys() | again.keys()):
         ours, theirs = again.get(name), about.get(name)
@@ -218,7 +222,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
 
 
 def _members(archive: Path, folder: Path) -> Iterator[str]:
-    """The files of an archive, written below the folder as they come."""
+    """Yield the files of an archive, after writing each into the folder."""
     total = 0
     try:
         with tarfile.open(archive, "r:") as opened:
@@ -240,7 +244,7 @@ def _members(archive: Path, folder: Path) -> Iterator[str]:
 
 
 def _check_sums(folder: Path, paths: Iterable[str]) -> None:
-    """Every file is named with its SHA-256, and every name is a file."""
+    """Check that every file is listed with its SHA-256, and that every listed file exists."""
     there = set(paths) - {SUMS}
     try:
         lines = (folder / SUMS).read_text("utf-8").splitlines()
@@ -262,7 +266,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _file_at_offset(archive: Path, offset: int) -> str:
-    """The file of an archive that a byte is of."""
+    """Return the file of an archive that contains a byte."""
     with tarfile.open(archive, "r:") as opened:
         names = [member.name for member in opened if member.offset < offset]
     return names[-1] if names else archive.name

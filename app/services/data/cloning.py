@@ -1,4 +1,4 @@
-"""A campaign set up as another was, and judgments of outputs that did not change, carried over from another."""
+"""Clone a campaign's setup, and carry over judgments of unchanged outputs from another campaign."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ProtocolsDiffer(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class CarryOverResult:
-    """What was carried over. left: judgments that stayed behind, by reason."""
+    """How much was carried over. left: judgments that were not, by reason."""
 
     judgments: int
     raters: int
@@ -40,12 +40,12 @@ class CarryOverResult:
 def clone_campaign(
     session: Session, campaign: str, *, key: str, name: str | None, series: str | None, systems: bool, actor: str
 ) -> CampaignInfo:
-    """A draft with the settings, rules and test set of another campaign, without its raters, plans and judgments.
+    """Create a draft with the settings, rules and test set of another campaign, without raters, plans and judgments.
 
-    systems: with its systems, their outputs and what automatic metrics gave them. Files of media that its texts name
-    come along.
+    systems: also copy its systems, their outputs and their scores by automatic metrics. Media files that the texts name
+    are copied, too.
 
-    Raises NotFound, Invalid, Conflict where the key is taken.
+    Raises NotFound, Invalid, Conflict if the key is taken.
     """
     of = get_campaign(session, campaign)
     settings = {name: value for name, value in of.settings.items() if name != "created_by"}
@@ -75,12 +75,13 @@ def clone_campaign(
 
 
 def carry_over_judgments(session: Session, campaign: str, source: str, *, actor: str) -> CarryOverResult:
-    """Store in a campaign the judgments that another has of the same outputs on the same sources.
+    """Store another campaign's judgments of the same outputs on the same sources in a campaign.
 
-    They stand under tasks of their own; carrying over again adds only what is new. What is set aside there, by a void
-    or as surplus, stays behind: here it would count.
+    They belong to tasks of their own. A repeated call adds only new ones. Judgments that were voided there, or are
+    surplus, are left out, because they would count here.
 
-    Raises NotFound, Invalid where both are one, ProtocolsDiffer where protocol or basis differ.
+    Raises NotFound, Invalid if both campaigns are the same, ProtocolsDiffer if the protocol, the basis or the target
+    language differs.
     """
     if campaign == source:
         raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))
@@ -103,7 +104,7 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
 
 
 class _JudgmentFilter:
-    """Keeps the judgments that count, of outputs that did not change, and counts the others."""
+    """Keep the judgments of unchanged outputs that count, and count the others."""
 
     def __init__(
         self, source: str, same: set[tuple[str, str, int]], before: Mapping[str, int], now: Mapping[str, int]
@@ -118,7 +119,7 @@ class _JudgmentFilter:
         self.left: Counter[str] = Counter()
 
     def __call__(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Raters as they are, and judgments under tasks of their own."""
+        """Yield raters unchanged, and judgments in tasks of their own."""
         judgments, aside = [], set()
         for record in records:
             if isinstance(record, RaterRow):
@@ -156,5 +157,5 @@ class _JudgmentFilter:
 
 
 def _address(record: JudgmentRow | VoidedJudgmentRow) -> tuple[str, str, int | None, str]:
-    """Task, item, segment and rater: what a void names."""
+    """Return what a void names: task, item, segment and rater."""
     return record.task, record.item, record.position, record.rater

@@ -1,4 +1,4 @@
-"""Exports: texts, judgments and what is known of them, in a format that can be written; the rest is counted."""
+"""Exports: a campaign's texts, judgments and metadata in a writable format. What the format cannot hold is counted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ HERE = LineLocation("export", 0)
 SURPLUS = "surplus: nobody counts it"
 TAR = "application/x-tar"
 BUNDLE = "bundle"
-"""What `app.services.data.bundle` makes; the command must not import all reports only to know its name."""
+"""The name for what `app.services.data.bundle` makes. It is here so that the command need not import all reports."""
 MEDIA_TYPES: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/x-ndjson",
@@ -57,7 +57,7 @@ MEDIA_TYPES: Mapping[str, str] = {
     "tsv": "text/tab-separated-values; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-"""Of written files, by the ending of their names (IANA's registry of media types)."""
+"""Media types of exported files, by the extension of their names (IANA's registry of media types)."""
 Address = tuple[str, str, int | None, str]
 ROLE_NAMES = {role.value: role.name.lower() for role in RatingRole}
 
@@ -73,19 +73,22 @@ Files = Iterator[tuple[str, Iterable[bytes]]]
 
 @dataclass(frozen=True, slots=True)
 class ExportFileType:
-    """What an export gives. suffix: what a file's name ends in. files: it is several, sent as one tar archive."""
+    """The type of an export. suffix: the end of the file's name.
+
+    files: whether it is several files in one tar archive.
+    """
 
     suffix: str
     files: bool
 
     @property
     def media_type(self) -> str:
-        """By the ending. Raises KeyError for one that nobody would know how to open."""
+        """The media type of the extension. Raises KeyError for an unknown extension."""
         return MEDIA_TYPES[self.suffix.rpartition(".")[2]]
 
 
 def find_export_file_type(format: str) -> ExportFileType:
-    """How a format is written. Raises NotFound, FormatNotWritable, or NeedsExtra."""
+    """Return the file type in which a format is written. Raises NotFound, FormatNotWritable, or NeedsExtra."""
     if format in EXTRAS:
         if format in PARQUET:
             parquet.check_parquet_installed()
@@ -100,7 +103,7 @@ def find_export_file_type(format: str) -> ExportFileType:
 
 
 def list_writable_formats() -> list[str]:
-    """The names of all formats that can be written here: without those whose extra is missing."""
+    """List the formats that this installation can write; those that lack an optional dependency are left out."""
     names = [name for name, one in formats.ALL.items() if one.write or one.write_book or one.write_file_tree]
     return sorted([*names, *(name for name in EXTRAS if name not in PARQUET or parquet.is_parquet_installed())])
 
@@ -108,10 +111,10 @@ def list_writable_formats() -> list[str]:
 def export_campaign(
     database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None
 ) -> Iterator[bytes]:
-    """A campaign as the bytes of a file, streamed from one snapshot; `lost` counts what the format cannot carry.
+    """Stream a campaign as the bytes of a file, from one snapshot. `lost` counts what the format cannot hold.
 
-    Where the format is several files, they come as one tar archive. Raises NotFound for an unknown campaign or format,
-    and FormatNotWritable, before the first byte.
+    A format with several files is sent as one tar archive. Raises NotFound for an unknown campaign or format, and
+    FormatNotWritable, before the first byte.
     """
     lost = Counter() if lost is None else lost
     if find_export_file_type(format).files:
@@ -129,9 +132,9 @@ class ExportLosses(BaseModel):
 
 
 def count_export_losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:
-    """These counts alone, as JSON; nothing comes before the file is made to its end and dropped.
+    """Return only these counts, as JSON, after the export has been made to its end and discarded.
 
-    Raises as `export_campaign`.
+    Raises the errors of `export_campaign`.
     """
     lost = Counter[str]()
     made = export_campaign(database, campaign, format, lost=lost)
@@ -145,7 +148,7 @@ def count_export_losses(database: Database, campaign: str, format: str) -> Itera
 
 
 def export_campaign_files(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Files:
-    """A campaign as files by their paths, each to be taken before the next. Raises as `export_campaign`."""
+    """Yield a campaign's files with their paths; read each before the next. Raises the errors of `export_campaign`."""
     if not find_export_file_type(format).files:
         raise FormatNotWritable(f"{format} is one file")
     with database.transaction() as session:
@@ -168,7 +171,7 @@ def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) 
 
 
 def _count_beside(session: Session, campaign: str, format: str, lost: Counter[str]) -> None:
-    """Count what no format carries, and what only those do that hold records whole."""
+    """Count what no format can hold, and what only formats with complete records can."""
     row = campaigns.load_campaign(session, campaign)
     lost.update(exports.count_unexportable(session, row.id, row.data_version))
     whole = format not in EXTRAS and formats.get_format(format).whole
@@ -181,7 +184,7 @@ def _count_beside(session: Session, campaign: str, format: str, lost: Counter[st
 
 
 def export_single_file(session: Session, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
-    """The bytes of a format that is one file, from the snapshot of this transaction. Raises FormatNotWritable."""
+    """Write a format that is one file, from the snapshot of this transaction. Raises FormatNotWritable."""
     if format in EXTRAS:
         return EXTRAS[format](session, campaign)
     writer = formats.get_format(format)
@@ -193,16 +196,16 @@ def export_single_file(session: Session, campaign: str, format: str, lost: Count
 
 
 def load_campaign_contents(session: Session, campaign: str, *, judged: bool = False) -> CampaignContents:
-    """All that a campaign holds, as long as the transaction lasts. Raises NotFound.
+    """Return a campaign's contents, which can be read as long as the transaction lasts. Raises NotFound.
 
-    judged: of what tasks show only what was judged, which is what the records tell.
+    judged: of what tasks show, include only what was judged, as the records do.
     """
     shown = partial(stream_shown_output_rows, session, campaign, judged=judged)
     return CampaignContents(campaign, partial(load_campaign_records, session, campaign), shown)
 
 
 def load_campaign_records(session: Session, campaign: str, *, comparisons: bool = False) -> Iterator[Record]:
-    """Every record of a campaign, declarations first; comparisons of columns only where they are asked for."""
+    """Yield every record of a campaign, declarations first. Comparisons of columns are included only on request."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
     profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
@@ -222,7 +225,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
 
 
 def load_judgments_that_count(session: Session, campaign: str) -> Iterator[JudgmentRow]:
-    """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
+    """Yield the judgments of a campaign that count, with all revisions; none is surplus or set aside."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
     with closing(exports.stream_export_rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
@@ -238,9 +241,9 @@ def _address(row: exports.Row) -> Address:
 
 
 def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidedJudgmentRow]) -> Iterator[JudgmentRow]:
-    """Judgments; of an address where some are surplus only the others, and where all are, they are set aside.
+    """Yield judgments. Surplus is left out if its address has other judgments; otherwise it is set aside.
 
-    No format has a place for surplus: what is set aside counts as little, and stays.
+    Formats cannot mark a judgment as surplus. Setting it aside keeps it, and it does not count either.
     """
     for address, group in groupby(rows, key=_address):
         revisions = list(group)
@@ -251,7 +254,7 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidedJudgmen
 
 
 def stream_shown_output_rows(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownOutputRow]:
-    """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
+    """Yield what tasks show, task by task. judged: only what was judged, as for tasks of an import."""
     row = campaigns.load_campaign(session, campaign)
     with closing(exports.stream_export_rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:
         for prefill in rows:
@@ -277,7 +280,7 @@ def _campaign(view: CampaignInfo) -> CampaignRow:
 
 
 def _none_if_empty(value: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Silence reads back as silence."""
+    """Return None for an empty mapping, so that a missing value is read back as missing."""
     return value or None
 
 
@@ -290,7 +293,7 @@ def _document(row: exports.Row) -> DocumentRecord:
 
 
 def _mark_unfit(document: DocumentRecord, unfit: frozenset[str]) -> DocumentRecord:
-    """Say so of a document whose known answers no import would take otherwise."""
+    """Mark a document as unfit if its known answers would otherwise make an import fail."""
     return replace(document, known_answers="unfit") if document.key in unfit else document
 
 
@@ -313,9 +316,10 @@ def _rater(row: exports.Row) -> RaterRow:
 
 
 def _judgment(row: exports.Row) -> JudgmentRow:
-    """A judgment; a reference in an output's place is credited to nobody, and its item says which one it is.
+    """Make the record of a judgment.
 
-    The text of a degraded copy goes with its judgments, because it is no output; and so do comments.
+    A reference shown as an output is credited to no system; its item names the reference. The text of a degraded copy
+    is stored with its judgments, because it is not an output. So are comments.
     """
     values: dict[str, Any] = dict(row._mapping)
     for name in ("surplus", "reference", "shown", "comment", "screen_comment"):
@@ -368,11 +372,11 @@ def _ratings_parquet(session: Session, campaign: str) -> Iterator[bytes]:
 
 
 PARQUET = frozenset({"parquet", "ratings-parquet"})
-"""What needs the extra of that name."""
+"""Formats that need the optional dependency `parquet`."""
 SUFFIXES: Mapping[str, str] = {"ratings-csv": "ratings.csv", "ratings-parquet": "ratings.parquet"}
 EXTRAS: Mapping[str, Callable[[Session, str], Iterator[bytes]]] = {
     "parquet": _judgments_parquet,
     "ratings-csv": stream_ratings_csv,
     "ratings-parquet": _ratings_parquet,
 }
-"""What is written and is no format of files: derived from what is stored, and never read."""
+"""Exports derived from stored data that are not file formats and cannot be imported."""

@@ -1,4 +1,4 @@
-"""Options of an import: those of its format, and what they say of the campaign where the files are silent."""
+"""Options of an import: those of its format, and facts about the campaign that the files do not state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.formats.base import CampaignRow, Format, JudgmentRow, LineLocation, Rea
 from app.services.campaigns.campaigns import BASES
 from app.services.data.parallel.dispatch import RemoteRecords
 
-# What a caller may say of the campaign with any format that has no option of that name itself.
+# Facts about the campaign that a caller may give with any format that has no option of the same name.
 ABOUT = {
     "protocol": "protocol of the campaign, if the files do not state it",
     "source_language": "language of the sources",
@@ -28,7 +28,7 @@ class FormatNotReadable(Invalid):
 
 
 def check_import_options(format: str, options: Mapping[str, str]) -> None:
-    """Raise FormatNotReadable, or Invalid for an option that there is not."""
+    """Raise FormatNotReadable, or Invalid for an unknown option."""
     known = formats.get_format(format)
     if known.read is None:
         raise FormatNotReadable(format)
@@ -42,20 +42,20 @@ def check_import_options(format: str, options: Mapping[str, str]) -> None:
 
 
 def split_import_options(format: Format, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The options of the format itself, and what the others say of the campaign."""
+    """Split options into those of the format itself, and those about the campaign."""
     about = {name: value for name, value in options.items() if name in ABOUT and name not in format.options}
     return {name: value for name, value in options.items() if name not in about}, about
 
 
 def make_campaign_record(about: Mapping[str, str]) -> list[Record]:
-    """What options say of the campaign, as a record before those of the files."""
+    """Return the options about the campaign as a record that precedes the records of the files."""
     return [CampaignRow(HERE, **about)] if about else []  # type: ignore[arg-type]  # names of ABOUT
 
 
 def find_campaign_row(
     records: Iterator[Record | RemoteRecords], log: ReadLog
 ) -> tuple[CampaignRow, Iterator[Record | RemoteRecords]]:
-    """What the files say of the campaign, and all the records still: readers say it first, or each judgment does."""
+    """Return what the files say about the campaign, and all records. Readers say it first, or each judgment says it."""
     held: list[Record | RemoteRecords] = []
     for record in records:
         held.append(record)
@@ -72,5 +72,5 @@ def find_campaign_row(
 
 
 def choose_default_basis(protocol: str | None) -> str:
-    """What judgments by a protocol rest on where nobody says."""
+    """Return the default basis of judgments for a protocol."""
     return protocols.get_protocol(protocol).bases[0] if protocol is not None and protocol in protocols.ALL else BASES[0]

@@ -1,4 +1,4 @@
-"""Imports: announce, receive files, commit; or all at once from files at hand. All or nothing."""
+"""Imports: announce, receive files, commit; or all at once from local files. Each import is all or nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from app.storage.db import Database, Session
 from app.storage.imports import imports, staging
 
 SPLIT = "split"
-MOST_LOOKED_THROUGH = 200_000  # texts of one import; the report on a larger test set is asked for by itself
+MOST_LOOKED_THROUGH = 200_000  # texts of one import; the report on a larger test set needs a request of its own
 
 
 class ImportHasNoFiles(Invalid):
@@ -88,7 +88,7 @@ class ImportRow:
 
 
 def create_import(session: Session, campaign: str, *, format: str, options: Mapping[str, str]) -> ImportView:
-    """Announce an import into a campaign; its files follow. Raises Invalid for an unknown format or option."""
+    """Announce an import into a campaign, whose files follow. Raises Invalid for an unknown format or option."""
     check_import_options(format, options)
     row = campaigns.load_campaign(session, campaign)
     public_id = f"i_{secrets.token_hex(16)}"
@@ -97,14 +97,14 @@ def create_import(session: Session, campaign: str, *, format: str, options: Mapp
 
 
 def get_import(session: Session, campaign: str, public_id: str) -> ImportView:
-    """An import with its files and, once committed, its report. Raises NotFound."""
+    """Return an import with its files and, once committed, its report. Raises NotFound."""
     row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id)
     arrived = tuple(ImportFileView(f.name, f.size, f.sha256.hex()) for f in imports.load_import_files(session, row.id))
     return ImportView(row.public_id, row.format, row.options, row.state, arrived, row.report)
 
 
 def list_imports(session: Session, campaign: str, *, after: str | None, limit: int) -> list[ImportRow]:
-    """Imports in the order in which they were announced, without their files and reports. Raises NotFound."""
+    """List imports in the order in which they were announced, without files and reports. Raises NotFound."""
     rows = imports.load_imports_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [ImportRow(row.public_id, row.format, row.options, row.state, row.created_at) for row in rows]
 
@@ -112,7 +112,7 @@ def list_imports(session: Session, campaign: str, *, after: str | None, limit: i
 def list_import_files(
     session: Session, campaign: str, public_id: str, *, after: str | None, limit: int
 ) -> list[ImportFileView]:
-    """The files of an import by name. Raises NotFound."""
+    """List the files of an import by name. Raises NotFound."""
     row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id)
     files = imports.load_import_files_page(session, row.id, after=after, limit=limit)
     return [ImportFileView(f.name, f.size, f.sha256.hex()) for f in files]
@@ -121,7 +121,7 @@ def list_import_files(
 def add_import_file(
     session: Session, campaign: str, public_id: str, name: str, chunks: Iterable[bytes]
 ) -> ImportFileView:
-    """Receive one file of an import. Raises Conflict once it is committed, or for other bytes under a known name."""
+    """Receive a file of an import. Raises Conflict after its commit, and for different bytes under a known name."""
     row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id, lock=True)
     if row.state != "receiving":
         raise imports.ImportCommitted
@@ -139,12 +139,12 @@ def commit_import(
     actor: str,
     bound: bool = False,
 ) -> dict[str, object]:
-    """Read the files of an import and store what they say; the report of it.
+    """Read the files of an import, store their contents, and return the report.
 
-    A second commit of the same import answers with the stored report. bound: whoever asks may reach this campaign only,
-    so files cannot be split into others. What takes long to read is read by a process of its own.
+    A second commit of the same import returns the stored report. bound: the caller may access only this campaign, so
+    files cannot be split into others. Large files are read by a separate process.
 
-    Raises Invalid, naming file and line, SplitImportForbidden and ReaderLost.
+    Raises Invalid, which names file and line, SplitImportForbidden and ReaderLost.
     """
     with database.transaction() as session:
         row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id, lock=True)
@@ -184,9 +184,9 @@ def run_import(
     progress: Progress | None = None,
     bound: bool = False,
 ) -> dict[str, object]:
-    """Create or fill a campaign from files at hand, in one transaction; the report of it.
+    """Create or fill a campaign from local files in one transaction, and return the report.
 
-    With the option `split` the files fill one campaign for each value, `KEY-value`, all of them or none.
+    With the option `split`, the files fill one campaign for each value, `KEY-value`: all of them, or none.
     """
     with database.transaction() as session:
         return run_import_in_transaction(
@@ -217,9 +217,9 @@ def run_import_in_transaction(
     bound: bool = False,
     beside: bool = False,
 ) -> dict[str, object]:
-    """The same within a transaction that is under way. dry_run rolls it back.
+    """Run an import within the current transaction. dry_run rolls it back.
 
-    beside: this process has others to answer, so that what takes long to read is read by one of its own.
+    beside: this process also answers other requests, so a separate process reads large files.
     """
     check_import_options(format, options)
     log = ReadLog(skip_bad_lines=skip_bad_lines)
@@ -256,7 +256,7 @@ def _records(
     known: CampaignInfo | None,
     beside: bool,
 ) -> Iterator[Record | RemoteRecords]:
-    """Records of the files, after what the caller says of the campaign."""
+    """Yield the records of the files, after those made from the caller's options about the campaign."""
     reader = formats.get_format(format)
     if reader.read is None:
         raise FormatNotReadable(format)
@@ -280,7 +280,7 @@ def _records(
 def _require_records(
     records: Iterable[Record | RemoteRecords], files: Sequence[InputFile], log: ReadLog
 ) -> Iterator[Record | RemoteRecords]:
-    """The same records. Raises ImportIsEmpty at their end where files said nothing but, at most, how they are read."""
+    """Yield the records. At the end, raise ImportIsEmpty if the files said at most how to read them."""
     some = False
     for record in records:
         some = some or not isinstance(record, CampaignRow) or record.name is not None
@@ -328,7 +328,7 @@ def _store_parts(
     bound: bool,
     beside: bool,
 ) -> Mapping[str, object]:
-    """One campaign for each value that the files are split by; what was stored in each."""
+    """Fill one campaign for each value that the files are split by, and return what was stored in each."""
     if bound:
         raise SplitImportForbidden
     wanted = formats.get_format(format)
@@ -362,7 +362,7 @@ def _campaign(
     actor: str,
     series: str | None = None,
 ) -> tuple[CampaignInfo, Iterator[Record | RemoteRecords]]:
-    """The campaign to fill, made of what the files say of it where there is none yet."""
+    """Return the campaign to fill. If it does not exist, create it from what the files say about it."""
     if known is not None:
         return known, records
     head, records = find_campaign_row(records, log)
@@ -380,7 +380,7 @@ def _campaign(
 
 
 def _inspect_test_set(session: Session, campaign: str, stored: Mapping[str, object]) -> dict[str, object] | None:
-    """What the test set looks like now, where the import brought texts and nothing but texts."""
+    """Report on the test set if the import brought only texts."""
     texts = [n for noun in ("segments", "outputs") if isinstance(n := stored.get(noun), int)]
     if not any(texts) or stored.get("judgments") or sum(texts) > MOST_LOOKED_THROUGH:
         return None

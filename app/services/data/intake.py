@@ -1,4 +1,4 @@
-"""Taking records in: stage everything, merge it under one new data version, all or nothing."""
+"""Storing records: stage everything, then merge it under one new data version, all or nothing."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["CampaignSettingContradicted", "ImportProtocolDiffers", "Progress", "
 
 Progress = Callable[[int], None]
 UNFIT = "documents whose known answers do not fit the protocol: kept, and held against nobody"
-BATCH = 20_000  # records between two calls of progress
+BATCH = 20_000  # records between two progress reports
 NOT_HERE = "scores of automatic metrics of systems or segments that are not here"
-CHUNK = 50_000  # judgments merged at once where documents come one after another
+CHUNK = 50_000  # judgments merged at once if records are sorted by document
 
 
 class CampaignSettingContradicted(Conflict):
@@ -38,9 +38,9 @@ class CampaignSettingContradicted(Conflict):
 
 @dataclass
 class RunningImport:
-    """One import under way. staging: its records on their way into staging tables. action: as the audit log names it.
+    """One import in progress. staging: writes its records into staging tables. action: its name in the audit log.
 
-    checks_known_answers: what the records say of right answers, in tutorials and attention checks, must be possible.
+    checks_known_answers: whether known answers in tutorials and attention checks must be possible.
     """
 
     session: Session
@@ -58,7 +58,7 @@ class RunningImport:
         self.staging = StagingWriter(self.get_protocol)
 
     def get_protocol(self) -> tuple[Protocol[Any], ScoringOptions]:
-        """The campaign's protocol and what its options mean to it."""
+        """Return the campaign's protocol and its parsed options."""
         if self._judged_by is None:
             self._judged_by = (
                 protocols.get_protocol(self.campaign.protocol),
@@ -68,18 +68,18 @@ class RunningImport:
 
     @property
     def scoring_needs_texts(self) -> bool:
-        """The number that ranks cannot be had from a payload alone."""
+        """Whether the score for rankings cannot be computed from a payload alone."""
         return self.staging.scoring_needs_texts
 
     def reload_campaign(self) -> None:
-        """Read the campaign anew after it was changed."""
+        """Read the campaign again after it was changed."""
         self.campaign = get_campaign(self.session, self.campaign.key)
         self._judged_by = None
         self.staging.forget_derived_columns()
         self.is_campaign_changed = True
 
     def report_progress(self, *, least: int = 1) -> None:
-        """Tell how many records there were so far, where so many are a step."""
+        """Report the number of records so far if it is a multiple of `least`."""
         if self.progress and self.staging.n_records % least == 0:
             self.progress(self.staging.n_records)
 
@@ -92,11 +92,11 @@ def import_records(
     by_document: bool = False,
     by_segment: bool = False,
 ) -> dict[str, int]:
-    """Stage and merge records; what was created, by noun.
+    """Stage and merge records, and return how many rows were created, by noun.
 
-    by_document: all records of a document come together. Then many are merged document by document, while the next are
-    staged. by_segment: even segment by segment. Raises Invalid with every bad line, and Conflict where the campaign's
-    state does not allow an import.
+    by_document: all records of a document come together. Large imports are then merged document by document while the
+    next records are staged. by_segment: records come together even for each segment. Raises Invalid with every bad
+    line, and Conflict if the campaign's state does not allow an import.
     """
     row = campaigns.load_campaign(intake.session, intake.campaign.key, lock=True)
     merging = ImportMerge(
@@ -138,7 +138,10 @@ def import_records(
 
 
 def _take_elsewhere(intake: RunningImport, elsewhere: RemoteRecords, beside: BackgroundMerger) -> None:
-    """Merge what other processes staged, while they stage more; their last lines wait like our own."""
+    """Merge what other processes have staged, while they stage more.
+
+    Their last lines wait, like those of this process.
+    """
     stage, held = intake.staging, False
     with elsewhere:
         for chunk in elsewhere.chunks(intake.campaign.protocol, intake.campaign.options, max(1, CHUNK // READERS)):
@@ -152,7 +155,7 @@ def _take_elsewhere(intake: RunningImport, elsewhere: RemoteRecords, beside: Bac
 
 
 def _adopt_campaign_facts(intake: RunningImport, record: CampaignRow, campaign_id: int) -> None:
-    """Take over what a file says of the campaign where the campaign is silent; refuse what contradicts it."""
+    """Adopt what a file says about the campaign if the campaign does not say it; refuse contradictions."""
     campaign = intake.campaign
     if record.protocol is not None and record.protocol != campaign.protocol:
         raise ImportProtocolDiffers(f"their protocol is {record.protocol}, that of the campaign {campaign.protocol}")
@@ -174,9 +177,9 @@ def _languages(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]
 
 
 def _asked_and_shown(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
-    """Questions to raters, and how sliders look, where the campaign's settings are silent.
+    """Adopt questions to raters and the look of sliders if the campaign has no setting for them.
 
-    Raises Invalid naming the question. How sliders look changes no judgment, so the campaign's own setting stands.
+    Raises Invalid, which names the question. Sliders affect no judgment, so for them the campaign's setting wins.
     """
     settings = {**campaign.settings, **_questionnaires(campaign, record)}
     if record.slider_colors is not None and settings.get(SLIDER_COLORS) is None:
@@ -198,7 +201,7 @@ def _questionnaires(campaign: CampaignInfo, record: CampaignRow) -> dict[str, ob
 
 
 def _changeable_settings(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
-    """What may change only before the first judgment: the options, the basis, and whether documents are known."""
+    """Return what may change only before the first judgment: options, basis, and whether documents are known."""
     values: dict[str, object] = {}
     said = dict(record.options or {})
     if any(campaign.options.get(name) != value for name, value in said.items()):

@@ -1,4 +1,4 @@
-"""Documents with known answers, put one by one or imported: tutorials and attention checks."""
+"""Documents with known answers, stored one by one or imported: tutorials and attention checks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = tuple(_FAULTS)
 
 
 def check_known_answers(campaign: CampaignInfo, kind: str, segments: Sequence[KnownAnswerSegment]) -> None:
-    """Raise Invalid, naming each place, unless the segments of a document of that kind say what they should."""
+    """Raise Invalid, which names each fault, if the segments of a document of that kind are not valid."""
     title, list_faults = _FAULTS[kind]
     faults = [Place(("body", "segments", *place.loc), place.msg) for place in list_faults(campaign, segments)]
     if faults:
@@ -31,10 +31,10 @@ def check_known_answers(campaign: CampaignInfo, kind: str, segments: Sequence[Kn
 
 
 def check_staged_known_answers(session: Session, campaign_id: int, campaign: CampaignInfo) -> int:
-    """How many documents an import brings whose known answers do not fit the protocol and are said not to.
+    """Count imported documents whose known answers do not fit the protocol and are marked as unfit.
 
-    Earlier versions took what this one refuses, and what a campaign exports must be importable. Once it is merged.
-    Raises Invalid, naming file and line, for known answers of other documents that cannot be kept.
+    Earlier versions accepted what this one refuses, and a campaign's export must be importable. Call this after the
+    merge. Raises Invalid, which names file and line, for other documents whose known answers are not valid.
     """
     rows = known_documents.load_stored_segments_of_staged_documents(session, campaign_id, list(KINDS))
     faults: list[Place] = []
@@ -45,7 +45,7 @@ def check_staged_known_answers(session: Session, campaign_id: int, campaign: Cam
         if not segments[0].unfit:
             faults += wrong
         elif kind == ATTENTION and not all(is_attention_check_meta_valid(row.meta) for row in segments):
-            faults += wrong  # no campaign can have come to hold it
+            faults += wrong  # no earlier version accepted this
         else:
             unfit += any(True for _ in wrong)
     if faults:
@@ -56,7 +56,7 @@ def check_staged_known_answers(session: Session, campaign_id: int, campaign: Cam
 def list_documents_with_unfit_known_answers(
     session: Session, campaign_id: int, campaign: CampaignInfo
 ) -> frozenset[str]:
-    """Keys of the documents whose known answers do not fit the campaign's protocol."""
+    """Return the keys of documents whose known answers do not fit the campaign's protocol."""
     rows = known_documents.load_segments_of_document_kinds(session, campaign_id, list(KINDS))
     return frozenset(
         key

@@ -1,4 +1,4 @@
-"""Merging of what an import staged: as a whole, or chunk by chunk beside the reading, in one transaction still."""
+"""Merging of staged records: all at once, or chunk by chunk during reading, but always in one transaction."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from app.storage.db import Session
 from app.storage.imports import alignments, comparisons, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
 
-MANY = 5_000  # judgments that may turn a plan upside down
+MANY = 5_000  # judgments that may make the database choose bad query plans
 Merge = Callable[[staging.CopyBuffer, CampaignInfo], None]
 
 
 class ImportMerge:
-    """What one import adds to a campaign, under one data version.
+    """What one import adds to a campaign under one data version.
 
-    A chunk holds everything about the documents that it touches, so chunks share systems, raters and tasks only.
+    A chunk contains all records about its documents, so chunks share only systems, raters and tasks.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ImportMerge:
         staging.create_staging_tables(session)
 
     def merge_lines(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
-        """Stage lines and add what is new. Raises ImportContradiction and Invalid, with file and line."""
+        """Stage lines and add new rows. Raises ImportContradiction and Invalid, with file and line."""
         session = self._session
         staging.copy_into_staging(session, lines)
         staging.analyze_staging_tables(session)
@@ -82,10 +82,10 @@ class ImportMerge:
         staging.empty_staging_tables(session)
 
     def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
-        """Set aside what the files set aside, store scores; what was created, by noun, and the data version.
+        """Apply the files' voids and store scores. Return the data version and the number of rows created, by noun.
 
-        settled: the files said something new of the campaign itself. void: they set judgments aside. metrics: those of
-        which the staged scores are others than before. Raises ImportContradiction.
+        settled: the files said something new about the campaign itself. void: they set judgments aside. metrics: those
+        whose staged scores differ from the stored ones. Raises ImportContradiction.
         """
         session, counts = self._session, dict(self._counts)
         voiding = void and judgments.has_new_staged_voids(session, self._id)
@@ -107,14 +107,14 @@ class ImportMerge:
         return report
 
     def find_changed_metrics(self) -> tuple[Sequence[str], int]:
-        """Metrics of which the staged scores are others than before, and how many scores the campaign cannot have.
+        """Return the metrics whose staged scores are new, and how many scores do not belong in the campaign.
 
-        Once everything is merged. Raises ImportContradiction, with file and line.
+        Call this after everything is merged. Raises ImportContradiction, with file and line.
         """
         return metrics_staged.find_changed_metrics(self._session, self._id)
 
     def _version(self, campaign: CampaignInfo) -> tuple[int, int]:
-        """The data version that this import makes, and the profile that it scores by; taken when first needed."""
+        """Return the import's data version and the profile that it scores by; both are taken when first needed."""
         if self._under is None:
             version = campaigns.take_next_data_version(
                 self._session, self._id, actor=self._actor, what=self._what, judged=True
@@ -127,9 +127,9 @@ class ImportMerge:
 
 
 class BackgroundMerger:
-    """Merges one chunk at a time in a thread of its own, so that the database works while the next lines are made.
+    """Merge one chunk at a time in a separate thread, so that the database works while the next lines are prepared.
 
-    Only one thread uses the session at a time: whoever gave a chunk uses it again after `end`.
+    Only one thread may use the session at a time. After `submit`, the caller may use it again after `wait_until_done`.
     """
 
     def __init__(self, merge: Merge) -> None:
@@ -145,19 +145,19 @@ class BackgroundMerger:
         self._threads.shutdown()
 
     def submit(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
-        """Merge a chunk as soon as the one before it is merged. What was wrong with that one is raised by `end`."""
+        """Merge a chunk after the previous one. `wait_until_done` raises the errors of earlier chunks."""
         self._wait()
         if self._fault is None:
             self._under_way = self._threads.submit(copy_context().run, self._merge, lines, campaign)
 
     def wait_until_done(self) -> None:
-        """Wait for the last chunk. Raises what was found wrong with any."""
+        """Wait for the last chunk. Raises the error that was found in any chunk."""
         self._wait()
         if self._fault is not None:
             raise self._fault
 
     def _wait(self) -> None:
-        """Bad lines are reported before contradictions, so reading goes on after one."""
+        """Wait for the chunk and keep its error: bad lines are reported before contradictions, so reading continues."""
         under_way, self._under_way = self._under_way, None
         try:
             if under_way is not None:
@@ -167,7 +167,10 @@ class BackgroundMerger:
 
 
 def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo) -> Iterator[tuple[int, float, int]]:
-    """Scores of what is being merged. Raises Invalid, with file and line, where an output that they need is unknown."""
+    """Yield the scores of what is being merged.
+
+    Raises Invalid, with file and line, if an output that a score needs is unknown.
+    """
     protocol, options = protocols.get_protocol(campaign.protocol), parse_campaign_scoring_options(campaign)
     places: list[Place] = []
     for answer in judgments.stream_answers_with_texts(
@@ -187,7 +190,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
 
 
 def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> None:
-    """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
+    """Compare each marked span with its texts, if this import brings the span or one of the texts."""
     protocol, options = protocols.get_protocol(campaign.protocol), parse_campaign_scoring_options(campaign)
     if any(isinstance(widget, SpansWidget) for widget in protocol.form):
         outside = _find_spans_beyond_text(session, campaign_id, protocol, options)
@@ -211,7 +214,7 @@ def _find_spans_beyond_text(
 
 
 def _marks(payload: Any, protocol: Protocol[Any], side: str) -> bool:
-    """Whether a judgment marks a place of the text of a side."""
+    """Return whether a judgment marks a span in the text on one side."""
     spans = (
         span for widget in protocol.form if isinstance(widget, SpansWidget) for span in getattr(payload, widget.field)
     )

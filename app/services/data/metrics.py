@@ -1,4 +1,4 @@
-"""Scores of automatic metrics, brought from outside and kept as whole sets by name."""
+"""Scores of automatic metrics, imported from outside and stored as complete sets by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MetricNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class MetricOutputScore:
-    """The score of one output; segment counts from 1."""
+    """The score of one output. Segments are numbered from 1."""
 
     system: str
     document: str
@@ -30,8 +30,9 @@ class MetricOutputScore:
 
 @dataclass(frozen=True, slots=True)
 class MetricScoreSet:
-    """A set of scores. systems: of systems as a whole. in_order: by system, of every test segment in the order of the
-    campaign, None where there is none.
+    """A set of scores. systems: scores of systems as a whole. in_order: by system, the scores of all test segments.
+
+    The scores follow the order of segments in the campaign, and are None for segments without a score.
     """
 
     higher_is_better: bool = True
@@ -42,7 +43,7 @@ class MetricScoreSet:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric as it stands. n_outputs, n_of_systems: scores of outputs, and of systems as a whole."""
+    """A stored metric. n_outputs, n_of_systems: the number of scores of outputs, and of systems as a whole."""
 
     metric: str
     higher_is_better: bool
@@ -57,11 +58,10 @@ Address = tuple[int, int | None]
 
 
 def put_metric_scores(session: Session, campaign: str, metric: str, given: MetricScoreSet, *, actor: str) -> Metric:
-    """Store the scores of a metric in place of what it had; the same set again changes nothing.
+    """Replace the scores of a metric. Storing the same set again changes nothing.
 
-    Scores of systems and segments that the campaign does not have, or could still lose, stay out and are counted.
-
-    Raises NotFound, Invalid where a list does not fit the test set, an output is scored twice, or nothing is left.
+    Scores of systems and segments that the campaign does not have, or could still lose, are left out and counted.
+    Raises NotFound, Invalid if a list does not fit the test set, an output is scored twice, or no score remains.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     rows, left = _rows(session, row.id, given)
@@ -80,7 +80,7 @@ def put_metric_scores(session: Session, campaign: str, metric: str, given: Metri
 
 
 def get_metric(session: Session, campaign: str, metric: str) -> Metric:
-    """A metric as it stands. Raises NotFound."""
+    """Return a stored metric. Raises NotFound."""
     metric_scores = next((one for one in list_metrics(session, campaign) if one.metric == metric), None)
     if metric_scores is None:
         raise MetricNotFound(metric)
@@ -88,7 +88,7 @@ def get_metric(session: Session, campaign: str, metric: str) -> Metric:
 
 
 def list_metrics(session: Session, campaign: str) -> list[Metric]:
-    """The metrics of a campaign by name. Raises NotFound."""
+    """List the metrics of a campaign by name. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     return [
         Metric(one.metric, one.higher_is_better, one.n_outputs, one.n_of_systems, one.n_systems, one.version)
@@ -102,7 +102,7 @@ def _with_left_out_counts(metric: Metric, left: Mapping[str, int]) -> Metric:
 
 
 def _rows(session: Session, campaign_id: int, given: MetricScoreSet) -> tuple[dict[Address, float], Counter[str]]:
-    """Scores by (system id, segment id), and how many stay out by reason."""
+    """Return scores by (system id, segment id), and how many are left out, by reason."""
     systems, segments = (
         stored.load_scorable_systems(session, campaign_id),
         stored.load_scorable_segments(session, campaign_id),

@@ -19,7 +19,7 @@ NONE = frozenset({"", "none", "nan"})
 
 
 def parse_metric_name(path: str) -> str | None:
-    """The name of the metric that a score file of mt-metrics-eval says.
+    """Return the name of the metric in the path of an mt-metrics-eval score file, None for other files.
 
     >>> parse_metric_name("metric-scores/en-de/COMET-22-refA.seg.score"), parse_metric_name("scores.tsv")
     ('COMET-22-refA', None)
@@ -29,13 +29,14 @@ def parse_metric_name(path: str) -> str | None:
 
 
 def read_metric_files(files: Mapping[str, str], *, higher_is_better: bool) -> MetricScoreSet:
-    """The scores of one metric from its files: texts by path.
+    """Read the scores of one metric from its files, given as texts by path.
 
-    A table has a header with `system`, `score` and for scores of outputs `document` and `segment`, between commas,
-    semicolons or tabs. `NAME.seg.score` and `NAME.sys.score` are those of mt-metrics-eval: a system and a score on each
-    line, those of segments in the order of the test set, `None` where there is none.
+    A table has a header with `system`, `score` and, for scores of outputs, `document` and `segment`. Fields are
+    separated by commas, semicolons or tabs. `NAME.seg.score` and `NAME.sys.score` are files of mt-metrics-eval, with a
+    system and a score on each line. Scores of segments follow the order of the test set, and `None` stands for a
+    missing score.
 
-    Raises Invalid, naming file and line.
+    Raises Invalid, which names file and line.
     """
     scores = MetricScoreSet(higher_is_better=higher_is_better)
     for path, text in files.items():
@@ -51,7 +52,7 @@ def read_metric_files(files: Mapping[str, str], *, higher_is_better: bool) -> Me
 
 
 def _merge_systems(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) -> dict[str, Value]:
-    """Both together. Raises Invalid where a system is in both: which of them is meant?"""
+    """Merge two mappings. Raises Invalid if a system is in both, because either could be meant."""
     twice = sorted(before.keys() & new.keys())
     if twice:
         raise Invalid(f"{path}: another file also scores {twice[0][:80]}")
@@ -116,7 +117,7 @@ def _table(before: MetricScoreSet, path: str, text: str) -> MetricScoreSet:
 
 
 def _rows_by_name(path: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows that hold anything, each with its line. Raises Invalid, and MalformedDelimitedText."""
+    """Yield the rows that are not empty, each with its line number. Raises Invalid, and MalformedDelimitedText."""
     lines = read_delimited(text)
     header = next(lines, (1, []))[1]
     if any(name not in header for name in NEEDED):

@@ -1,4 +1,4 @@
-"""The ratings of a campaign as CSV: what every analysis reads, one row a (judgment, system), full precision."""
+"""The ratings of a campaign as CSV, the input of every analysis: one row per (judgment, system), at full precision."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ BATCH = 5000
 
 
 def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
-    """Ratings under the campaign's own profile; only the names of the columns where nothing is judged.
+    """Stream the ratings under the campaign's own profile; only column names if nothing has been judged.
 
     Nothing is written, so the transaction may be read-only. `position` is empty for a score of a whole document.
-    `judgment` numbers judgments: identical outputs that were judged once share one. Errors are −1 where none are asked.
+    `judgment` numbers judgments: identical outputs that were judged once share one. The number of errors is −1 if no
+    errors are asked for.
     """
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     read = resolve_score_definition(view, ScoringChoice())

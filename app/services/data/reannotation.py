@@ -1,6 +1,6 @@
-"""Errors that raters of another campaign marked, prefilled for the raters of this one (MQM re-annotation).
+"""Errors that raters of another campaign marked, pre-marked for the raters of this one (MQM re-annotation).
 
-Source: Riley et al. 2025 (arXiv 2510.24664): a second rater sees and edits the first's errors.
+Source: Riley et al. 2025 (arXiv 2510.24664): a second rater sees and edits the first rater's errors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PrefillTooLate(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class PrefillResult:
-    """What was taken over. left: judgments that stayed behind, by reason."""
+    """How much was taken over. left: judgments that were not used, by reason."""
 
     outputs: int
     errors: int
@@ -50,12 +50,12 @@ class PrefillResult:
 def prefill_errors_from_campaign(
     session: Session, campaign: str, source: str, *, rater: str | None, actor: str
 ) -> PrefillResult:
-    """Show with every output that both campaigns have the errors that a rater of the other marked on it.
+    """Pre-mark the errors that a rater of another campaign marked on each output that both campaigns have.
 
-    rater: whose; None takes, output by output, the first by key who judged it. What is set aside there, by a void or as
-    surplus, is nobody's word. Taking over again replaces what was.
+    rater: whose errors to take; None takes for each output those of the first rater by key. Judgments that were voided
+    there, or are surplus, are ignored. A repeated call replaces earlier pre-marked errors.
 
-    Raises NotFound, Invalid where both are one, PrefillNotSupported, PrefillTooLate.
+    Raises NotFound, Invalid if both campaigns are the same, PrefillNotSupported, PrefillTooLate.
     """
     if campaign == source:
         raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))
@@ -86,7 +86,7 @@ def prefill_errors_from_campaign(
 def _choose_judgments(
     records: Iterator[JudgmentRow], same: set[tuple[str, str, int]], rater: str | None, left: Counter[str]
 ) -> dict[tuple[str, str, int], JudgmentRow]:
-    """For each output the judgment whose errors are shown: of the wanted rater, in the latest revision."""
+    """Choose for each output the judgment whose errors are shown: the wanted rater's, in the latest revision."""
     latest: dict[tuple[str, str, int], JudgmentRow] = {}
     for record in records:
         if record.position is None or record.role != "rating":

@@ -1,4 +1,4 @@
-"""Judgments made elsewhere, by name: checked as a whole, then taken in like an import of one file."""
+"""Judgments made elsewhere, sent by name: checked together, then stored like an import of one file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BODY = "body"
 LONGEST_KEY = 128
 MOST_PLACES = 100
 AHEAD = timedelta(minutes=5)
-"""How far a sender's clock may be ahead of the database's."""
+"""How far a sender's clock may be ahead of the database's clock."""
 CREATED = ("systems", "documents", "raters", "segments")
 
 
@@ -58,9 +58,9 @@ class SentJudgment:
 
 @dataclass(frozen=True, slots=True)
 class RecordingResult:
-    """What became of them. unchanged: sent before and known. created: rows by noun, for names that were declared.
+    """The outcome. unchanged: judgments that were already known. created: rows of new names, by noun.
 
-    planned: of those not known, how many answer what a plan gave to the rater. handed_in: tasks that are whole by them.
+    planned: how many new judgments answer what a plan gave to the rater. handed_in: tasks that they complete.
     """
 
     judgments: int
@@ -77,13 +77,13 @@ def record_judgments(
 ) -> RecordingResult:
     """Store judgments made elsewhere, all of them or none, under one data version.
 
-    What a plan gave to the rater is answered where it stands in their task, and a task in which nothing is missing any
-    more is handed in. The rest is the rater's work beside the plan.
+    If a plan gave an output to the rater, the judgment answers it in the rater's task, and a task without missing
+    judgments is handed in. Other judgments count as the rater's work outside the plan. The same answer again changes
+    nothing. Another answer of a rater to the same output is a revision, unless its external_id identifies it as the
+    stored one. declare: create unknown names, as an import does.
 
-    The same answer again changes nothing; another answer of a rater for the same output is a revision, unless an
-    external_id says that it is the one from before. declare: create what is named and unknown, as an import does.
-
-    Nobody judges an output twice, by whichever account: what a person's other account has or did is refused.
+    Nobody may judge an output twice, with whichever account: judgments are refused if another account of the same
+    person has the output or has judged it.
 
     Raises NotFound, ExternalIdConflict, TaskHandedIn, PersonJudgedAlready, or Invalid; places are `("body", i, field,
     …)` with i from 0.
@@ -94,7 +94,7 @@ def record_judgments(
     intake = RunningImport(
         session, view, actor=actor, audit_details="judgments made elsewhere", action="judgments recorded"
     )
-    # No more than is told is looked for: what is wrong with a body of nothing else would cost many times the body.
+    # The search stops at the reported number of faults, because a body full of faults would cost many times its size.
     wrong = chain(
         (place for i, one in enumerate(sent) for place in _wrong_payload(intake, i, one)),
         _not_yet(sent, clock.database_now(session) + AHEAD),
@@ -125,7 +125,7 @@ def record_judgments(
 
 
 def _wrong_payload(intake: RunningImport, i: int, judgment: SentJudgment) -> Iterator[Place]:
-    """What the campaign's protocol finds wrong with a payload, without its texts."""
+    """Yield the faults that the campaign's protocol finds in a payload without its texts."""
     protocol, options = intake.get_protocol()
     said = judgment.payload.get("protocol", protocol.name)
     if said != protocol.name:
@@ -145,14 +145,14 @@ def _wrong_payload(intake: RunningImport, i: int, judgment: SentJudgment) -> Ite
 
 
 def _not_yet(sent: Sequence[SentJudgment], latest: datetime) -> Iterator[Place]:
-    """Times to come: of several answers the last by time counts, so none later could ever correct such a one."""
+    """Yield future times: the latest answer counts, so later answers could never correct one from the future."""
     for i, judgment in enumerate(sent):
         if judgment.submitted_at is not None and judgment.submitted_at > latest:
             yield Place((BODY, i, "submitted_at"), "is in the future according to the database's clock")
 
 
 def _list_unknown_names(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> Iterator[Place]:
-    """Names that the campaign does not have."""
+    """Yield the names that the campaign does not have."""
     documents = sorted({one.document for one in sent})
     there = {
         "rater": external_judgments.filter_known_raters(session, campaign_id, sorted({one.rater for one in sent})),
@@ -170,7 +170,7 @@ def _list_unknown_names(session: Session, campaign_id: int, sent: Sequence[SentJ
 
 
 def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
-    """Judgments that bear the external_id of an earlier one in the same request."""
+    """Yield judgments with the external_id of an earlier one in the same request."""
     first: dict[str, int] = {}
     for i, judgment in enumerate(sent):
         if judgment.external_id is not None and first.setdefault(judgment.external_id, i) != i:
@@ -178,7 +178,7 @@ def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
 
 
 def _find_stored_before(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
-    """Which of them were stored before under their external_id. Raises ExternalIdConflict."""
+    """Return the judgments that are already stored under their external_id. Raises ExternalIdConflict."""
     stored = external_judgments.find_judgments_by_external_name(
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
     )
@@ -204,7 +204,7 @@ def _is_same_judgment(judgment: SentJudgment, stored: external_judgments.Externa
 
 
 def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem | None) -> JudgmentRow:
-    """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
+    """Make the row that an import would make: for the item that a plan gave to the rater, else for a separate task."""
     return JudgmentRow(
         at=LineLocation(BODY, i),
         task=place.task if place else join_keys_unambiguously("elsewhere", judgment.rater),
@@ -221,7 +221,7 @@ def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem |
 
 
 def join_keys_unambiguously(*parts: str) -> str:
-    """A key for keys together: readable, and never that of other parts."""
+    """Join keys into one readable key, which never equals that of other keys."""
     text = ":".join(parts)
     if len(text) <= LONGEST_KEY and not any(set(part) & {":", "~"} for part in parts):
         return text
@@ -230,7 +230,7 @@ def join_keys_unambiguously(*parts: str) -> str:
 
 
 def _in_payload(place: Place) -> Place:
-    """A place that intake named by record: what stands behind the number of the judgment lies in its payload."""
+    """Return a place that names a field of a record as a place in the payload of the judgment."""
     if place.loc[:1] == (BODY,) and len(place.loc) > 2:
         return Place((*place.loc[:2], "payload", *place.loc[2:]), place.msg)
     return place

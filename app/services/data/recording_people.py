@@ -1,4 +1,4 @@
-"""Nobody judges the same output twice, by whichever account: judgments made elsewhere are checked for that, too."""
+"""Nobody may judge the same output twice with several accounts: this check covers judgments made elsewhere."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class PersonJudgedAlready(Conflict):
 
 
 def lock_raters_with_linked_accounts(session: Session, campaign: str, sent: Sequence[AddressedJudgment]) -> bool:
-    """Whether any of the raters has other accounts. Then nobody leases until the transaction ends. Raises NotFound.
+    """Return whether any rater has other accounts. If so, block new leases until the transaction ends. Raises NotFound.
 
-    Called before the campaign's row is held: whoever leases takes the two locks in this order.
+    Call this before the campaign's row is locked, because leasing takes the two locks in this order.
     """
     row = campaigns.load_campaign(session, campaign)
     people = external_judges.load_linked_persons(session, row.id, sorted({one.rater for one in sent}))
@@ -37,9 +37,9 @@ def refuse_second_judgments(
     there: PlannedItemMatches,
     left: Collection[int],
 ) -> None:
-    """Refuse what would be a person's second judgment of an output, by the rule for late answers.
+    """Refuse a person's second judgment of an output, by the rule for late answers.
 
-    left: numbers of the judgments that are not known yet. Raises PersonJudgedAlready; places are `("body", i,
+    left: indices of the judgments that are not known yet. Raises PersonJudgedAlready; places are `("body", i,
     "rater")`.
     """
     people = external_judges.load_linked_persons(session, campaign_id, sorted({sent[i].rater for i in left}))

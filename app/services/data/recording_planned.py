@@ -1,4 +1,4 @@
-"""Judgments made elsewhere, by name, in a campaign with a plan: they count at the item that the rater was given."""
+"""Judgments made elsewhere, sent by name, in a campaign with a plan: they count for the rater's planned items."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_PLACES = 100
 
 
 class AddressedJudgment(Protocol):
-    """What names the output that a judgment is of, and who judged it."""
+    """The output that a judgment is about, and who judged it."""
 
     @property
     def rater(self) -> str:
@@ -43,13 +43,13 @@ class AddressedJudgment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlannedItemMatches:
-    """Where judgments belong in the plan. at: by number of the judgment. known: those that say what is there."""
+    """The planned items of judgments. at: by index of the judgment. known: judgments equal to the stored answer."""
 
     at: Mapping[int, external_judgments.PlannedItem]
     known: frozenset[int]
 
     def hand_in_complete_tasks(self, session: Session, campaign_id: int, added: Collection[int]) -> int:
-        """Hand in the tasks in which nothing is missing any more; how many. added: numbers of judgments."""
+        """Hand in the tasks without missing judgments, and return how many. added: indices of judgments."""
         touched = {at.public_id: at for n, at in self.at.items() if n in added and at.state != "handed_in"}
         return sum(_complete(session, campaign_id, touched[name]) for name in sorted(touched))
 
@@ -59,7 +59,7 @@ def find_planned_items(
 ) -> PlannedItemMatches:
     """Find the planned items of judgments made elsewhere.
 
-    Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
+    Raises TaskHandedIn if a handed-in task has a different answer; places are `("body", i)`.
     """
     named = [(one.rater, one.document, one.segment, one.system) for one in sent]
     items = external_judgments.load_planned_items_of_raters(session, campaign_id, named)
@@ -71,7 +71,7 @@ def find_planned_items(
 
 
 def _is_same_answer(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: AddressedJudgment) -> bool:
-    """Whether an answer says what is stored, be it with fewer words: a field left out has its default."""
+    """Return whether an answer equals the stored one; a field that is left out has its default."""
     if judgment.segment is None:
         return stored == dict(judgment.payload)
     return bool(protocol.payload.model_validate(stored) == protocol.payload.model_validate(dict(judgment.payload)))

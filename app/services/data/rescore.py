@@ -1,6 +1,6 @@
-"""Derived scores against the payloads they were derived from.
+"""Check of derived scores against the payloads they were derived from.
 
-`check_stored_scores` compares, `rescore_campaign` puts right what differs.
+`check_stored_scores` compares, and `rescore_campaign` corrects what differs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from app.storage.db import Session
 from app.storage.rescore import StoredScore, StoredWeightProfile
 
 MOST_SHOWN = 20
-BLOCK = 5000  # scores that are put right at a time
+BLOCK = 5000  # scores that are corrected at a time
 
 
 @dataclass(slots=True)
 class ProfileScoreCheck:
-    """One profile. missing: judgments without a score under the campaign's own; scores under others are derived when
-    they are asked for. first: where scores differ, in words.
+    """The check of one profile. first: descriptions of the first scores that differ.
+
+    missing: judgments without a score under the campaign's own profile; scores under others are derived on request.
     """
 
     name: str
@@ -40,7 +41,7 @@ class ProfileScoreCheck:
 
 @dataclass(frozen=True, slots=True)
 class ScoreCheckReport:
-    """All profiles of a campaign. corrected: scores that were put right. added: those that were missing."""
+    """The check of all profiles of a campaign. corrected: scores that were wrong. added: scores that were missing."""
 
     campaign: str
     profiles: tuple[ProfileScoreCheck, ...]
@@ -49,12 +50,12 @@ class ScoreCheckReport:
 
     @property
     def is_correct(self) -> bool:
-        """Whether every stored score is what its payload comes to."""
+        """Whether every stored score equals the score of its payload."""
         return not any(one.different or one.missing for one in self.profiles)
 
 
 def check_stored_scores(session: Session, campaign: str) -> ScoreCheckReport:
-    """Compare every stored score with what its payload comes to now. Raises NotFound."""
+    """Compare every stored score with the current score of its payload. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     compared = [
         _compare_profile(session, row.id, view, one) for one in stored_scores.load_weight_profiles(session, row.id)
@@ -63,7 +64,7 @@ def check_stored_scores(session: Session, campaign: str) -> ScoreCheckReport:
 
 
 def rescore_campaign(session: Session, campaign: str, *, actor: str) -> ScoreCheckReport:
-    """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
+    """Correct wrong scores and add missing ones; if there are any, under a new data version. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign, lock=True), get_campaign(session, campaign)
     profiles = stored_scores.load_weight_profiles(session, row.id)
     compared = [_compare_profile(session, row.id, view, one, put_right=True) for one in profiles]
@@ -78,7 +79,7 @@ def rescore_campaign(session: Session, campaign: str, *, actor: str) -> ScoreChe
 def _compare_profile(
     session: Session, campaign_id: int, view: CampaignInfo, profile: StoredWeightProfile, *, put_right: bool = False
 ) -> ProfileScoreCheck:
-    """What is stored against what is derived. No more than a block of either is held at a time."""
+    """Compare stored with derived scores. At most a block of either is held at a time."""
     checked, shown = ProfileScoreCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
     wrong, absent = list[StoredScore](), list[StoredScore]()
     options = _options(view, profile)
@@ -106,14 +107,14 @@ def _compare_profile(
 def _align_scores(
     derived: Iterator[StoredScore], stored: Iterator[StoredScore]
 ) -> Iterator[tuple[StoredScore, StoredScore | None]]:
-    """What is derived, each with what is stored of the same judgment; both come in the order of judgments."""
+    """Yield each derived score with the stored one of the same judgment; both come in the order of judgments."""
     waiting = next(stored, None)
     for row in derived:
         while waiting is not None and waiting.judgment_id < row.judgment_id:
             waiting = next(stored, None)
         same = waiting is not None and waiting.judgment_id == row.judgment_id
         yield row, waiting if same else None
-    for _ in stored:  # to its end, which closes it
+    for _ in stored:  # reading to the end closes the stream
         pass
 
 
@@ -126,7 +127,7 @@ def _store(
     *,
     put_right: bool,
 ) -> None:
-    """Store a block, if that is wanted, and let it go."""
+    """Store a block if `put_right` is set, and clear it."""
     if put_right and wrong:
         stored_scores.update_scores(session, campaign_id, profile.id, wrong)
     if put_right and absent:
@@ -146,7 +147,7 @@ def _derive_scores(
 
 
 def _options(view: CampaignInfo, profile: StoredWeightProfile) -> ScoringOptions:
-    """Under what a profile's scores were derived."""
+    """Return the options under which a profile's scores were derived."""
     own = parse_campaign_scoring_options(view)
     if profile.digest == GIVEN:
         return own
@@ -160,5 +161,5 @@ def _options(view: CampaignInfo, profile: StoredWeightProfile) -> ScoringOptions
 
 
 def _by_score(view: CampaignInfo) -> bool:
-    """Whether the campaign's own number is not the weighed errors."""
+    """Return whether the campaign's own score is something other than weighted errors."""
     return not find_campaign_protocol(view).find_measure(parse_campaign_scoring_options(view)).uses_profile

@@ -1,4 +1,4 @@
-"""Records on their way into the staging tables: validated, scored, and written as COPY lines. Needs no database."""
+"""Writer of records into staging tables: it validates and scores them, and writes COPY lines. It needs no database."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from app.storage.imports import copy_text
 
 MOST_REMEMBERED = 50_000
 MOST_SEEN = 2_000
-OBJECTS = 50_000  # made and not gone again, before cycles are looked for
+OBJECTS = 50_000  # new objects before the garbage collector looks for cycles
 NOTHING = (None, None, None, None)
 UNSAID = copy_text.format_copy_fields(NOTHING)
-UNSCORED = JudgmentScore(0.0)  # staged where the score waits for the texts, and never stored
+UNSCORED = JudgmentScore(0.0)  # staged if the score needs the texts, and never stored
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 Systems = tuple[str, ...]
 Meta = Mapping[str, object]
 Facts = tuple[Systems, str, str, RoleName, bool, int | None, Meta | None, Meta | None]
-"""Of an item: systems, document, rater, role, whether it is accepted, its position, metadata of task and item."""
+"""Facts about an item: systems, document, rater, role, whether it is accepted, position, metadata of task and item."""
 
 
 class ImportProtocolDiffers(Invalid):
@@ -60,8 +60,8 @@ class PayloadDerivedColumns:
     """What follows from a payload alone.
 
     derived: the last columns of its COPY line. ends: the furthest mark in the target and in the source. fitting: the
-    same columns for marks that are known to lie within their texts, which nobody has to look at again. unmatched: as
-    in `JudgmentScore`.
+    same columns for marks known to lie within their texts, which need no further check. unmatched: as in
+    `JudgmentScore`.
     """
 
     derived: str
@@ -72,13 +72,13 @@ class PayloadDerivedColumns:
 
 @dataclass
 class StagingWriter:
-    """What is staged of one import and not yet merged.
+    """The staged records of one import that are not yet merged.
 
-    get_protocol: gives the campaign's protocol and what its options mean to it. lines: COPY lines to be merged;
-    places, items: which of their segments and items are among them, by name. facts_by_text: what follows from payloads
-    seen before, by text; most judgments repeat one of few payloads. facts_by_identity: the same by identity, for
-    readers that repeat a payload as the same object; it is held, so its identity is its own. n_held: judgments in the
-    lines; last_address: the document of the last of them, and its position. n_scores: those of automatic metrics.
+    get_protocol: returns the campaign's protocol and its parsed options. lines: COPY lines to be merged; places, items:
+    the segments and items among them, by name. facts_by_text: what follows from payloads seen before, by text, because
+    most judgments repeat one of a few payloads. facts_by_identity: the same by identity, for readers that repeat a
+    payload as the same object; the object is kept, so its identity is not reused. n_held: judgments in the lines;
+    last_address: document and position of the last one. n_scores: scores of automatic metrics.
     """
 
     get_protocol: Callable[[], tuple[Protocol[Any], ScoringOptions]]
@@ -99,22 +99,22 @@ class StagingWriter:
 
     @cached_property
     def span_fields(self) -> tuple[str, ...]:
-        """Fields of a payload that hold marked spans."""
+        """Payload fields that hold marked spans."""
         return tuple(widget.field for widget in self.get_protocol()[0].form if isinstance(widget, SpansWidget))
 
     @cached_property
     def severities(self) -> Sequence[str]:
-        """What marked errors can be."""
+        """The severities that marked errors can have."""
         return list_known_severities(*self.get_protocol())
 
     @cached_property
     def scoring_needs_texts(self) -> bool:
-        """The number that ranks cannot be had from a payload alone."""
+        """Whether the score for rankings cannot be computed from a payload alone."""
         protocol, options = self.get_protocol()
         return protocol.find_measure(options).needs_text
 
     def add_record(self, record: Record | OutputJudgments, log: ReadLog) -> None:
-        """Take one record, but the campaign's; one that cannot be goes to the log as a bad line."""
+        """Stage a record other than the campaign's. A record that is not valid goes to the log as a bad line."""
         if isinstance(record, OutputJudgments):
             _answers(self, record, log)
             return
@@ -155,14 +155,14 @@ class StagingWriter:
         self.lines.add_line(*declared)
 
     def starts_next_document_or_segment(self, record: Record | OutputJudgments, *, by_segment: bool) -> bool:
-        """Whether a record is the first of the next document, or segment."""
+        """Return whether a record is the first one of the next document, or of the next segment."""
         if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | OutputJudgments):
             return False
         document, position = self.last_address
         return record.document != document or (by_segment and record.position != position)
 
     def take_staged_lines(self) -> copy_text.CopyBuffer:
-        """The lines so far, to be merged; those after them start anew."""
+        """Return the lines so far, to be merged, and start a new chunk."""
         lines, self.lines = self.lines, copy_text.CopyBuffer()
         self.start_chunk()
         return lines
@@ -175,7 +175,7 @@ class StagingWriter:
         self.items.clear()
 
     def forget_derived_columns(self) -> None:
-        """Forget what follows from payloads, because the campaign is another now."""
+        """Forget what follows from payloads, because the campaign has changed."""
         self.facts_by_text.clear()
         self.facts_by_identity.clear()
         for name in ("span_fields", "scoring_needs_texts"):
@@ -184,7 +184,7 @@ class StagingWriter:
 
 @contextmanager
 def reduce_garbage_collection() -> Iterator[None]:
-    """Look for cycles less often: millions of records come and go, and none is part of one."""
+    """Run the garbage collector less often: millions of records are created and freed, and none is part of a cycle."""
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], OBJECTS), *before[1:])
     try:
@@ -194,7 +194,7 @@ def reduce_garbage_collection() -> Iterator[None]:
 
 
 def _answers(stage: StagingWriter, row: OutputJudgments, log: ReadLog) -> None:
-    """Take judgments of one output that hold nothing but payloads."""
+    """Stage judgments of one output that contain only payloads."""
     place = stage.last_address = row.document, row.position
     item, systems, document, lines = row.item, row.systems, row.document, []
     target, source = _lengths(stage, row)
@@ -225,7 +225,7 @@ def _answers(stage: StagingWriter, row: OutputJudgments, log: ReadLog) -> None:
 
 
 def _lengths(stage: StagingWriter, row: OutputJudgments) -> tuple[int, int]:
-    """Characters of the one output and of the source that judgments are about, as staged beside them; 0 if unknown."""
+    """Return the lengths of the judged output and its source in characters, if they were just staged; else 0."""
     place = row.document, row.position
     target = stage.output[1] if stage.output[0] == (row.systems, *place) else 0
     return target, stage.source[1] if stage.source[0] == place else 0
@@ -253,7 +253,7 @@ def _judgment_line(stage: StagingWriter, row: JudgmentRow, log: ReadLog) -> str 
 
 
 def _refuse(at: LineLocation, error: Invalid, log: ReadLog) -> None:
-    """Note a judgment that cannot be as a bad line, with the field that is wrong."""
+    """Record an invalid judgment as a bad line, with the field that is wrong."""
     place = error.places[0] if error.places else None
     where = ".".join(map(str, place.loc)) + ": " if place and place.loc else ""
     log.record_bad_line(at, where + (place.msg if place else error.detail))
@@ -269,7 +269,7 @@ def _number(value: int | None) -> str | int:
 
 
 def _place(stage: StagingWriter, at: LineLocation, place: tuple[str, int]) -> None:
-    """Stage a segment that a record names and that no record declared so far."""
+    """Stage a segment that a record names and that no earlier record declared."""
     if place not in stage.places:
         _known_place(stage, place)
         stage.lines.add_line(
@@ -284,7 +284,7 @@ def _known_place(stage: StagingWriter, place: tuple[str, int]) -> None:
 
 
 def _item(stage: StagingWriter, file: str, line: int, name: tuple[str, str], facts: Facts) -> int:
-    """The number of the item of that name (task, item) among those that are staged: once each, unless facts differ."""
+    """Return the number of the staged item with a name (task, item). It is staged once, unless its facts differ."""
     known = stage.items.get(name)
     if known is not None and known[1] == facts:
         return known[0]
@@ -300,7 +300,7 @@ def _item(stage: StagingWriter, file: str, line: int, name: tuple[str, str], fac
 
 
 def _compare(stage: StagingWriter, row: ScreenComparisonRow) -> None:
-    """Stage an answer about a screen, and the items that stood on it."""
+    """Stage an answer about a screen, and the items that the screen showed."""
     at = row.at
     if row.position is not None:
         _place(stage, at, (row.document, row.position))
@@ -314,7 +314,7 @@ def _compare(stage: StagingWriter, row: ScreenComparisonRow) -> None:
 
 
 def _cached_derived_columns(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadDerivedColumns]:
-    """The payload as COPY wants it, and what follows from it. Raises Invalid, naming the field."""
+    """Return the payload in COPY format, and what follows from it. Raises Invalid, which names the field."""
     same = stage.facts_by_identity.get(id(payload))
     if same is not None:
         return same[1], same[2]
@@ -332,7 +332,7 @@ def _cached_derived_columns(stage: StagingWriter, payload: Mapping[str, object])
 
 
 def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> PayloadDerivedColumns:
-    """Validate a payload and derive what is stored beside it. Raises Invalid, naming the field."""
+    """Validate a payload and derive what is stored with it. Raises Invalid, which names the field."""
     protocol, options = stage.get_protocol()
     named = said.get("protocol", protocol.name)
     if named != protocol.name:
@@ -357,9 +357,9 @@ def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> Pa
 
 
 def _declaration(record: Record, severities: Callable[[], Sequence[str]]) -> tuple[str, str]:
-    """The staging table and the COPY line of a record that declares something. severities: of the campaign's errors.
+    """Return the staging table and the COPY line of a declaring record. severities: those of the campaign's errors.
 
-    Raises Invalid for a prefill or an alignment.
+    Raises Invalid for a prefill or an alignment that is not valid.
     """
     at = (record.at.file, record.at.line)
     match record:

@@ -1,4 +1,4 @@
-"""The test set of a campaign as it is stored."""
+"""The stored test set of a campaign."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.storage.db import Session
 
 @dataclass(frozen=True, slots=True)
 class StoredSegment:
-    """A segment as it is stored. markup: how raters see the source, where the campaign shows tags as layout."""
+    """A stored segment. markup: the source as raters see it, if the campaign shows tags as layout."""
 
     source: str | None
     references: Mapping[str, str]
@@ -51,7 +51,7 @@ class StoredSystemView:
 
 @dataclass(frozen=True, slots=True)
 class OutputView:
-    """One output. sha256: of its text, in hexadecimal digits. markup: as of a segment."""
+    """One output. sha256: of its text, in hexadecimal digits. markup: as for a segment."""
 
     text: str | None
     sha256: str | None
@@ -62,7 +62,7 @@ class OutputView:
 
 @dataclass(frozen=True, slots=True)
 class DocumentOutputCount:
-    """How much a system has put out on a document. outputs: of so many segments."""
+    """How many outputs a system has on a document. segments, outputs: their numbers."""
 
     document: str
     segments: int
@@ -70,7 +70,7 @@ class DocumentOutputCount:
 
 
 def get_document(session: Session, campaign: str, key: str) -> DocumentView:
-    """A document with its segments. Raises NotFound."""
+    """Return a document with its segments. Raises NotFound."""
     about = campaigns.load_campaign(session, campaign)
     campaign_id, markup = about.id, get_display_settings(about.settings).markup
     row = load_document_row(session, campaign_id, key)
@@ -85,19 +85,19 @@ def get_document(session: Session, campaign: str, key: str) -> DocumentView:
 
 
 def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
-    """A system. Raises NotFound."""
+    """Return a system. Raises NotFound."""
     return _system_view(load_system_row(session, campaigns.load_campaign(session, campaign).id, key))
 
 
 def get_outputs_on_document(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
-    """A system's outputs on a document, one entry a segment. Raises NotFound."""
+    """Return a system's outputs on a document, one entry for each segment. Raises NotFound."""
     return get_outputs_of_systems(session, campaign, document, [system])[system]
 
 
 def get_outputs_of_systems(
     session: Session, campaign: str, document: str, keys: Sequence[str]
 ) -> dict[str, list[OutputView]]:
-    """Outputs of several systems on a document, by key, each one entry a segment. Raises NotFound."""
+    """Return the outputs of several systems on a document, by key, one entry for each segment. Raises NotFound."""
     about = campaigns.load_campaign(session, campaign)
     markup = get_display_settings(about.settings).markup
     on = load_document_row(session, about.id, document)
@@ -115,7 +115,7 @@ def get_outputs_of_systems(
 def count_outputs_by_document(
     session: Session, campaign: str, system: str, *, after: str | None, limit: int
 ) -> list[DocumentOutputCount]:
-    """Documents that a system has outputs on, by key after `after`. Raises NotFound."""
+    """List the documents on which a system has outputs, by key, starting after `after`. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     of = load_system_row(session, campaign_id, system)
     rows = stored.load_documents_with_outputs_page(session, campaign_id, of.id, after=after, limit=limit)
@@ -125,20 +125,20 @@ def count_outputs_by_document(
 def list_documents(
     session: Session, campaign: str, *, kind: str | None = None, after: str | None, limit: int
 ) -> list[DocumentView]:
-    """Documents by key after `after`, without their segments. kind: of this kind only."""
+    """List documents by key, starting after `after`, without their segments. kind: only this kind."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows = stored.load_documents_page(session, campaign_id, kind=kind, after=after, limit=limit)
     return [_document_view(row, None) for row in rows]
 
 
 def list_known_answer_documents(session: Session, campaign: str) -> list[DocumentView]:
-    """Documents of the tutorial and of attention checks, without their segments."""
+    """List the documents of the tutorial and of attention checks, without their segments."""
     rows = stored.load_known_answer_documents(session, campaigns.load_campaign(session, campaign).id)
     return [_document_view(row, None) for row in rows]
 
 
 def list_systems(session: Session, campaign: str, *, after: str | None, limit: int) -> list[StoredSystemView]:
-    """Systems by key after `after`."""
+    """List systems by key, starting after `after`."""
     rows = stored.load_systems_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [_system_view(row) for row in rows]
 

@@ -1,6 +1,6 @@
-"""The test set of a campaign, put by hand or by a program: documents, systems, and their outputs.
+"""The test set of a campaign, stored by hand or by a program: documents, systems, and their outputs.
 
-Putting the same again changes nothing. A text that a task shows never changes: a corrected output is a new system's.
+Storing the same again changes nothing. A text that a task shows never changes: a corrected output needs a new system.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class DeleteNeedsDraft(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class SegmentInput:
-    """A segment as it is put. references: by name."""
+    """A segment to store. references: by name."""
 
     source: str | None = None
     references: Mapping[str, str] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class SegmentInput:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInput:
-    """A document as it is put."""
+    """A document to store."""
 
     segments: tuple[SegmentInput, ...]
     kind: str = "test"
@@ -78,7 +78,7 @@ class DocumentInput:
 
 @dataclass(frozen=True, slots=True)
 class SystemInput:
-    """A system as it is put."""
+    """A system to store."""
 
     name: str | None = None
     kind: str = "mt"
@@ -89,10 +89,10 @@ class SystemInput:
 
 @dataclass(frozen=True, slots=True)
 class DocumentOutputsInput:
-    """A system's outputs on a document as they are put, one entry a segment, None where there is none.
+    """A system's outputs on a document, one entry for each segment, None for a missing output.
 
-    prefill: spans that raters are shown with each output; those without an id get one. alignment: of each with its
-    source, as `app.domain.alignment` reads it.
+    prefill: spans that raters see with each output; those without an id get one. alignment: between each output and its
+    source, in the notation that `app.domain.alignment` reads.
     """
 
     texts: Sequence[str | None]
@@ -102,7 +102,7 @@ class DocumentOutputsInput:
 
 @dataclass(frozen=True, slots=True)
 class TestSetPutResult:
-    """What became of it. repaired: texts that had white space at their ends."""
+    """The outcome. repaired: texts that had white space at their ends."""
 
     created: bool
     changed: bool
@@ -113,8 +113,7 @@ class TestSetPutResult:
 def put_document(session: Session, campaign: str, key: str, given: DocumentInput, *, actor: str) -> TestSetPutResult:
     """Store a document with its segments, or change it while no task shows it.
 
-    Raises NotFound, TestSetClosed, TextAlreadyShown, TestSetPartInUse where outputs stand on segments that would go,
-    Invalid with places.
+    Raises NotFound, TestSetClosed, TextAlreadyShown, TestSetPartInUse if the document has outputs, Invalid with places.
     """
     row = _open_for_changes(session, campaign)
     if given.kind not in KINDS:
@@ -148,7 +147,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentInput
 
 
 def put_system(session: Session, campaign: str, key: str, given: SystemInput, *, actor: str) -> TestSetPutResult:
-    """Store a system, or change what is known of it. Raises NotFound, TestSetClosed."""
+    """Store a system, or change its metadata. Raises NotFound, TestSetClosed."""
     row = _open_for_changes(session, campaign)
     values = {
         "name": given.name or key,
@@ -181,8 +180,8 @@ def put_outputs_on_document(
 ) -> TestSetPutResult:
     """Store a system's outputs on a document.
 
-    Raises NotFound, TestSetClosed, TextAlreadyShown, TestSetPartInUse where a metric scored what was there, Invalid
-    with places where the numbers differ, or a span or a link of an alignment leaves its text.
+    Raises NotFound, TestSetClosed, TextAlreadyShown, TestSetPartInUse if a metric scored the earlier outputs, Invalid
+    with places if the numbers of entries differ, or if a span or an alignment link lies outside its text.
     """
     texts = given.texts
     row = _open_for_changes(session, campaign)
@@ -214,7 +213,7 @@ def put_outputs_on_document(
 
 
 def delete_document(session: Session, campaign: str, key: str, *, actor: str) -> None:
-    """Delete a document of a draft that no output stands on. Raises NotFound, DeleteNeedsDraft, TestSetPartInUse."""
+    """Delete a draft's document without outputs. Raises NotFound, DeleteNeedsDraft, TestSetPartInUse."""
     row = _draft(session, campaign)
     document = load_document_row(session, row.id, key)
     _check_free(session, row.id, document.id)
@@ -223,7 +222,7 @@ def delete_document(session: Session, campaign: str, key: str, *, actor: str) ->
 
 
 def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> None:
-    """Delete a system of a draft that has no outputs. Raises NotFound, DeleteNeedsDraft, TestSetPartInUse."""
+    """Delete a draft's system without outputs. Raises NotFound, DeleteNeedsDraft, TestSetPartInUse."""
     row = _draft(session, campaign)
     system = load_system_row(session, row.id, key)
     if stored.is_system_used(session, row.id, system.id):
@@ -266,7 +265,7 @@ def _draft(session: Session, campaign: str) -> campaigns.CampaignRecord:
 
 
 def load_system_row(session: Session, campaign_id: int, key: str) -> Any:
-    """A system of the campaign. Raises SystemNotFound."""
+    """Load a system of the campaign. Raises SystemNotFound."""
     row = stored.find_system(session, campaign_id, key)
     if row is None:
         raise stored.SystemNotFound
@@ -274,7 +273,7 @@ def load_system_row(session: Session, campaign_id: int, key: str) -> Any:
 
 
 def load_document_row(session: Session, campaign_id: int, key: str) -> Any:
-    """A document of the campaign. Raises DocumentNotFound."""
+    """Load a document of the campaign. Raises DocumentNotFound."""
     row = stored.find_document(session, campaign_id, key)
     if row is None:
         raise stored.DocumentNotFound
@@ -319,7 +318,7 @@ def _check_spans(
 def _order_alignments(
     given: Sequence[str | None], texts: Sequence[str | None], sources: Sequence[str | None]
 ) -> list[str | None]:
-    """Alignments in order. Raises Invalid with a place for each that does not fit its texts."""
+    """Return the alignments in canonical order. Raises Invalid with a place for each that does not fit its texts."""
     alignments: list[str | None] = []
     places = []
     for i, (links, text, source) in enumerate(zip(given, texts, sources, strict=True)):
@@ -342,7 +341,7 @@ def _spans_as_json(spans: Sequence[Span] | None) -> list[dict[str, object]] | No
 
 
 def _stored_spans_as_put(had: Sequence[object] | None) -> list[dict[str, object]] | None:
-    """What is stored as it would be put now: errors stored before each got an id have none."""
+    """Return stored spans in the form in which they would be stored now: older errors have no id."""
     return None if had is None else _spans_as_json([Span.model_validate(one) for one in had])
 
 

@@ -1,4 +1,4 @@
-"""Reading of uploads in a process of their own, so that no file holds up a process that answers.
+"""Reading of uploads in a separate process, so that no file delays a process that answers requests.
 
-See docs/decisions/0026. `reading` is what an import calls, `reader` the other process, and `messages` go between.
+See docs/decisions/0026. An import calls `reading`, `reader` is the other process, and they exchange `messages`.
 """

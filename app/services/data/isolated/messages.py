@@ -1,4 +1,4 @@
-"""What an import and the process that reads its uploads say to each other, pickled, over one line."""
+"""The messages between an import and the process that reads its uploads, pickled, over one connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTERPRETED = ("-P", "-m", "app.services.data.isolated.reader")
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """To the reader, once: which format, of which files, and what it is told beside them."""
+    """Sent to the reader, once: the format, the files, and the reader's parameters."""
 
     format: str
     names: tuple[str, ...]
@@ -28,7 +28,7 @@ class ReadRequest:
     def from_context(
         cls, format: str, files: Sequence[InputFile], context: ReadContext, log: ReadLog, *, parts: bool
     ) -> Self:
-        """From what a reader is given here."""
+        """Make the request from the arguments of a reader in this process."""
         names = tuple(file.name for file in files)
         told = dict(context.options), context.limits, context.protocol
         return cls(format, names, *told, log.skip_bad_lines, parts)
@@ -36,7 +36,7 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """Among records, where it was met: a bad line, and why it is one."""
+    """An item among records, at the place where a bad line was found: the line and the reason."""
 
     at: LineLocation
     reason: str
@@ -44,28 +44,31 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPartStart:
-    """Among records: what follows is of the campaign for this value."""
+    """An item among records: the records that follow belong to the campaign for this value."""
 
     value: str
 
 
 @dataclass(frozen=True, slots=True)
 class RecordsRead:
-    """From the reader: what it read next."""
+    """Sent by the reader: the records that it read next."""
 
     items: Sequence[Record | BadLine | CampaignPartStart]
 
 
 @dataclass(frozen=True, slots=True)
 class FileOpened:
-    """From the reader: it reads the file of this number from its start; streams are numbered as they are opened."""
+    """Sent by the reader: it reads the file with this number from its start.
+
+    Streams are numbered as they are opened.
+    """
 
     file: int
 
 
 @dataclass(frozen=True, slots=True)
 class BytesRequest:
-    """From the reader, which waits for them: so many bytes of a stream."""
+    """Sent by the reader, which waits for the answer: a request for up to `size` bytes of a stream."""
 
     stream: int
     size: int
@@ -73,14 +76,14 @@ class BytesRequest:
 
 @dataclass(frozen=True, slots=True)
 class TasksRequest:
-    """From the reader, which waits for it: what the tasks of the campaign show, or else its outline."""
+    """Sent by the reader, which waits for the answer: a request for what tasks show, or for the campaign's outline."""
 
     shown: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderFault:
-    """From the reader, last: what it raised. after_bad_lines: its places are those that come after all bad lines."""
+    """Sent by the reader, last: the error raised. after_bad_lines: whether its places follow all bad lines."""
 
     kind: type[AppError]
     detail: str

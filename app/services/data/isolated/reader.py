@@ -1,6 +1,6 @@
 """A process that reads the files of an import: `python -m app.services.data.isolated.reader LINE`.
 
-It takes blocks in and gives records; it ends when its line does, so it never outlives the import that it reads for.
+It receives blocks and returns records. It ends when its connection closes, so it never outlives the import.
 """
 
 from __future__ import annotations
@@ -31,55 +31,55 @@ from app.services.data.isolated.messages import (
 )
 from app.services.data.parallel.messages import ReaderDone
 
-AT_ONCE = 500  # records of one message
+AT_ONCE = 500  # records in one message
 BLOCK = 1 << 18
 
 
 @dataclass
 class _Outbox:
-    """What is read and not yet given."""
+    """Items that have been read but not yet sent."""
 
     line: Connection
     held: list[Record | BadLine | CampaignPartStart] = field(default_factory=list)
     streams: int = 0
 
     def give(self, item: Record | BadLine | CampaignPartStart) -> None:
-        """Give it, with others."""
+        """Add an item, and send the items when there are enough."""
         self.held.append(item)
         if len(self.held) >= AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Give what is held."""
+        """Send the items that are held."""
         if self.held:
             self.line.send(RecordsRead(self.held))
             self.held = []
 
     def ask(self, *, shown: bool) -> Any:
-        """What the campaign has already."""
+        """Ask for what the campaign already has."""
         self.flush()
         self.line.send(TasksRequest(shown))
         return self.line.recv()
 
     def open(self, file: int) -> IO[bytes]:
-        """The bytes of a file from its start."""
+        """Open a file from its start."""
         self.line.send(FileOpened(file))
         self.streams += 1
         return io.BufferedReader(_Stream(self.line, self.streams - 1), BLOCK)
 
 
 class _Stream(io.RawIOBase):
-    """A file that is somewhere else."""
+    """A file that the importing process holds."""
 
     def __init__(self, line: Connection, stream: int) -> None:
         self._line, self._stream = line, stream
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer, as far as the file goes."""
+        """Fill the buffer as far as the file's content allows."""
         self._line.send(BytesRequest(self._stream, len(buffer)))
         data = self._line.recv_bytes(len(buffer))
         buffer[: len(data)] = data
@@ -87,19 +87,19 @@ class _Stream(io.RawIOBase):
 
 
 class _Log(ReadLog):
-    """A log whose bad lines are told where they are met, among the records."""
+    """A log that also sends each bad line among the records, at the place where it was found."""
 
     outbox: _Outbox
 
     def record_bad_line(self, at: LineLocation, reason: str) -> None:
-        """Tell of one, and collect it. Raises TooManyErrors."""
+        """Send and record a bad line. Raises TooManyErrors."""
         self.outbox.give(BadLine(at, reason))
         super().record_bad_line(at, reason)
 
 
 def main(line: int) -> None:
-    """Read for whoever holds the other end of the line, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends, and so its line
+    """Read for the process at the other end of the connection, and end when it closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends and closes the line
     with Connection(line) as ours, suppress(EOFError, ConnectionError):
         begin: ReadRequest = ours.recv()
         outbox = _Outbox(ours)
@@ -135,13 +135,13 @@ def _with_head(value: str, stream: Iterable[Record]) -> Iterator[Record | Campai
 
 
 def _fault(error: AppError, log: ReadLog) -> ReaderFault:
-    """Bad lines are told already, and whoever reads this knows of more."""
+    """Describe an error, without the bad lines that were already sent; the receiver may know of more."""
     after = error.places[: len(log.bad)] == tuple(log.bad)
     return ReaderFault(type(error), error.detail, error.places[len(log.bad) :] if after else error.places, after)
 
 
 def _rest(log: ReadLog) -> ReadLog:
-    """All but the bad lines."""
+    """Return the log without the bad lines."""
     return ReadLog(log.skip_bad_lines, log.lines, log.mapped, log.repaired, log.dropped, log.notes)
 
 

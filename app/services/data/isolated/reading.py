@@ -1,8 +1,8 @@
-"""Reading of uploads in a process of its own, so that no file, however it is made, holds up a process that answers.
+"""Reading of uploads in a separate process, so that no file delays a process that answers requests.
 
-One thread at a time has the interpreter, and a parser that works on a large piece keeps it until it is done. What
-arrives over the network is therefore read beside; only records come back. The other process has no database and no
-settings: what a reader asks for, a block of a file or what the campaign holds already, it asks for here.
+Only one thread at a time runs in the interpreter, and a parser that works on a large piece keeps it until it is done. A
+separate process therefore reads what arrives over the network, and only records come back. That process has no database
+and no settings. It asks this process for blocks of a file, or for what the campaign already holds.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from app.services.data.parallel.dispatch import (
 from app.services.data.parallel.messages import ReaderDone
 from app.storage.processes import ProcessIdleWatch
 
-FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is parsed where it arrives
+FROM: Final = 1 << 20  # unpacked bytes: the limit of a JSON body, which this process parses itself
 LOOK_EVERY: Final = 0.5  # seconds
-STOPPED_FOR: Final = 4.0  # seconds after which one that a signal has stopped is given up
+STOPPED_FOR: Final = 4.0  # seconds after which a process stopped by a signal counts as lost
 Item = Record | CampaignPartStart
 T = TypeVar("T")
 
 
 def is_isolation_worthwhile(format: Format, files: Sequence[InputFile], limits: ReaderLimits) -> bool:
-    """Whether files take longer to read than a process takes to start, by what is in them, packed or not.
+    """Return whether reading the files takes longer than starting a process, judging by their unpacked size.
 
-    Those of which the lines are shared out among several processes are read by these.
+    Files whose lines are shared out among several processes are not isolated, because these processes read them.
     """
     if format.spread is not None and has_at_least_bytes(LARGE, files, limits):
         return False
@@ -59,7 +59,7 @@ def is_isolation_worthwhile(format: Format, files: Sequence[InputFile], limits: 
 def read_records_isolated(
     format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[Record]:
-    """What the format's `read` gives, in its order, and what it notes and raises. Raises ReaderLost, too."""
+    """Yield what the format's `read` yields, in its order, with its log and errors. Also raises ReaderLost."""
     with closing(
         _items(ReadRequest.from_context(format.name, files, context, log, parts=False), files, context, log)
     ) as items:
@@ -69,7 +69,7 @@ def read_records_isolated(
 def read_parts_isolated(
     format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
-    """What the format's `read_parts_isolated` gives; as there, each stream is to be read to its end before the next."""
+    """Yield what the format's `parts` yields. As there, read each stream to its end before the next."""
     items = _items(ReadRequest.from_context(format.name, files, context, log, parts=True), files, context, log)
     ahead = [item for item in (next(items, None),) if item is not None]
 
@@ -112,7 +112,7 @@ def _items(
 
 
 class _Streams:
-    """The files that the reader reads, by the number of each reading; one is closed where it ends."""
+    """The files that the reader reads, by stream number. Each is closed at its end."""
 
     def __init__(self, files: Sequence[InputFile]) -> None:
         self._files = files
@@ -120,25 +120,25 @@ class _Streams:
         self._n = 0
 
     def open(self, file: int) -> None:
-        """Begin a file."""
+        """Open a file."""
         self._opened[self._n] = self._files[file].open()
         self._n += 1
 
     def read(self, stream: int, size: int) -> bytes:
-        """What comes next; nothing at the end, and after it."""
+        """Return the next bytes; no bytes at the end and after it."""
         data = self._opened[stream].read(size) if stream in self._opened else b""
         if not data and stream in self._opened:
             self._opened.pop(stream).close()
         return data
 
     def close(self) -> None:
-        """Close those that were not read to their ends."""
+        """Close the files that were not read to their ends."""
         while self._opened:
             self._opened.popitem()[1].close()
 
 
 def _send_to_reader(send: Callable[[T], None], what: T) -> None:
-    """Raises ReaderLost where nobody is there to hear it."""
+    """Send a message. Raises ReaderLost if the reader is gone."""
     try:
         send(what)
     except OSError:
@@ -146,7 +146,7 @@ def _send_to_reader(send: Callable[[T], None], what: T) -> None:
 
 
 def _make_app_error(fault: ReaderFault, log: ReadLog) -> AppError:
-    """What the reader would have raised here, where bad lines were found in the records, too."""
+    """Make the error that the reader would have raised here, including the bad lines found in the records."""
     if fault.after_bad_lines and not fault.places:
         try:
             log.raise_bad_lines()
@@ -158,7 +158,7 @@ def _make_app_error(fault: ReaderFault, log: ReadLog) -> AppError:
 
 @contextmanager
 def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessIdleWatch]]:
-    """A process that reads, and the line to it; it ends with the block, whatever it does."""
+    """Start a reading process and connect to it. It is killed at the end of the block, whatever it does."""
     ours, theirs = Pipe()
     with closing(ours):
         with closing(theirs):
@@ -178,7 +178,7 @@ def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessIdleWatch]]
 
 
 def _next_message(line: Connection, still: ProcessIdleWatch) -> object:
-    """What it says next. Raises ReaderLost where it is gone, or stopped by a signal for long."""
+    """Return the next message. Raises ReaderLost if the process is gone, or was stopped by a signal for too long."""
     try:
         while not line.poll(LOOK_EVERY):
             still.update(LOOK_EVERY)

@@ -1,8 +1,8 @@
-"""Reading of large files by two processes of our own, each of which has whole documents; merging stays here.
+"""Reading of large files by two child processes, each of which gets whole documents; this process merges.
 
-Python reads on one core only, and reading is what an import takes longest for. Lines are shared out by what they are
-about, so nobody needs another's, and what is merged does not depend on who was faster: chunks are taken in turns, and
-their number and order follow from the files alone (docs/decisions/0013).
+Python reads on one core only, and reading takes most of an import's time. Lines are shared out by document, so no
+process needs the lines of another. The result does not depend on which process is faster: chunks are taken in turns,
+and their number and order follow from the files alone (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from app.services.data.parallel.messages import (
 )
 from app.storage.imports.copy_text import CopyBuffer
 
-READERS: Final = 2  # part of what is stored, as the order of items follows it; so no number of cores
-LARGE: Final = 16 << 20  # bytes of all files unpacked, from which it is worth half a second to start the readers
-HAND: Final = 1 << 18  # characters of one deal
-LETTERS: Final = 16  # deals that wait for a reader
-HELD: Final = 1 << 20  # bytes that a pipe holds
+READERS: Final = 2  # fixed, not the number of cores, because the stored order of items depends on it
+LARGE: Final = 16 << 20  # unpacked bytes of all files that justify half a second to start the readers
+HAND: Final = 1 << 18  # characters in one batch of lines
+LETTERS: Final = 16  # messages that may wait for a reader
+HELD: Final = 1 << 20  # capacity of a pipe in bytes
 MOST_REMEMBERED: Final = 100_000
 PATIENCE: Final = 5.0  # seconds for a reader to end by itself
 Sent = TypeVar("Sent")
@@ -66,7 +66,7 @@ class ReaderLost(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class CopyChunk:
-    """COPY lines about some documents, all there is about them in the files, and how much is in them."""
+    """COPY lines with everything in the files about some documents, and the numbers of their records."""
 
     lines: CopyBuffer
     n_records: int
@@ -75,7 +75,7 @@ class CopyChunk:
 
 
 class ReaderProcess:
-    """One process that reads; see `app.services.data.parallel.reader`."""
+    """One reading process; see `app.services.data.parallel.reader`."""
 
     def __init__(self, begin: ReaderStart) -> None:
         (theirs_in, ours_out), (ours_in, theirs_out) = _pipe(), _pipe()
@@ -101,30 +101,33 @@ class ReaderProcess:
         self.send(begin)
 
     def send(self, message: object) -> None:
-        """Say something, as soon as it listens. Where it is gone, whoever waits for an answer is told."""
+        """Send a message when the reader listens.
+
+        If the reader is gone, the caller learns it when waiting for an answer.
+        """
         self._letters.put(message)
 
     def add_line(self, number: int, line: str) -> bool:
-        """Hand over a line, with others; whether it was one too many bad ones."""
+        """Add a line to the batch, and return whether the reader has found too many bad lines."""
         self._numbers.append(number)
         self._lines.append(line)
         self._size += len(line)
         return self._size > HAND and self.send_lines()
 
     def send_lines(self) -> bool:
-        """Hand over the lines that wait; whether the reader has had enough."""
+        """Send the lines that wait, and return whether the reader wants no more."""
         if self._lines:
             self.send(LineBatch(self._numbers.tobytes(), "\n".join(self._lines).encode()))
             self._numbers, self._lines, self._size = array("q"), [], 0
         return self._from.poll()
 
     def end_lines(self) -> None:
-        """Say that there are no more lines."""
+        """Tell the reader that there are no more lines."""
         self.send_lines()
         self.send(LinesEnd())
 
     def receive_facts(self) -> ReaderFacts:
-        """What the lines say, when all are dealt. Raises Invalid, StorageFull and ReaderLost."""
+        """Return what the lines say, after all were sent. Raises Invalid, StorageFull and ReaderLost."""
         while True:
             message = self._received()
             if isinstance(message, AppError):
@@ -133,13 +136,13 @@ class ReaderProcess:
                 return message
 
     def start_reading_records(self, judge: RecordReadingStart) -> None:
-        """Let it go on to the records, one chunk ahead of whoever takes them."""
+        """Let the reader go on to the records, one chunk ahead of the caller."""
         self.send(judge)
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
         self._threads[-1].start()
 
     def next_chunk(self) -> CopyChunk | ReaderDone:
-        """The next chunk, or what was seen in all. Raises Invalid, StorageFull and ReaderLost."""
+        """Return the next chunk, or the final log. Raises Invalid, StorageFull and ReaderLost."""
         message = self._chunks.get()
         if isinstance(message, AppError):
             raise message
@@ -158,7 +161,7 @@ class ReaderProcess:
         self._to.close()
 
     def _post(self) -> None:
-        """Send what is to be sent; what nobody reads any more is thrown away."""
+        """Send the queued messages. Once the reader is gone, discard them."""
         gone = False
         while (message := self._letters.get()) is not None:
             if not gone:
@@ -182,7 +185,7 @@ class ReaderProcess:
                 return
 
     def _received(self) -> object:
-        """What it says next; an error where it gives up or is gone."""
+        """Return the next message, or an error if the reader refuses the input or is gone."""
         try:
             message = self._from.recv()
         except (EOFError, OSError):
@@ -194,21 +197,21 @@ class ReaderProcess:
 
 
 def make_reader_environment() -> dict[str, str]:
-    """Ours, without our settings, and with the paths that we find modules on."""
+    """Return this process's environment without the program's settings, and with its module search path."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PLUMBLINE_")}
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def _pipe() -> tuple[int, int]:
-    """A pipe, the end to read from first, that holds as much as may be: nobody waits where others use the cores."""
+    """Create a pipe (reading end, writing end) with a large buffer, so that neither side waits on a busy machine."""
     ends = os.pipe()
-    with suppress(OSError):  # others may have used up what one user's pipes may hold
+    with suppress(OSError):  # the user's other pipes may have used up the limit
         fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, HELD)
     return ends
 
 
 class RemoteRecords:
-    """Stands for all the records that other processes hold; whoever meets it takes their chunks, or closes it."""
+    """A record that stands for all records held by other processes. The receiver takes their chunks, or closes it."""
 
     def __init__(self, readers: Sequence[ReaderProcess], log: ReadLog, *, by_segment: bool) -> None:
         self._readers, self._log, self._by_segment = readers, log, by_segment
@@ -222,9 +225,9 @@ class RemoteRecords:
             reader.close()
 
     def chunks(self, protocol: str, options: Mapping[str, object], size: int) -> Iterator[CopyChunk]:
-        """Chunks of at least so many judgments, by turns, in an order that the files alone decide.
+        """Yield chunks of at least `size` judgments, in turns, in an order that depends only on the files.
 
-        Raises Invalid where reading cannot go on; bad lines go to the log. Raises StorageFull and ReaderLost.
+        Raises Invalid if reading cannot continue; bad lines go to the log. Raises StorageFull and ReaderLost.
         """
         judge = RecordReadingStart(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
         for reader in self._readers:
@@ -244,7 +247,7 @@ class RemoteRecords:
 def read_records_parallel(
     format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[Record | RemoteRecords]:
-    """Records of the files; of large ones the campaign's only, and one that stands for all others.
+    """Yield the records of the files. For large files, yield the campaign's record and one that stands for all others.
 
     Raises Invalid as the format's `read` does, StorageFull, and ReaderLost.
     """
@@ -272,10 +275,10 @@ def read_records_parallel(
 
 
 def has_at_least_bytes(size: int, files: Sequence[InputFile], limits: ReaderLimits) -> bool:
-    """Whether there are so many bytes in the files, packed or not."""
+    """Return whether the files, unpacked, have at least `size` bytes."""
     total = 0
     for file in files:
-        with suppress(Invalid):  # whoever reads it says what is wrong
+        with suppress(Invalid):  # the reader will report the fault
             for block in formats.read_blocks(file, limits, ReadLog()):
                 total += len(block)
                 if total >= size:
@@ -290,7 +293,10 @@ def _share_out_lines(
     limits: ReaderLimits,
     log: ReadLog,
 ) -> list[object]:
-    """Share out all lines; what the readers learned of the campaign. Raises Invalid with the first bad lines of all."""
+    """Share out all lines, and return what the readers learned about the campaign.
+
+    Raises Invalid with the first bad lines.
+    """
     own = ReadLog(skip_bad_lines=True)
     order = [file.name for file in files]
     try:
@@ -318,7 +324,7 @@ def _share_out_lines(
 def _deal_file(
     spread: ParallelReadHooks, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
 ) -> bool:
-    """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
+    """Share out the lines of one file, and return whether there were too many bad ones to continue. Raises Invalid."""
     deals = [reader.add_line for reader in readers]
     known: dict[str, int] = {}
     lines = formats.read_lines(file, limits, own)
@@ -343,12 +349,12 @@ def _deal_file(
 
 
 def _share(name: str) -> int:
-    """Which reader has what is about this; the same on every machine."""
+    """Return the reader that gets the lines about a document; the same on every machine."""
     return crc32(name.encode()) % READERS
 
 
 def merge_read_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:
-    """Add what others saw, but for the number of lines."""
+    """Add the logs of other readers, except the number of lines."""
     for other in others:
         for noun, names in other.mapped.items():
             log.mapped.setdefault(noun, {}).update(names)
@@ -359,7 +365,7 @@ def merge_read_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:
 
 
 def merge_bad_lines(logs: Sequence[ReadLog], order: Sequence[str]) -> list[Place]:
-    """The first bad lines of all, as one reader would have met them."""
+    """Return the first bad lines of all readers, in the order in which a single reader would have found them."""
     rank = {name: i for i, name in enumerate(order)}
     places = [place for log in logs for place in log.bad]
     return sorted(places, key=lambda place: (rank[str(place.loc[0])], int(place.loc[1])))[:MOST_ERRORS]

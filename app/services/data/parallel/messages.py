@@ -1,4 +1,4 @@
-"""What an import and the processes that read for it say to each other, pickled, over two pipes."""
+"""The messages between an import and the processes that read for it, pickled, over two pipes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INTERPRETED = ("-P", "-m", "app.services.data.parallel.reader")
 
 @dataclass(frozen=True, slots=True)
 class ReaderStart:
-    """To a reader, first: which format, of which files, and what it is told beside them."""
+    """Sent to a reader, first: the format, the files, and the reader's parameters."""
 
     format: str
     names: tuple[str, ...]
@@ -24,7 +24,7 @@ class ReaderStart:
 
 @dataclass(frozen=True, slots=True)
 class FileStart:
-    """To a reader: a file begins, with this first line."""
+    """Sent to a reader: the start of a file, with its first line."""
 
     file: str
     number: int
@@ -33,7 +33,7 @@ class FileStart:
 
 @dataclass(frozen=True, slots=True)
 class LineBatch:
-    """To a reader: lines of the file that began last. numbers: int64 of each; text: the lines, joined by line feeds."""
+    """Sent to a reader: lines of the current file. numbers: int64 of each; text: the lines, joined by line feeds."""
 
     numbers: bytes
     text: bytes
@@ -41,7 +41,7 @@ class LineBatch:
 
 @dataclass(frozen=True, slots=True)
 class RecordReadingStart:
-    """To a reader, when all lines are dealt and the campaign is known: go on to the records, so many to a chunk."""
+    """Sent to a reader after all lines, when the campaign is known: make records, in chunks of `chunk` judgments."""
 
     protocol: str
     options: Mapping[str, object]
@@ -52,17 +52,17 @@ class RecordReadingStart:
 
 @dataclass(frozen=True, slots=True)
 class LinesEnd:
-    """To a reader: there are no more lines."""
+    """Sent to a reader: there are no more lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopReading:
-    """From a reader: so many lines are bad that no more are wanted."""
+    """Sent by a reader: there are too many bad lines, so send no more lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderFacts:
-    """From a reader, when all lines are taken in: what they say of the campaign, and what was seen in them."""
+    """Sent by a reader after all lines: what they say about the campaign, and the log."""
 
     campaign_facts: object
     log: ReadLog
@@ -70,7 +70,7 @@ class ReaderFacts:
 
 @dataclass(frozen=True, slots=True)
 class CopyBlock:
-    """From a reader: COPY lines of one staging table."""
+    """Sent by a reader: COPY lines of one staging table."""
 
     table: str
     data: bytes
@@ -78,7 +78,7 @@ class CopyBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChunkEnd:
-    """From a reader: the blocks since the last chunk are one; what is in it."""
+    """Sent by a reader: the blocks since the last chunk form a chunk, with these counts."""
 
     n_records: int
     n_judgments: int
@@ -87,14 +87,14 @@ class ChunkEnd:
 
 @dataclass(frozen=True, slots=True)
 class ReaderDone:
-    """From a reader, last: what was seen in making records, but for what it told before."""
+    """Sent by a reader, last: the log of making records, without what was sent before."""
 
     log: ReadLog
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderRefusal:
-    """From a reader, last: the input is not valid, or there is no space for sorting it (full)."""
+    """Sent by a reader, last: the input is not valid, or there is no space to sort it (is_disk_full)."""
 
     detail: str
     places: tuple[Place, ...]

@@ -1,7 +1,7 @@
 """A process that reads some of the lines of an import: `python -m app.services.data.parallel.reader IN OUT`.
 
-It takes lines in, sorts them, and makes, validates and scores their records; what it gives is COPY lines. It ends when
-its pipe does, so it never outlives the import that it reads for.
+It receives lines, sorts them, makes, validates and scores their records, and returns COPY lines. It ends when its pipe
+closes, so it never outlives the import.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from app.storage.imports.copy_text import CopyBuffer
 
 @dataclass(slots=True)
 class _EarlierCounts:
-    """What earlier chunks held."""
+    """The counts of earlier chunks."""
 
     records: int = 0
     judgments: int = 0
@@ -44,8 +44,8 @@ class _EarlierCounts:
 
 
 def main(arrives: int, leaves: int) -> None:
-    """Read for whoever holds the other ends of two pipes, and end with them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends, and so its pipes
+    """Read for the process at the other ends of two pipes, and end when they close."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends and closes the pipes
     with (
         Connection(arrives, writable=False) as inbox,
         Connection(leaves, readable=False) as outbox,
@@ -65,7 +65,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
     spread = formats.get_format(begin.format).spread
     if spread is None:
         raise Invalid(f"{begin.format} is read by one process")
-    log = ReadLog(skip_bad_lines=True)  # whether they are to be skipped is for whoever has them all to say
+    log = ReadLog(skip_bad_lines=True)  # the import decides whether to skip them, because it has all of them
     context = ReadContext(begin.options, begin.limits, begin.protocol)
     with closing(spread.make_reader(begin.names, context, log)) as part:
         _take_in(inbox, outbox, part, log)
@@ -88,7 +88,7 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLineCollector,
 
 
 def _send_chunks(outbox: Connection, part: DocumentLineCollector, judge: RecordReadingStart, log: ReadLog) -> None:
-    """Make records and send what is staged of them, chunk by chunk. Raises Invalid."""
+    """Make records, and send the staged lines chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
     judged_by = protocol, resolve_scoring_options(protocol, judge.options)
@@ -112,7 +112,7 @@ def _end_chunk(outbox: Connection, stage: StagingWriter, counted: _EarlierCounts
 
 
 def _forget(log: ReadLog, *, skip_bad_lines: bool) -> None:
-    """Begin to count anew: what was counted so far is told already."""
+    """Restart all counts, because the earlier ones have been sent."""
     log.skip_bad_lines = skip_bad_lines
     log.n_bad = 0
     for seen in (log.mapped, log.repaired, log.dropped, log.notes, log.bad):
