@@ -1,4 +1,4 @@
-"""What a reader must know before trusting a ranking: limits of the design, in words."""
+"""Warnings about the limits of a design that a reader must know before trusting a ranking."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ NO_RATINGS = (
     "there are no ratings yet that this recipe counts; collect or import judgments, or use a recipe that counts others"
 )
 FEW_EFFECTIVE = 15
-"""Effective documents below which a ranking warns."""
+"""A ranking with fewer effective documents than this has a warning."""
 FEW_RATERS = 5
-"""Raters below which a ranking warns that its claims are of these raters."""
+"""A ranking with fewer raters than this has a warning that its claims hold for these raters only."""
 LARGE_SHARE = 0.2
-"""Share of the segments from which one document is warned of."""
+"""A ranking has a warning if one document holds more than this share of a system's segments."""
 _UNDIRECTED = (
     "Stouffer's combination of two-sided p-values ignores direction, so opposite effects in two domains can add up to "
     "a claim: check the signed p-value"
@@ -56,15 +56,23 @@ _LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 ENOUGH_TO_DRAW = 30
-"""Documents below which a bootstrap's tests claim visibly more than they say."""
+"""With fewer documents than this, bootstrap tests make visibly more false claims than their level allows."""
 
 _DRAWN: Mapping[int, float] = MappingProxyType({6: 0.15, 8: 0.12, 12: 0.08, 20: 0.08})
-"""Null pairs that a bootstrap of so many documents claims at .05, in 2,000 simulations of equal documents each."""
+"""Share of null pairs that a bootstrap claims at .05, by number of documents.
+
+From 2,000 simulations each; documents are equally long.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SmallestReachableP:
-    """The smallest p a design can reach, adjusted and not; documents_needed where that is above α."""
+    """The smallest p a design can reach, before and after adjustment.
+
+    documents_needed: how many documents would make a significant result possible; None if the design already allows
+    one,
+    or if more documents would not help.
+    """
 
     smallest: float | None
     adjusted: float | None
@@ -72,14 +80,15 @@ class SmallestReachableP:
 
 
 def count_hypotheses(recipe: Recipe, n_systems: int) -> int:
-    """Size of the family that p-values are adjusted for: all pairs of the systems shown, 1 without adjustment."""
+    """Number of p-values adjusted together: all pairs of the systems shown, 1 without adjustment."""
     return max(1, n_systems * (n_systems - 1) // 2) if recipe.adjust != "none" else 1
 
 
 def smallest_reachable_p(tests: PairTestResults, recipe: Recipe, n_systems: int) -> SmallestReachableP:
-    """m·2^(1−D) or m/(B+1) and what would help: D ≥ 1 + log₂(m/α) documents.
+    """Return m·2^(1−D) or m/(B+1), and the number of documents that would help: D ≥ 1 + log₂(m/α).
 
-    One-sided p-values enter a family doubled. Under Benjamini–Hochberg the best case is that all pairs reach the floor.
+    One-sided p-values are doubled before adjustment. Under Benjamini–Hochberg the best case is that all pairs reach the
+    smallest p.
     """
     if tests.smallest is None:
         return SmallestReachableP(None, None, None)
@@ -90,7 +99,7 @@ def smallest_reachable_p(tests: PairTestResults, recipe: Recipe, n_systems: int)
     by_document = recipe.test in {"permutation", "bootstrap"} and recipe.unit == "document"
     if _is_significant(adjusted, recipe) or not by_document or not tests.enumerated:
         return SmallestReachableP(tests.smallest, adjusted, None)
-    # 2^−D for one side, 2^(1−D) for two or for one side that enters doubled
+    # 2^−D for one side, 2^(1−D) for two sides or for one side that is doubled
     exponent = log2(family / recipe.alpha) + (0 if one_sided and sides == 1 else 1)
     needed = ceil(exponent) if recipe.inclusive else round_down(exponent) + 1
     return SmallestReachableP(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
@@ -105,7 +114,7 @@ def data_caveats(
     recipe: Recipe,
     times: Codes | None = None,
 ) -> tuple[str, ...]:
-    """Warnings about the data and the test, in a fixed order. times: how many ratings each row stands for."""
+    """Return warnings about the data and the test, in a fixed order. times: ratings that each row stands for."""
     if not len(ratings):
         return (NO_RATINGS,)
     confounded = recipe_caveats.confounding_caveats(ratings, panel, times)
@@ -132,7 +141,7 @@ def data_caveats(
 
 
 def caveats_of_claims_by_document(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
-    """How the data are unlike what every claim by document takes for granted, whatever the test."""
+    """Return warnings if the data violate what every claim by document assumes, whatever the test."""
     warnings = [*_raters(ratings), *recipe_caveats.confounding_caveats(ratings, panel)]
     if ratings.documents_known:
         warnings += _warn_uneven_documents(panel)
@@ -142,7 +151,7 @@ def caveats_of_claims_by_document(ratings: Ratings, panel: ScoreMatrix) -> tuple
 
 
 def is_significance_reachable(limit: SmallestReachableP, recipe: Recipe) -> bool:
-    """Whether the smallest p of this design is small enough for any pair to be significant."""
+    """Return whether the smallest p of this design is small enough for any pair to be significant."""
     return limit.adjusted is None or _is_significant(limit.adjusted, recipe)
 
 
@@ -188,7 +197,7 @@ def _raters(ratings: Ratings) -> list[str]:
 
 
 def _warn_uneven_documents(panel: ScoreMatrix) -> list[str]:
-    """Few effective documents, or one that holds much: what it means and what would help."""
+    """Warn of few effective documents or of one large document, with the consequence and the remedy."""
     weights = panel.document_weights()
     if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
         return []
@@ -205,7 +214,7 @@ def _warn_uneven_documents(panel: ScoreMatrix) -> list[str]:
 
 
 def _warn_few_raters(ratings: Ratings) -> list[str]:
-    """One or few raters: what the intervals leave out, and what would help."""
+    """Warn of one or few raters: what the intervals leave out and what would help."""
     n = np.unique(ratings.rater).size
     if n == 1:
         why = "other raters may disagree"
@@ -243,7 +252,7 @@ def _documents(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
 
 
 def _warn_few_resampled(shared: CommonSegmentsByPair, tests: PairTestResults, recipe: Recipe) -> list[str]:
-    """Where documents are drawn again, how often so few claim what is not there."""
+    """Warn of how often a bootstrap over so few documents claims a difference where there is none."""
     if recipe.test != "bootstrap" or recipe.unit != "document" or not tests.testable.any():
         return []
     fewest = int(shared.documents[tests.testable].min())
@@ -289,7 +298,7 @@ def _overlap(shared: CommonSegmentsByPair) -> list[str]:
 
 
 def _untestable_pairs(tests: PairTestResults, shared: CommonSegmentsByPair, recipe: Recipe) -> list[str]:
-    """Pairs without a p-value, by reason: too little data in common, or data without variation."""
+    """Count pairs without a p-value, by reason: too little data in common, or data without variation."""
     untested = ~tests.testable if shared.linked is None else ~tests.testable & shared.linked
     by_document = recipe.unit == "document"
     paired = recipe.test in PAIRED_TESTS or recipe.matched_only

@@ -1,4 +1,4 @@
-"""Groups of systems that the tests keep apart, by the rules in use."""
+"""Clusters of systems that the tests separate, by the rules in use."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from app.stats.ratings import Bools
 
 
 def assign_clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = None) -> tuple[int, ...] | None:
-    """Number of the cluster of each system, from 1, or None without a rule.
+    """Return the cluster number of each system, from 1, or None without a rule.
 
     Parameters
     ----------
-    wins : wins[i, j] is true where system i is significantly better than j; shape (S, S), systems in ranking order.
-    rule : where a line is drawn below rank i. `wmt21`: i's wins over *any* system number S − i (the published WMT
-        files: a lower system that beats a higher one can hide a line). `wmt22`: the smallest number of wins among the
-        systems 1 … i is S − i (Appraise `make_rankings.py`). `wmt24`: no chain of pairs with p > α crosses it, whoever
-        is the better (WMT24 `tools.py`). `wmt25`: no range of `compute_rank_ranges` crosses it. `paper`: i beats every
-        lower system (Knowles 2021, footnote 4). `strict` and `wmt26`: every system above beats every system below.
-    apart : apart[i, j] is true where the test tells i and j apart, in whichever direction; shape (S, S). By default
-        where either beats the other.
+    wins : wins[i, j] is true if system i is significantly better than j; shape (S, S), systems in ranking order.
+    rule : when to draw a line below rank i. `wmt21`: i's wins over *any* system number S − i (the published WMT files:
+        a lower system that beats a higher one can hide a line). `wmt22`: the smallest number of wins among the systems
+        1 … i is S − i (Appraise `make_rankings.py`). `wmt24`: no chain of pairs with p > α crosses the line, whichever
+        system is better (WMT24 `tools.py`). `wmt25`: no range of `compute_rank_ranges` crosses the line. `paper`: i
+        beats every lower system (Knowles 2021, footnote 4). `strict` and `wmt26`: every system above beats every system
+        below.
+    apart : apart[i, j] is true if the test separates i and j, in either direction; shape (S, S). By default, if either
+        beats the other.
     """
     if rule == "none":
         return None
@@ -29,11 +30,11 @@ def assign_clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = Non
 
 
 def compute_rank_ranges(wins: Bools, rule: ClusterRule = "none") -> tuple[tuple[int, int], ...]:
-    """[1 + losses, S − wins] of each system: pairwise, not simultaneous.
+    """Return [1 + losses, S − wins] of each system: pairwise, not simultaneous.
 
-    Under `wmt25` and `wmt26` a range grows from the system's own rank over its neighbours, up to the first that beats
-    it and down to the first that it beats. What lies beyond is not looked at: a significant reversal is missed there.
-    Under `wmt26` only the last system's range reaches the last rank.
+    Under `wmt25` and `wmt26` a range starts at the system's own rank and extends up to the first neighbour that beats
+    it and down to the first that it beats. Systems further away are not checked, so a significant reversal there is
+    missed. Under `wmt26` only the last system's range reaches the last rank.
     """
     if rule == "wmt25":
         return _grown(wins)
@@ -73,7 +74,7 @@ def _grown(wins: Bools) -> tuple[tuple[int, int], ...]:
 
 
 def _cut_short(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """As WMT26's script counts them: its loop ends one rank early, so only the last system has the last rank."""
+    """Cut ranges as WMT26's script does: its loop ends one rank early, so only the last system has the last rank."""
     last = len(ranges)
     return tuple((start, end if i == last else min(end, last - 1)) for i, (start, end) in enumerate(ranges, 1))
 

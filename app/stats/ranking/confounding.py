@@ -1,4 +1,4 @@
-"""How unevenly raters are spread over systems: a severe rater then counts against the systems they judged more."""
+"""How unevenly raters are spread over systems: a severe rater counts against the systems they judged more often."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from app.stats.ratings import Codes, Floats, Ratings
 
 MOST_UNEVEN = 0.05
-"""Unevenness of a pair from which a ranking warns; random single ratings by 6 raters of 300 outputs have .006."""
+"""Unevenness of a pair above which a ranking has a warning; single ratings of 300 outputs by 6 random raters: .006."""
 
 
 def measure_rater_share_unevenness(ratings: Ratings, systems: Codes, times: Codes | None = None) -> Floats:
-    """Σ over raters of (share of A's ratings − share of B's)² for each pair, shape (S, S).
+    """Return Σ over raters of (share of A's ratings − share of B's)² for each pair, shape (S, S).
 
-    Times the variance of raters' severity it is the variance that raters add to the difference of A and B: 0 where
-    every rater has the same share of both, 2 where one rater has all of A and another all of B.
+    Multiplied by the variance of raters' severity, it is the variance that raters add to the difference of A and B. It
+    is 0 if every rater has the same share of both, and 2 if one rater has all of A and another all of B.
 
     times: how many ratings each row stands for; None for one.
     """

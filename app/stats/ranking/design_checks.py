@@ -1,4 +1,4 @@
-"""What a design can support: comparable raters, connected raters, paired segments."""
+"""Checks of what a design supports: comparable raters, connected raters, paired segments."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ COMPARABLE_SHARE = 0.95
 
 
 def is_unpaired(panel: ScoreMatrix) -> bool:
-    """Whether no two systems share a segment."""
+    """Return whether no two systems share a segment."""
     return len(panel.systems) > 1 and int(panel.present.sum(axis=0).max(initial=0)) <= 1
 
 
 def share_of_documents_with_same_raters(ratings: Ratings) -> float:
-    """Share of documents that have all systems, each by the same set of raters; of segments without documents.
+    """Return the share of documents whose systems were all rated by the same raters; of segments without documents.
 
-    Only where this is near 1 do raters see the same mix of systems and documents, so that a rater's mean and
-    standard deviation speak about the rater.
+    A rater's mean and standard deviation describe the rater only if this is near 1, because only then do all raters see
+    the same mix of systems and documents.
     """
     if not len(ratings):
         return 0.0
@@ -34,14 +34,14 @@ def share_of_documents_with_same_raters(ratings: Ratings) -> float:
 
 
 def group_connected_systems(ratings: Ratings) -> list[list[str]]:
-    """The keys of `group_connected_system_codes`."""
+    """Return the groups of `group_connected_system_codes` as keys of systems."""
     return [[ratings.labels.systems[code] for code in group] for group in group_connected_system_codes(ratings)]
 
 
 def find_comparable_pairs(ratings: Ratings, systems: Codes) -> Bools:
-    """Which pairs of `systems` a chain of common raters links, shape (S, S), False on the diagonal.
+    """Return which pairs of `systems` are linked by a chain of common raters, shape (S, S), False on the diagonal.
 
-    No test tells the two systems of any other pair apart from their raters.
+    For any other pair, no test can separate the difference of the systems from the difference of their raters.
     """
     group = np.full(max(ratings.n_systems, 1), -1)
     for number, members in enumerate(group_connected_system_codes(ratings)):
@@ -51,10 +51,10 @@ def find_comparable_pairs(ratings: Ratings, systems: Codes) -> Bools:
 
 
 def group_connected_system_codes(ratings: Ratings) -> list[list[int]]:
-    """Systems in groups connected through raters: two systems with a common rater are in one group.
+    """Group systems that are connected through raters: two systems with a common rater are in one group.
 
-    With several groups a difference of systems cannot be told from a difference of raters, whatever documents they
-    share (the rater–system graph of many-facet models is disconnected).
+    If there are several groups, a difference of systems across groups cannot be separated from a difference of raters,
+    whatever documents they share (the rater–system graph of many-facet models is disconnected).
     """
     size = ratings.n_systems
     rated: Bools = np.zeros((size, len(ratings.labels.raters)), dtype=np.bool_)

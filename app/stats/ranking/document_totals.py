@@ -1,7 +1,8 @@
-"""Scores summed by document, block by block: all that a ranking by documents needs of a campaign of any size.
+"""Sums of scores by document, block by block: all that a ranking by documents needs, whatever the campaign's size.
 
-A block holds whole documents. The kernels that rank a campaign at once reduce each block, and the blocks are put
-together here; what a pair of systems has in common is summed beside, because it is not the sum of what each has.
+A block holds whole documents. The functions that rank a whole campaign also reduce each block, and this module combines
+the blocks. What a pair of systems has in common is summed separately, because it does not follow from the two systems'
+own sums.
 """
 
 from __future__ import annotations
@@ -37,25 +38,25 @@ _PAIRS_AT_ONCE = 16
 class DocumentTotals(ScoreMatrix):
     """A score matrix whose columns are documents: `score` is the sum over the segments of a document, shape (S, D).
 
-    held: number of segments behind each sum, shape (S, D). What segments say one by one cannot be asked of it.
+    held: number of segments behind each sum, shape (S, D). Scores of single segments are not available.
     """
 
     held: Floats = field(kw_only=True)
 
     @classmethod
     def from_sums(cls, systems: Codes, sums: Floats, held: Floats, n: Codes, domain: Indices | None) -> Self:
-        """Of sums and numbers of segments, shapes (S, D)."""
+        """Build the matrix from sums and numbers of segments, shapes (S, D)."""
         columns = np.arange(sums.shape[1])
         number = columns.astype(np.int32)
         return cls(systems, number, sums, held > 0, n, columns, columns, domain, held=held)
 
     def reorder_systems(self, order: Indices) -> Self:
-        """The same with the systems in another order."""
-        # `super()` does not know a class that dataclasses made anew for its slots.
+        """Return the matrix with its systems in another order."""
+        # `super()` fails here, because `dataclass(slots=True)` replaces the class by a new one.
         return replace(ScoreMatrix.reorder_systems(self, order), held=self.held[order])
 
     def n_segments_by_system(self) -> Indices:
-        """Segments of each system, shape (S,)."""
+        """Number of segments of each system, shape (S,)."""
         return np.asarray(self.held.sum(axis=1), dtype=np.intp)
 
     def system_means(self) -> Floats:
@@ -77,7 +78,7 @@ class DocumentTotals(ScoreMatrix):
 
 @dataclass(frozen=True, slots=True)
 class PairTotals:
-    """What the pairs of systems have in common in a block, shapes (pairs, D): pairs as of `all_system_pairs`.
+    """What pairs of systems have in common in a block, shapes (pairs, D); pairs as in `all_system_pairs`.
 
     apart, raw_apart: sums of the first system minus those of the second. common: number of common segments.
     """
@@ -89,14 +90,14 @@ class PairTotals:
 
 @dataclass(frozen=True, slots=True)
 class BlockTotals:
-    """One block of documents; systems in the order of their codes, pairs as of `all_system_pairs`.
+    """Sums of one block of documents; systems in the order of their codes, pairs as in `all_system_pairs`.
 
-    documents: codes of the D rated ones. sums, raw: of segment scores as the recipe ranks by them and of raw ones,
-    shape (S, D). held: segments behind them. n: ratings of each system. relative, relative_held: as of
-    `scores_relative_to_mean`, shapes (S, D) and (D,). pairs: None where every system has every segment.
-    better: segments where the first of a pair is better, the second is, and both are there, shape (3, pairs).
-    visits: None where segment scores are no means over raters. n_scored, n_dropped: ratings that were averaged, and
-    those of raters who are left out as constant.
+    documents: codes of the D rated ones. sums, raw: sums of the segment scores that the recipe ranks by, and of raw
+    ones, shape (S, D). held: number of segments behind the sums. n: ratings of each system. relative, relative_held: as
+    in `scores_relative_to_mean`, shapes (S, D) and (D,). pairs: None if every system has every segment. better: numbers
+    of segments on which the first of a pair is better, the second is better, and both are present, shape (3, pairs).
+    visits: None if segment scores are not means over raters. n_scored, n_dropped: numbers of ratings that were
+    averaged, and of those left out because their rater's scores are constant.
     """
 
     documents: Codes
@@ -114,9 +115,9 @@ class BlockTotals:
 
 
 def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: Codes, *, by_rater: bool) -> BlockTotals:
-    """Reduce the normalized rows of a block of documents; both sets of rows are of the same outputs.
+    """Reduce the normalized rows of a block of documents; normalized and raw rows are of the same outputs.
 
-    systems : codes of all ranked systems, ascending. by_rater : whether visits are summed, too.
+    systems : codes of all ranked systems, ascending. by_rater : whether to sum by rater and document, too.
     """
     scored, sign, median = normalized.scored, normalized.scored.better_sign, recipe.aggregate == "median"
     scores = average_segment_scores(scored, repeats=recipe.repeats, median=median)
@@ -143,7 +144,7 @@ def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: C
 
 
 def _lay_out(scores: SegmentScores, labels: RatingLabels, systems: Codes) -> ScoreMatrix:
-    """Segment scores as a matrix with a row for each of these systems, empty for those that the block lacks."""
+    """Return segment scores as a matrix with one row for each of `systems`, empty if the block lacks the system."""
     matrix = make_score_matrix(scores, labels)
     if matrix.systems.size == systems.size:
         return matrix
@@ -169,10 +170,10 @@ def _sum_pairs(matrix: ScoreMatrix, raw: ScoreMatrix) -> PairTotals:
 
 @dataclass(frozen=True, slots=True)
 class CampaignTotals:
-    """All blocks of a campaign put together, in ranking order.
+    """All blocks of a campaign combined, in ranking order.
 
-    matrix, raw: by the scores that the recipe ranks by, and by raw ones. order: places of the systems among their
-    codes. documents: label codes of the D documents.
+    matrix, raw: sums of the scores that the recipe ranks by, and of raw ones. order: position of each system among the
+    ascending codes. documents: label codes of the D documents.
     """
 
     matrix: DocumentTotals
@@ -191,10 +192,10 @@ class CampaignTotals:
 def combine_block_totals(
     blocks: Sequence[BlockTotals], systems: Codes, sign: int, *, scaled: bool, domains: Codes | None
 ) -> CampaignTotals:
-    """Blocks in the order of their documents, at least one, as totals in ranking order.
+    """Combine blocks, at least one, in the order of their documents, into totals in ranking order.
 
-    systems : codes, ascending. sign : +1 where a larger score is better. scaled : scores differ from raw ones.
-    domains : code of each document label.
+    systems : codes, ascending. sign : +1 where a larger score is better. scaled : whether scores differ from raw ones.
+        domains : code of each document label.
     """
     documents = np.concatenate([block.documents for block in blocks])
     sums = np.concatenate([block.sums for block in blocks], axis=1)
@@ -228,21 +229,21 @@ def combine_block_totals(
 
 @dataclass(frozen=True, slots=True)
 class _TurnedPairs:
-    """Pairs in ranking order. at: where each stands by codes. turned: those whose systems change places."""
+    """Pairs in ranking order. at: index of each among the pairs by code. turned: pairs whose systems swap places."""
 
     at: Indices
     turned: Indices
 
     @classmethod
     def of(cls, order: Indices) -> Self:
-        """Of the ranking order of systems."""
+        """Build it from the ranking order of the systems."""
         first, second = all_system_pairs(order.size)
         low, high = np.minimum(order[first], order[second]), np.maximum(order[first], order[second])
         at = low * order.size - low * (low + 1) // 2 + high - low - 1
         return cls(at, np.flatnonzero(order[first] > order[second]))
 
     def chances(self, better: Indices) -> SuperiorityChances:
-        """From numbers of segments, shape (3, pairs)."""
+        """Return the chances from numbers of segments, shape (3, pairs)."""
         better = better[:, self.at]
         better[:2, self.turned] = better[1::-1, self.turned]
         above, below, n = better
@@ -253,7 +254,7 @@ class _TurnedPairs:
 def _share(
     matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
 ) -> CommonSegmentsByPair:
-    """What pairs have in common, as `reduce_to_common_segments` says it by document."""
+    """Return what pairs have in common, as `reduce_to_common_segments` does by document."""
     first, second = all_system_pairs(matrix.systems.size)
     if all(block.pairs is None for block in blocks) and first.size:
         weight = matrix.held[0]
@@ -267,7 +268,7 @@ def _share(
     for block in pair_blocks:
         weight = block.unit_weights()
         segments[block.pair], documents[block.pair] = weight.sum(), block.units.size
-        # A few pairs at a time: each has a column for every document.
+        # Take a few pairs at a time, because each has a column for every document.
         for start in range(0, block.pair.size, _PAIRS_AT_ONCE):
             some = slice(start, start + _PAIRS_AT_ONCE)
             apart, pair = block.sums[block.first[some]] - block.sums[block.second[some]], block.pair[some]
@@ -283,7 +284,7 @@ def _share(
 def _blocks_of_pairs(
     matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
 ) -> list[PairBlock]:
-    """A block for each pair that has a common segment, because each may have others."""
+    """Return a block for each pair with a common segment, because the common segments may differ by pair."""
     first, second = all_system_pairs(matrix.systems.size)
     ends = np.cumsum([block.documents.size for block in blocks])
     signs = np.full(first.size, float(sign))

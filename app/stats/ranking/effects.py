@@ -1,4 +1,4 @@
-"""Effect sizes in human units: how often one system is better than another on a random segment."""
+"""Effect sizes that are easy to interpret: how often one system is better than another on a random segment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.stats.testing.significance import all_system_pairs
 
 @dataclass(frozen=True, slots=True)
 class SuperiorityChances:
-    """Of each pair, arrays of shape (pairs,): P(first better), P(tie), P(second better); NaN without a comparison."""
+    """P(first better), P(tie) and P(second better) of each pair, shape (pairs,); NaN without a comparison."""
 
     better: Floats
     tie: Floats
@@ -27,22 +27,22 @@ def probability_of_superiority(panel: ScoreMatrix, sign: int, *, paired: bool) -
     ----------
     panel : systems in ranking order, scores in the protocol's unit.
     sign : +1 where a larger score is better.
-    paired : on the same segment, over common ones; else on a segment of each, over all combinations. Better minus worse
-        is then Cliff's δ.
+    paired : whether both systems are compared on the same segment, over common segments. Otherwise a segment of one is
+        compared with a segment of the other, over all combinations; P(better) − P(worse) is then Cliff's δ.
 
     Source: Cliff 1993 (dominance); Grissom & Kim 2005, ch. 5 (probability of superiority).
     """
     scores = sign * round_scores(panel.score)
     counted = count_better_segments(panel, scores) if paired else _counts_on_all_segments(panel, scores)
     better, worse, n = counted
-    # From counts: 1 − better − worse leaves 5.6e-17 where there is no tie.
+    # Use counts, because 1 − better − worse leaves 5.6e-17 where there is no tie.
     tie = n - better - worse
     with np.errstate(invalid="ignore", divide="ignore"):
         return SuperiorityChances(better / n, tie / n, worse / n)
 
 
 def count_better_segments(panel: ScoreMatrix, scores: Floats) -> Indices:
-    """Segments where the first is better, the second is better, and both are present; shape (3, pairs)."""
+    """Count segments on which the first is better, the second is better, and both are present; shape (3, pairs)."""
     counts = [np.zeros((3, 0), dtype=np.intp)]
     for i in range(len(scores) - 1):
         both = panel.present[i] & panel.present[i + 1 :]
@@ -52,7 +52,7 @@ def count_better_segments(panel: ScoreMatrix, scores: Floats) -> Indices:
 
 
 def _counts_on_all_segments(panel: ScoreMatrix, scores: Floats) -> Indices:
-    """The same over every combination of a segment of the first and one of the second."""
+    """Count likewise over every combination of a segment of the first system and one of the second."""
     first, second = all_system_pairs(len(scores))
     held = [np.sort(row[present]) for row, present in zip(scores, panel.present, strict=True)]
     counts = np.zeros((3, first.size), dtype=np.intp)

@@ -1,6 +1,7 @@
-"""Marked errors that the weight profile does not know: they weigh 0, and a ranking says so.
+"""Marked errors for which the weight profile has no weight: they count 0, and the ranking has a warning.
 
-Source: Riley et al. 2024 §4.1, whose weights name severities and categories; what they do not name is to be seen.
+Source: Riley et al. 2024 §4.1, whose weights name severities and categories; errors that they do not name must be
+visible.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ LONGEST_PATH = 80
 
 @dataclass(frozen=True, slots=True)
 class ErrorsWithoutWeight:
-    """One entry an error. judgment: int32 code of the ratings; path: int32 code of `paths` (`severity/category`)."""
+    """Errors without a weight, one entry per error.
+
+    judgment: int32 code of the ratings; path: int32 code of `paths` (`severity/category`).
+    """
 
     judgment: Codes
     path: Codes

@@ -1,7 +1,7 @@
 """Influence: what the difference of a pair would be without one rater, one document or one domain.
 
-The scores stay as they were normalized with everybody: what is left out is left out of the averages. The difference
-is the one that a ranking reports, over common segments where tests are paired, else of the two scores.
+Scores are not normalized again: the unit is only left out of the averages. The difference is the one that a ranking
+reports: over common segments if tests are paired, otherwise of the two scores.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from app.stats.ratings import Bools, Floats, Ratings
 from app.stats.testing.significance import all_system_pairs, common_segment_masks
 
 MOST_CELLS = 20_000_000
-"""Documents times pairs up to which documents are left out in turn."""
+"""Most documents × pairs for which each document is left out in turn."""
 
-_HELD = 1 << 20  # differences without a unit that are computed at once
+_HELD = 1 << 20  # leave-one-out differences computed at once
 MOST_NAMED = 20
-"""Units named beside a pair at most, those that change it most first."""
+"""Largest number of units named for a pair, those that change it most first."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveOneOutDifferences:
     """Differences of all pairs without each unit of one kind.
 
-    what: `rater`, `document` or `domain`. keys: of the units. without: shape (units, pairs), positive where the first
-    system is better, NaN where nothing to compare would be left.
+    what: `rater`, `document` or `domain`. keys: of the units. without: shape (units, pairs), positive if the first
+    system is better, NaN if nothing would be left to compare.
     """
 
     what: str
@@ -39,7 +39,7 @@ class LeaveOneOutDifferences:
 
 @dataclass(frozen=True, slots=True)
 class MostInfluentialUnit:
-    """The unit whose absence changes a difference most, and by how much (without it minus with it)."""
+    """The unit whose removal changes a difference most, and the change (without the unit minus with it)."""
 
     what: str
     key: str
@@ -48,7 +48,10 @@ class MostInfluentialUnit:
 
 @dataclass(frozen=True, slots=True)
 class PairInfluence:
-    """Of one pair: the largest change of each kind; units without which the better is not ahead, and their number."""
+    """Influence on one pair: the largest change by each kind of unit, and the units behind the lead.
+
+    flips_without: the units without which the better system is not ahead, at most `MOST_NAMED`. n_flips: their number.
+    """
 
     largest: tuple[MostInfluentialUnit, ...]
     flips_without: tuple[str, ...]
@@ -57,7 +60,7 @@ class PairInfluence:
 
 @dataclass(frozen=True, slots=True)
 class _Contrast:
-    """How a panel becomes differences of pairs. stratum: of each segment; paired: over common segments."""
+    """How a panel becomes differences of pairs. stratum: of each segment; paired: whether over common segments."""
 
     panel: ScoreMatrix
     sign: int
@@ -69,10 +72,10 @@ class _Contrast:
 def leave_out_each_document(
     panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool
 ) -> LeaveOneOutDifferences:
-    """Leave one document out.
+    """Leave out each document in turn.
 
-    sign : 1 where higher is better, else −1. keys : of the panel's documents, shape (D,). paired : differences are over
-    common segments. Differences of the result are in the unit of the panel's scores.
+    sign : 1 where higher is better, else −1. keys : of the panel's documents, shape (D,). paired : whether differences
+        are over common segments. The returned differences are in the unit of the panel's scores.
     """
     contrast = _contrast(panel, sign, paired=paired)
     strata = contrast.stratum[panel.starts]
@@ -84,9 +87,11 @@ def leave_out_each_document(
 def leave_out_each_domain(
     panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool
 ) -> LeaveOneOutDifferences:
-    """Leave one domain out. sign, paired : as in `leave_out_each_document`. names : the labels of the domain codes.
+    """Leave out each domain in turn; sign, paired : as in `leave_out_each_document`.
 
-    Raises ValueError where the panel has no domains.
+    names : the labels of the domain codes.
+
+    Raises ValueError if the panel has no domains.
     """
     if panel.domain is None:
         raise ValueError("domains are unknown")
@@ -99,7 +104,7 @@ def leave_out_each_domain(
 def leave_out_each_rater(
     panel: ScoreMatrix, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
 ) -> LeaveOneOutDifferences:
-    """Leave one rater out: segment scores rest on the other raters, and are missing where there are none.
+    """Leave out each rater in turn: segment scores are then of the other raters, and missing if there are none.
 
     Parameters
     ----------
@@ -126,7 +131,7 @@ def leave_out_each_rater(
 
 
 def summarize_influence(difference: Floats, kinds: Sequence[LeaveOneOutDifferences]) -> tuple[PairInfluence, ...]:
-    """Influence on each pair. A flip is a unit without which the better of two systems is no longer ahead."""
+    """Summarize the influence on each pair. A flip is a unit without which the better system is no longer ahead."""
     sides = np.sign(round_scores(np.nan_to_num(difference)))
     return tuple(_influence_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
 
@@ -156,7 +161,7 @@ def _contrast(panel: ScoreMatrix, sign: int, *, paired: bool) -> _Contrast:
 
 
 def _totals(contrast: _Contrast, score: Floats, present: Bools, columns: Indices) -> tuple[Floats, Floats]:
-    """Sums and counts by stratum: of differences over common segments (pairs), or of scores (systems).
+    """Sums and counts by stratum: of differences over common segments (by pair), or of scores (by system).
 
     score, present : of the segments `columns`, shapes (S, columns). Returns shapes (strata, pairs or systems).
     """
@@ -189,7 +194,7 @@ def _differences(contrast: _Contrast, sums: Floats, counts: Floats) -> Floats:
 
 
 def _without_units(contrast: _Contrast, unit: Indices, strata: Indices) -> Floats:
-    """Differences without each unit; unit: of each document, shape (D,). strata: of each unit."""
+    """Differences without each unit. unit: of each document, shape (D,). strata: of each unit."""
     sums, counts = _by_unit(contrast, unit, strata.size)
     own = np.eye(contrast.n_strata)[strata]
     total, held = np.tensordot(own.T, sums, axes=1), np.tensordot(own.T, counts, axes=1)
@@ -229,7 +234,7 @@ def _sum_by_unit(values: Floats, unit: Indices, n_units: int) -> Floats:
 
 
 def _cells(panel: ScoreMatrix, scores: SegmentScores, columns: Indices) -> tuple[Floats, Bools]:
-    """Segment scores laid out on some columns of the panel; shapes (S, columns)."""
+    """Lay out segment scores on some columns of the panel; shapes (S, columns)."""
     shape = (len(panel.systems), columns.size)
     score, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
     order = np.argsort(panel.systems)
@@ -240,7 +245,7 @@ def _cells(panel: ScoreMatrix, scores: SegmentScores, columns: Indices) -> tuple
 
 
 class _RowsByRater:
-    """Rows of the segments that a rater judged, found without passing over all rows for every rater."""
+    """Index of rows by rater, which finds the rows on a rater's segments without scanning all rows for each rater."""
 
     def __init__(self, ratings: Ratings) -> None:
         self.ratings = ratings
@@ -251,7 +256,7 @@ class _RowsByRater:
         self.ends = np.searchsorted(ratings.rater[self.by_rater], np.arange(len(ratings.labels.raters) + 1))
 
     def others(self, rater: int) -> tuple[Indices, Indices]:
-        """Rows by other raters on the segments of `rater`, in canonical order, and these segments."""
+        """Return the rows by other raters on the segments of `rater`, in canonical order, and these segments."""
         own = self.by_rater[self.ends[rater] : self.ends[rater + 1]]
         segments = np.unique(self.ratings.segment[own])
         first, n = self.starts[segments], self.starts[segments + 1] - self.starts[segments]

@@ -1,4 +1,4 @@
-"""The pairs of a ranking: tests, differences, effect sizes and influence as rows."""
+"""The pairs of a ranking as rows: tests, differences, effect sizes and influence."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from app.stats.testing.verdict import AdjustedTestResults
 
 
 def uses_common_segments(recipe: Recipe, shared: CommonSegmentsByPair) -> bool:
-    """Whether pairs are compared on their common segments, as paired tests do, or each by its own score."""
+    """Return whether pairs are compared on their common segments, as in paired tests, or by each system's own score."""
     paired = recipe.test in PAIRED_TESTS or recipe.matched_only
     return paired or (recipe.test == "none" and bool(shared.segments.all()))
 
 
 @dataclass(frozen=True, slots=True)
 class PairEvidence:
-    """What is known of the pairs of systems, in ranking order.
+    """Evidence on the pairs of systems, in ranking order.
 
-    shared, raw_shared: common segments by the scores that the recipe ranks by and by the raw ones, one object where
-    nothing is normalized. chances: by raw scores. for_new_raters: how well the differences are known for new raters,
-    from how well they are known for these.
+    shared, raw_shared: common segments with the scores that the recipe ranks by, and with raw ones; the same object if
+    nothing is normalized. chances: by raw scores. for_new_raters: maps the precision of the differences for these
+    raters to their precision for new raters.
     """
 
     shared: CommonSegmentsByPair
@@ -56,7 +56,7 @@ def make_pair_rows(
     left_out: Sequence[LeaveOneOutDifferences],
     recipe: Recipe,
 ) -> tuple[PairRow, ...]:
-    """Every pair once, the higher-ranked system as `better`, in ranking order.
+    """Return one row per pair, with the higher-ranked system as `better`, in ranking order.
 
     panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
     """
@@ -78,7 +78,7 @@ def make_pair_rows(
         compared = evidence.raw_shared if paired else None
         low_in_unit, high_in_unit = _pair_intervals(in_unit, precise_in_unit, compared, recipe)
     influence = summarize_influence(difference, left_out)
-    # Without a common segment the difference is NaN, which contradicts nothing.
+    # Without a common segment the difference is NaN, which is no conflict.
     conflict = round_scores(shared.difference) < 0
     tests = verdict.tests
     return tuple(
@@ -115,7 +115,7 @@ def make_pair_rows(
 def _differences(
     ratings: Ratings, panel: ScoreMatrix, shared: CommonSegmentsByPair, *, paired: bool
 ) -> tuple[Floats, EstimatePrecision]:
-    """Difference of each pair and how well it is known: over common segments where tests are paired."""
+    """Return the difference of each pair and its precision: over common segments if tests are paired."""
     if paired:
         return shared.difference, shared.precision
     first, second = all_system_pairs(len(panel.systems))
@@ -129,7 +129,7 @@ def _differences(
 
 
 def _t_interval(difference: Floats, precise: EstimatePrecision | None, recipe: Recipe) -> tuple[Floats, Floats]:
-    """Ends of the t interval; NaN where nothing is known."""
+    """Return the ends of the t interval; NaN if the precision is unknown."""
     width = np.full(difference.shape, np.nan)
     if precise is not None:
         width = intervals.interval_half_widths(precise, recipe.alpha)
@@ -139,7 +139,7 @@ def _t_interval(difference: Floats, precise: EstimatePrecision | None, recipe: R
 def _pair_intervals(
     difference: Floats, precise: EstimatePrecision, shared: CommonSegmentsByPair | None, recipe: Recipe
 ) -> tuple[Floats, Floats]:
-    """Ends of the intervals of all pairs; bootstrap intervals are of common segments, all others take t."""
+    """Return the ends of the intervals of all pairs; bootstrap only on common segments, otherwise by t."""
     widths = intervals.interval_half_widths(precise, recipe.alpha)
     low, high = difference - widths, difference + widths
     if shared is None or recipe.interval == "t":

@@ -1,10 +1,11 @@
 """Simultaneous confidence sets for ranks (Mogstad, Romano, Shaikh & Wilhelm 2024), with documents as the sampled units.
 
-All hypotheses "j is not better than k" are tested together by step-down with a studentized Rademacher wild
-bootstrap over documents. Without studentizing, the sets cover the truth far too seldom (docs/statistics.md).
+All hypotheses "j is not better than k" are tested together by step-down with a studentized Rademacher wild bootstrap
+over documents. Without studentizing, the sets cover the true ranks far too seldom (docs/statistics.md).
 
-Where documents differ in length the bootstrap is blind to how badly a long one is known: its statistics stay small
-where the true one is wild. So the limit is the larger of its own and that of normal campaigns with these lengths.
+If documents differ in length, the bootstrap does not reflect how imprecise the mean of a long document is: its
+statistics stay small where the true one varies widely. The limit is therefore the larger of the bootstrap's own and
+that of normal campaigns with these lengths.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import sample_sign_patterns
 
 FEWEST_DOCUMENTS = 6
-"""Below this nothing is claimed: every set is [1, S]."""
+"""With fewer documents nothing is claimed: every set is [1, S]."""
 FEW_DOCUMENTS = 15
-"""Below this coverage is approximate."""
+"""With fewer documents the coverage is approximate."""
 _MOST_DRAWS = 200_000
 _NORMAL_DRAWS = 999
 _MANY_DEGREES = 100
 _CORRELATION = 0.1
-"""Of segments of one document in normal campaigns; chosen by simulation with documents of very uneven lengths."""
+"""Correlation of segments of one document in normal campaigns, chosen by simulation with very uneven lengths."""
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class RankSets:
-    """Sets [first, last] of the systems in the order given; documents behind them."""
+    """Rank sets [first, last] of the systems, in their given order. documents: number of documents behind them."""
 
     first: Indices
     last: Indices
@@ -41,12 +42,12 @@ class RankSets:
 
     @property
     def is_approximate(self) -> bool:
-        """Whether the documents are too few for the coverage to be what it says."""
+        """Whether there are too few documents for the coverage to be nominal."""
         return self.documents < FEW_DOCUMENTS
 
 
 def number_of_bootstrap_draws(n_systems: int) -> int:
-    """max(999, 20·S(S−1)), at most 200 000."""
+    """Return max(999, 20·S(S−1)), at most 200 000."""
     return min(max(999, 20 * n_systems * (n_systems - 1)), _MOST_DRAWS)
 
 
@@ -61,15 +62,15 @@ def compute_rank_sets(
 ) -> RankSets:
     """Rank sets that hold the true ranks of all systems at once with probability 1 − α.
 
-    ψ_Dj: how far document D moves θ_j, corrected for its leverage (`inference.by_document`), in the union of documents;
-    a_D = ψ_Dj − ψ_Dk; T_jk = (θ_j − θ_k)/√Σa²; bootstrap m* = Σε_D·a_D/D and T* = m*/√((Σa²/D − m*²)/(D−1)).
+    ψ_Dj: how far document D moves θ_j, corrected for its leverage (`inference.by_document`), over the union of
+    documents; a_D = ψ_Dj − ψ_Dk; T_jk = (θ_j − θ_k)/√Σa²; bootstrap m* = Σε_D·a_D/D and T* = m*/√((Σa²/D − m*²)/(D−1)).
 
     Parameters
     ----------
     sums : sum of the scores of each system in each document, larger is better, shape (S, D).
     weights : the number of segments (or weight) behind each sum, shape (S, D); every system has at least one.
     draws : number of sign draws, None for max(999, 20·S(S−1)).
-    comparable : pairs about which something may be claimed, symmetric, shape (S, S); None for all.
+    comparable : pairs about which a claim is allowed, symmetric, shape (S, S); None for all.
 
     Source: Mogstad et al. 2024, §3 (step-down, two-sided sets).
     """
@@ -85,14 +86,14 @@ def compute_rank_sets(
 
 
 def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float, seed: int, draws: int) -> Bools:
-    """beats[j, k]: that j is not better than k is rejected."""
+    """Return beats[j, k], true if the hypothesis that j is not better than k is rejected."""
     documents = sums.shape[1]
     totals = weights.sum(axis=1, keepdims=True)
     theta = sums.sum(axis=1, keepdims=True) / totals
     psi = document_influences(sums, weights) * documents
     squares = np.stack([((psi[j] - psi) ** 2).sum(axis=1) for j in range(len(psi))])
     sizes = (psi * psi).sum(axis=1)
-    # A difference that is the same in every document is not exactly so in floating point.
+    # In floating point, a difference that is equal in every document is only nearly constant.
     active = np.asarray(squares > 1e-24 * (sizes[:, None] + sizes), dtype=np.bool_) & comparable
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = (theta - theta.T) / np.sqrt(squares) * documents
@@ -114,8 +115,8 @@ def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float
 def simulate_null_t_statistics(psi: Floats, weights: Floats, *, seed: int) -> Floats | None:
     """T of every pair in normal campaigns of equal systems with these lengths, shape (draws, S, S).
 
-    Systems vary as much as `psi` says, independently, and segments of one document are correlated by .1. None where
-    every system has so many degrees of freedom that lengths do not matter.
+    Systems vary independently, as much as in `psi`, and segments of one document are correlated by .1. None if every
+    system has enough degrees of freedom for lengths not to matter.
     """
     if float(document_degrees_of_freedom(weights, _CORRELATION).min()) >= _MANY_DEGREES:
         return None
@@ -141,7 +142,7 @@ def simulate_null_t_statistics(psi: Floats, weights: Floats, *, seed: int) -> Fl
 
 
 def _limit(normal: Floats | None, active: Bools, alpha: float) -> float:
-    """What the largest T of the active hypotheses stays at or below with probability 1 − α in normal campaigns."""
+    """Return the 1 − α quantile of the largest T over the active hypotheses in normal campaigns."""
     if normal is None:
         return -inf
     largest = normal[:, active].max(axis=1)
@@ -161,9 +162,9 @@ def _bootstrap_means(psi: Floats, *, seed: int, draws: int) -> Floats:
 
 
 def _largest_statistic(moved: Floats, mean_squares: Floats, active: Bools, documents: int) -> Floats:
-    """The largest T* over the active hypotheses in each draw; +∞ where the bootstrap sample does not vary."""
+    """Return the largest T* over the active hypotheses in each draw; +∞ if the bootstrap sample does not vary."""
     largest = np.full(moved.shape[1], -np.inf)
-    # A few draws at a time, so that all pairs of one system stay in the processor's cache.
+    # Take a few draws at a time, so that all pairs of one system stay in the processor's cache.
     step = max(1, _CHUNK // (8 * len(moved)))
     for start in range(0, moved.shape[1], step):
         draws = slice(start, start + step)
@@ -185,7 +186,7 @@ def _rows(values: Floats, chosen: Bools) -> Floats:
 
 
 def _statistics(mean: Floats, limit: Floats, documents: int) -> Floats:
-    """T* of each pair and draw; +∞ where the sample is constant."""
+    """T* of each pair and draw; +∞ if the sample is constant."""
     variance = (limit - mean * mean) / (documents - 1)
     constant = variance <= 1e-12 * limit
     t = mean / np.sqrt(np.where(constant, 1.0, variance))

@@ -1,7 +1,7 @@
-"""The ranking of a campaign that is too large to be held at once: from sums by rater, and by document block by block.
+"""The ranking of a campaign that does not fit into memory, from sums by rater and block by block.
 
-Normalization is settled and raters' moments are taken from sums over all rows; then every block of documents is
-normalized, averaged and reduced by the kernels that rank a campaign as a whole (`document_totals`).
+Sums over all rows settle the normalization and give the raters' moments. Then every block of documents is normalized,
+averaged and reduced by the functions that rank a whole campaign (`document_totals`).
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ _BESIDE = (("rank_sets", "simultaneous rank sets"), ("influence", "influence of 
 
 
 class SummableRatings(Protocol):
-    """Ratings of one recipe that are summed where they are stored; codes are those of `labels`."""
+    """Ratings of one recipe that can be summed where they are stored; codes are those of `labels`."""
 
     def count_dropped_rows(self) -> tuple[DroppedRows, ...]:
-        """Rows left out by reason, as `select_rows_by_recipe` counts them.
+        """Return the number of rows left out by reason, as `select_rows_by_recipe` counts them.
 
-        Raises Invalid where an exclusion names nothing.
+        Raises Invalid if an exclusion names nothing.
         """
 
     def count_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
-        """A row for each rater and system of the ranked ratings, and how many ratings it stands for."""
+        """Return one row per rater and system of the ranked ratings, and how many ratings each row stands for."""
 
     def share_of_documents_with_same_raters(self) -> float:
-        """As `design_checks` has it, of the ranked ratings."""
+        """Return the share of `design_checks` for the ranked ratings."""
 
     def compute_rater_moments(self) -> RaterMoments:
-        """Moments of every rater over the rows that the recipe takes them from."""
+        """Return the moments of every rater over the rows that the recipe takes them from."""
 
     def count_judgments(self, without_raters: Codes) -> int:
-        """Judgments behind the ranked ratings, without those of some raters."""
+        """Return the number of judgments behind the ranked ratings, without those of some raters."""
 
     def iterate_ranked_blocks(self) -> Iterator[Ratings]:
-        """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
+        """Yield the ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
 
 
 def can_rank_from_sums(recipe: Recipe, *, documents_known: bool) -> bool:
-    """Whether a recipe can be followed block by block: it tests whole documents by permutation.
+    """Return whether a recipe can be followed block by block: it tests whole documents by permutation.
 
-    Rank sets and influence are left out of it; the ranking says so.
+    Rank sets and influence are not computed; the ranking has a note about this.
     """
     return (
         documents_known
@@ -72,7 +72,7 @@ def can_rank_from_sums(recipe: Recipe, *, documents_known: bool) -> bool:
 
 
 def drop_recipe_choices_needing_rows(recipe: Recipe) -> Recipe:
-    """The recipe without what is not computed from sums."""
+    """Return the recipe without the choices that cannot be computed from sums."""
     return replace(recipe, rank_sets=False, influence=False)
 
 
@@ -83,10 +83,11 @@ def rank_from_sums(
 
     Parameters
     ----------
-    recipe : one that `can_rank_from_sums`. documents : domains by document code. notes : what the ranking says
-        beside its own.
+    recipe : one that `can_rank_from_sums` accepts.
+    documents : domains by document code.
+    notes : notes to add to those of the ranking.
 
-    Figures are those of `rank_systems` to ten digits: sums are made in another order.
+    Figures equal those of `rank_systems` to ten digits, because sums are taken in another order.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def _sum_blocks(
     documents: DocumentTable | None,
     sign: int,
 ) -> CampaignTotals | None:
-    """None where no rating counts."""
+    """Return the totals of all blocks; None if no rating counts."""
     by_rater = ranking.does_recipe_average_over_raters(recipe)
     blocks = []
     for rows in source.iterate_ranked_blocks():
@@ -162,13 +163,13 @@ def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[Estimat
 
 
 def _no_segments(ratings: Ratings) -> SegmentScoreTable:
-    """Segment scores are not kept."""
+    """Return an empty table, because segment scores are not kept."""
     none, nothing = np.empty(0, dtype=np.int32), np.empty(0)
     labels = ratings.labels
     return SegmentScoreTable(labels.systems, labels.documents, none, none, none, nothing, nothing, none)
 
 
 def _notes(recipe: Recipe) -> tuple[str, ...]:
-    """What was asked for and is not computed."""
+    """Return a note on what was requested but is not computed."""
     lacking = [what for name, what in _BESIDE if getattr(recipe, name)]
     return (f"not computed from sums: {', '.join(lacking)}",) if lacking else ()

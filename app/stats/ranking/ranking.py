@@ -45,18 +45,17 @@ def rank_systems(
 ) -> Ranking:
     """Rank the systems of one campaign as `recipe` says.
 
-    The result depends on the rows, the documents, the recipe and its seed alone, not on the order of the rows.
+    The result depends only on the rows, the documents, the recipe and its seed, not on the order of the rows.
 
     Parameters
     ----------
-    documents : domains by document code, for macro means and Stouffer's combination; None where nobody asked.
-    unweighed : errors that the weights do not know, by judgment code of `ratings` in canonical order; None where
-        nobody asked.
+    documents : domains by document code, for macro means and Stouffer's combination; None if not needed.
+    unweighed : errors without a weight, by judgment code of `ratings` in canonical order; None if not needed.
 
     Raises
     ------
     Invalid : the recipe does not fit the data (an unpaired design under a paired test, unknown documents under a
-        document-level test, unknown domains under one by domains, normalization that the scores do not allow, an
+        document-level test, unknown domains under a test by domain, normalization that the scores do not allow, an
         exclusion that names nothing).
     """
     rows = ratings if ratings.is_in_canonical_order else ratings.in_canonical_order()
@@ -105,11 +104,11 @@ def rank_systems(
 
 @dataclass(frozen=True, slots=True)
 class RankedRows:
-    """The ranked rows, and what is known of them before systems are compared.
+    """The ranked rows, and what is known about them before systems are compared.
 
-    rows: as `select_rows_by_recipe` leaves them. times: how many ratings each row stands for; None for one.
-    n_ratings: judgments that were averaged. dropped, warnings: up to here, in their order. notes: what the ranking says
-    beside its own.
+    rows: as `select_rows_by_recipe` leaves them. times: how many ratings each row stands for; None for one. n_ratings:
+    number of judgments that were averaged. dropped, warnings: those of the steps so far, in their order. notes: notes
+    to add to those of the ranking.
     """
 
     rows: Ratings
@@ -131,10 +130,11 @@ def rank_averaged_systems(
     requested: Recipe,
     left_out: Sequence[LeaveOneOutDifferences] = (),
 ) -> Ranking:
-    """Test, adjust, cluster and say so, once scores are averaged and pairs reduced to what they have in common.
+    """Test, adjust and cluster, once scores are averaged and pairs are reduced to what they have in common.
 
     panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
-    relative : of `scores_relative_to_mean`. resolved : the recipe as it is followed; requested : as it was asked for.
+    relative : of `scores_relative_to_mean`. resolved : the recipe that is followed; requested : the recipe as
+        requested.
     """
     rows, (matrix, raw) = ranked.rows, panels
     linked = design_checks.find_comparable_pairs(rows, matrix.systems)
@@ -170,7 +170,7 @@ def rank_averaged_systems(
 
 
 def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recipe: Recipe) -> PairEvidence:
-    """Each pair by its common segments. scored: the normalized rows behind `matrix`."""
+    """Return the evidence on pairs from their common segments. scored: the normalized rows behind `matrix`."""
     sign = scored.better_sign
     shared = reduce_to_common_segments(matrix, sign, unit=recipe.unit)
     paired = uses_common_segments(recipe, shared)
@@ -189,12 +189,15 @@ def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recip
 
 
 def does_recipe_average_over_raters(recipe: Recipe) -> bool:
-    """Whether segment scores are means over raters: no medians, no choice of one, no rating as its own segment."""
+    """Return whether segment scores are means over raters.
+
+    They are not if they are medians, if one rating is chosen, or if each rating is its own segment.
+    """
     return recipe.aggregate != "median" and recipe.repeats not in {"latest", "first", "separate"}
 
 
 def _rank_sets(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable: Bools | None) -> RankSets | None:
-    """Rank sets; every rank in every set where `comparable` is None: the tests beside them can claim nothing."""
+    """Return rank sets; they contain every rank if `comparable` is None, because no pair can then be significant."""
     if not recipe.rank_sets or not ratings.documents_known or not matrix.systems.size:
         return None
     sums = ratings.better_sign * matrix.document_sums()
@@ -208,7 +211,7 @@ def _rank_sets(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable
 def _left_out(
     matrix: ScoreMatrix, scored: Ratings, documents: DocumentTable | None, recipe: Recipe, *, paired: bool
 ) -> list[LeaveOneOutDifferences]:
-    """Differences without each rater, document and domain, as far as these are known."""
+    """Return differences without each rater, document and domain, as far as these are known."""
     if not recipe.influence or len(matrix.systems) < 2:
         return []
     sign = scored.better_sign
@@ -245,7 +248,7 @@ RATERS_DIFFER = "raters did not judge the same systems, so scores are not normal
 
 
 def _population(ratings: Ratings, recipe: Recipe) -> str:
-    """What tests and intervals speak about: which units stand for new ones, which are these alone."""
+    """Return the population that tests and intervals refer to: which units stand for new ones, and which are fixed."""
     by_document, by_segment = "documents=new, raters=these", "segments=new, raters=these"
     if not ratings.documents_known:
         return by_segment
@@ -255,7 +258,7 @@ def _population(ratings: Ratings, recipe: Recipe) -> str:
 
 
 def _domains(ratings: Ratings, recipe: Recipe, documents: DocumentTable | None) -> Codes | None:
-    """Domain of each document label; refuses a recipe that needs domains where no rated document has one."""
+    """Return the domain of each document label; refuse a recipe that needs domains if no rated document has one."""
     if documents is not None and ratings.documents_known:
         rated = np.flatnonzero(np.bincount(ratings.document))
         if any(documents.domain[code] for code in rated):
@@ -268,7 +271,7 @@ def _domains(ratings: Ratings, recipe: Recipe, documents: DocumentTable | None) 
 
 
 def _rows_to_aggregate(normalized: NormalizedRatings, recipe: Recipe) -> tuple[Ratings, Ratings]:
-    """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
+    """Return normalized and raw rows, with every rating as its own segment if the recipe says so."""
     if recipe.repeats != "separate":
         return normalized.scored, normalized.raw
     scored = split_segments_by_rating(normalized.scored)
@@ -276,18 +279,18 @@ def _rows_to_aggregate(normalized: NormalizedRatings, recipe: Recipe) -> tuple[R
 
 
 def _judgments(ratings: Ratings) -> int:
-    """Number of judgments; one shared by identical outputs is several rows."""
+    """Return the number of judgments; a judgment shared by identical outputs fills several rows."""
     return int(np.count_nonzero(np.bincount(ratings.judgment))) if len(ratings) else 0
 
 
 def resolve_auto_normalization(
     ranked: Ratings, recipe: Recipe, share_of_documents_with_same_raters: Callable[[], float]
 ) -> tuple[Recipe, tuple[str, ...]]:
-    """Settle `auto`: z where raters saw the same mix of systems, else none with a warning.
+    """Settle `auto`: z if all raters saw the same mix of systems, otherwise none with a warning.
 
-    share_of_documents_with_same_raters: of `design_checks`, of the ranked rows.
+    share_of_documents_with_same_raters: that of `design_checks` for the ranked rows.
 
-    Raises Invalid where scores that are standardised already are to be normalized again.
+    Raises Invalid if scores that are already standardized would be normalized again.
     """
     if ranked.standardised and recipe.normalize not in ("auto", "none"):
         message = "the scores are already standardized; use `normalize=none`"
@@ -303,12 +306,12 @@ def resolve_auto_normalization(
 
 
 def _order(matrix: ScoreMatrix, sign: int) -> Indices:
-    """Best first; equal scores in the order of the keys."""
+    """Return the order of the systems, best first; equal scores in the order of the keys."""
     return np.lexsort((matrix.systems, -sign * round_scores(matrix.system_means())))
 
 
 def _resolve_test(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
-    """Take the test that the data support, or refuse the one they do not."""
+    """Return the recipe with the test that the data support, or refuse a test that they do not."""
     if recipe.test == "none" or len(matrix.systems) < 2:
         return recipe, ()
     if recipe.unit == "document" and not ratings.documents_known:
@@ -331,7 +334,7 @@ def _replace_paired_test(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
 
 
 def refuse_unpaired_design(recipe: Recipe) -> None:
-    """Raise Invalid as a paired test does where no two systems share a segment."""
+    """Raise the Invalid of a paired test on systems that do not share a segment."""
     _replace_paired_test(replace(recipe, fallback=False))
 
 
@@ -341,7 +344,7 @@ _MEANING = {"rank_sum": "the rank-sum test on segments", "welch": "Welch's t on 
 def _replace_choice(recipe: Recipe, instead: Recipe, why: str, what: str) -> tuple[Recipe, tuple[str, ...]]:
     named = _MEANING[instead.test]
     if recipe.fallback:
-        # The joint permutation is of paired signs; any p-values can be adjusted by Holm.
+        # The joint permutation is of paired signs, whereas Holm can adjust any p-values.
         adjusted = replace(instead, adjust="holm") if instead.adjust == "maxT" else instead
         return adjusted, (f"{why}; {named} was used instead of {what}",)
     message = f"{why}, so {what} is impossible; use test={instead.test}&unit={instead.unit}, {named}"

@@ -1,4 +1,4 @@
-"""From arrays to the rows of a ranking."""
+"""Make the rows of a ranking from arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_system_rows(
     recipe: Recipe,
     relative_sums: tuple[Floats, Floats] | None,
 ) -> tuple[SystemRow, ...]:
-    """One row a system, in ranking order. relative_sums: of `intervals.scores_relative_to_mean`."""
+    """Return one row per system, in ranking order. relative_sums: of `intervals.scores_relative_to_mean`."""
     if not panel.systems.size:
         return ()
     scores, counts = panel.system_means(), panel.n_segments_by_system()
@@ -66,7 +66,7 @@ def make_system_rows(
 
 
 def make_segment_score_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -> SegmentScoreTable:
-    """Segment scores with their raw counterpart; rows of `scores` are among those of `raw`."""
+    """Return segment scores with their raw counterparts; the rows of `scores` are among those of `raw`."""
     score = scores.score
     if raw is not scores:
         size = np.int64(max(len(ratings.labels.segment_document), 1))
@@ -110,6 +110,6 @@ def _intervals(sums: Floats, weights: Floats, recipe: Recipe) -> list[Interval |
 
 
 def _mean_ranks(scores: Floats) -> list[float]:
-    """Ranks from 1 of scores in ranking order; equal scores share the mean."""
+    """Return ranks, from 1, of scores in ranking order; equal scores share the mean of their ranks."""
     edges = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1], [True])))
     return [float((a + 1 + b) / 2) for a, b in pairwise(edges) for _ in range(b - a)]

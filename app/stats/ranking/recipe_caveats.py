@@ -1,6 +1,6 @@
-"""What the tests of published practice claim where there is nothing to claim: measured sizes, told beside the figures.
+"""Warnings of how often published tests claim differences between equal systems, with measured sizes.
 
-The arithmetic of these recipes stays as it is published; a reader is told how far its p-values can be trusted.
+These recipes compute exactly what was published; the warnings tell a reader how far their p-values can be trusted.
 """
 
 from __future__ import annotations
@@ -26,20 +26,25 @@ SEGMENT_SIZES: Mapping[str, tuple[float, float]] = MappingProxyType(
         "wmt26_bootstrap": (0.27, 0.40),
     }
 )
-"""Pairs of equal systems that a test by segments claims at .05, in either direction: 30 documents of 10 segments, where
-documents hold a tenth and a quarter of the variance of a difference; means of 400 campaigns, whose standard errors are
-.01 at most (tests/stats/ranking/test_recipe_sizes.py repeats 100)."""
+"""Shares of pairs of equal systems that a test by segments claims at .05, in either direction.
+
+With 30 documents of 10 segments; documents hold a tenth (first number) or a quarter (second) of the variance of a
+difference. Means of 400 campaigns with standard errors of at most .01 (tests/stats/ranking/test_recipe_sizes.py repeats
+100).
+"""
 
 CONFOUNDED = (0.12, 0.8)
-"""Smallest and largest share over the named recipes where raters half a residual apart judge four of five outputs of
-their own systems."""
+"""Smallest and largest share of equal pairs claimed by the named recipes under confounding.
+
+Raters half a residual standard deviation apart judge four of five outputs of their own systems.
+"""
 
 SHAPES = (
     "sign-flip tests assume that the scores of two systems are exchangeable: if means are equal but shapes differ, as "
     "with rare grave errors, they claim a difference more often than alpha (a fifth of such pairs in simulation); "
     "compare the distributions of close systems"
 )
-"""The hypothesis in words. Studentizing does not mend it: with equally long documents it changes no p-value."""
+"""The hypothesis in words. Studentizing does not help: with equally long documents it changes no p-value."""
 
 DRAWN_SHAPES = (
     "a bootstrap assumes that these documents represent all documents: with rare grave errors it claims a difference "
@@ -49,14 +54,14 @@ DRAWN_SHAPES = (
 
 
 def distribution_shape_caveats(recipe: Recipe) -> tuple[str, ...]:
-    """What a test takes for granted of the shapes of two systems' scores."""
+    """Return what a test assumes about the shapes of two systems' scores."""
     if recipe.test in SIGN_TESTS:
         return (SHAPES,)
     return (DRAWN_SHAPES,) if recipe.test == "bootstrap" else ()
 
 
 def segment_test_caveats(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
-    """The size of a test that takes the segments of one document as independent."""
+    """Return the size of a test that takes the segments of one document as independent."""
     sizes = SEGMENT_SIZES.get(recipe.test)
     if recipe.unit != "segment" or sizes is None or panel.n_documents >= panel.segments.size:
         return []
@@ -66,7 +71,7 @@ def segment_test_caveats(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
 
 
 def confounding_caveats(ratings: Ratings, panel: ScoreMatrix, times: Codes | None = None) -> list[str]:
-    """Raters who judged more of one system than of another: their severity counts as a difference of systems.
+    """Warn of raters who judged more of one system than of another: their severity counts as a difference of systems.
 
     times: how many ratings each row stands for; None for one.
     """

@@ -1,4 +1,4 @@
-"""What a ranking says, as frozen values; `as_json` is the body of the ranking report."""
+"""The result of a ranking as frozen values; `as_json` is the body of the ranking report."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ class SystemRow:
     """One ranked system.
 
     rank: from 1; systems with equal scores share the mean of their ranks. cluster: from 1, None without a rule.
-    rank_range: [1 + losses, S − wins], pairwise. rank_set: simultaneous over all systems; None where it was
-    not asked for or documents are unknown.
-    score: what the recipe ranks by. raw: the same without normalization. interval: of the score, for new documents.
-    relative: the system minus the mean of all systems on the segments that all have, with its interval.
-    n_segments: segments behind the score. n_documents: None where documents are unknown. n_ratings: judgments.
-    effective_documents: as many equally long documents would tell as much.
+    rank_range: [1 + losses, S − wins], pairwise. rank_set: simultaneous over all systems; None if not requested or if
+    documents are unknown.
+
+    score: what the recipe ranks by. raw: the score without normalization. interval: of the score, for new documents.
+    relative: the system minus the mean of all systems on the segments that all of them have. relative_interval: its
+    interval.
+
+    n_segments: number of segments behind the score. n_documents: None if documents are unknown. n_ratings: judgments.
+    effective_documents: number of equally long documents that would be as informative.
     """
 
     system: str
@@ -67,21 +70,21 @@ class SystemRow:
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """One pair, the higher-ranked system as `better`.
+    """One pair, with the higher-ranked system as `better`.
 
-    difference: positive when `better` is better; over common segments where the test is paired, else of the scores.
-    p_value: None where the pair was not testable. p_reverse: the other direction of a one-sided test.
-    p_signed: beside Stouffer's combination of two-sided p-values the one that keeps direction.
-    significant: `better` is significantly better; significant_reverse: `worse` is.
-    order_conflict: on the common segments `worse` is the better one. interval, minimum_detectable: by documents, None
-    without.
-    new_raters_interval, new_domains_interval: of the difference where raters, or whole domains, are sampled beside
-    documents; None where there is one of them or the recipe cannot say.
-    raw_difference, raw_interval: in the protocol's unit, without normalization.
-    chance_better, chance_tie, chance_worse: on a random segment, by raw scores.
-    influence: of raters, documents and domains; None where it was not asked for.
-    n_common, documents_common: segments and documents that both have. effective_documents: behind the difference; as
-    many equally long documents would tell as much.
+    difference: positive if `better` is better; over common segments if the test is paired, otherwise of the scores.
+    p_value: None if the pair was not testable. p_reverse: p of the other direction of a one-sided test. p_signed: for
+    Stouffer's combination of two-sided p-values, the combination that keeps direction. significant: `better` is
+    significantly better; significant_reverse: `worse` is. order_conflict: on the common segments `worse` is better.
+    interval, minimum_detectable: by documents, None without them.
+
+    new_raters_interval, new_domains_interval: of the difference if raters, or whole domains, are sampled as well as
+    documents; None if there is only one, or if the recipe does not allow it. raw_difference, raw_interval: in the
+    protocol's unit, without normalization. chance_better, chance_tie, chance_worse: on a random segment, by raw scores.
+    influence: of raters, documents and domains; None if not requested.
+
+    n_common, documents_common: segments and documents that both have. effective_documents: number of equally long
+    documents that would be as informative about the difference.
     """
 
     better: str
@@ -141,10 +144,10 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class SegmentScoreTable:
-    """Segment scores behind a ranking, one row a (system, document, position), sorted by these keys.
+    """Segment scores behind a ranking, one row per system, document and position, sorted by these keys.
 
-    Codes index the labels beside them; `segment` is the code of (document, position). score is NaN where
-    normalization left it missing. n: ratings.
+    system and document are codes of the labels in `systems` and `documents`. score: NaN where normalization left it
+    missing. n: number of ratings.
     """
 
     systems: tuple[str, ...]
@@ -164,11 +167,11 @@ class SegmentScoreTable:
 class Ranking:
     """A ranking with everything needed to judge it.
 
-    recipe: as resolved, so that running it again gives the same. requested: as asked.
-    smallest_p, smallest_p_adjusted: the smallest p this design could reach; None where the test has no floor.
-    documents_needed: where that floor is above α, how many documents would lower it enough.
-    hypotheses: size of the family adjusted for. population: what tests and intervals speak about.
-    interval_kind: `marginal`, for new documents, at level `interval_level`; `relative_interval` is the other kind.
+    recipe: as resolved, so that running it again gives the same result. requested: as requested. smallest_p,
+    smallest_p_adjusted: the smallest p that this design can reach; None if the test has no floor. documents_needed: if
+    that floor is above α, how many documents would lower it enough. hypotheses: number of p-values adjusted together.
+    population: what tests and intervals refer to. interval_kind: `marginal`, for new documents, at level
+    `interval_level`; `relative_interval` is the other kind.
     """
 
     recipe: Recipe
@@ -191,7 +194,7 @@ class Ranking:
     segments: SegmentScoreTable
 
     def as_json(self) -> dict[str, object]:
-        """The report without campaign and data version, which only storage knows."""
+        """Return the report without the campaign and its data version, which only storage knows."""
         return {
             "method_version": METHOD_VERSION,
             "recipe": {**self.recipe.as_json(), "hash": self.recipe.hash},
@@ -219,7 +222,7 @@ def _pair(values: tuple[float, float] | None) -> list[float] | None:
 
 
 def _influence(influence: PairInfluence | None) -> dict[str, object]:
-    """`influence`: by kind of unit the one that changes the difference most; `flips_without`: WHAT:KEY of units."""
+    """Return `influence`: the unit of each kind that changes the difference most, and `flips_without`: WHAT:KEY."""
     if influence is None:
         return {"influence": None, "flips_without": None, "n_flips": None}
     largest = {c.what: {"key": c.key, "change": c.change} for c in influence.largest}

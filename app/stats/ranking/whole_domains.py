@@ -1,4 +1,4 @@
-"""Errors of differences where whole domains are sampled: what a domain favours, it favours in all of its documents."""
+"""Errors of differences if whole domains are sampled: a domain favours the same system in all of its documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.stats.testing.significance import CommonSegmentsByPair, differences_by_
 
 
 def precision_for_new_domains(shared: CommonSegmentsByPair, panel: ScoreMatrix) -> EstimatePrecision | None:
-    """How well the differences on common segments are known for new domains; None where fewer than two are known."""
+    """Precision of the differences on common segments for new domains; None if fewer than two domains are known."""
     if panel.domain is None:
         return None
     domains, of = np.unique(panel.domain[panel.starts], return_inverse=True)
