@@ -1,4 +1,4 @@
-"""Word alignments of outputs, as a file gives them: held against the source, and stored once."""
+"""Word alignments of outputs from an import: checked against the source, and stored once."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ WHERE o.campaign_id = :campaign AND o.id = x.id AND o.alignment IS NULL"""
 
 
 def insert_staged_word_alignments(session: Session, campaign_id: int) -> int:
-    """Store the staged alignments, once the outputs that they are about are there; how many are new.
+    """Store the staged alignments, once their outputs are stored; return how many are new.
 
-    Raises ImportContradiction, with file and line, where one names a word that the source does not have, or where the
-    output has another alignment already.
+    Raises ImportContradiction, with file and line, if an alignment names a word that the source does not have, or if
+    the output already has a different alignment.
     """
     keys = {"campaign": campaign_id}
     if not session.execute(text(ANY)).scalar_one():

@@ -1,4 +1,4 @@
-"""Answers about the columns of screens, from staging to the tables: items stand on their screens, answers are added."""
+"""Merge staged answers about screens: put the items on their screens, and add the answers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _ANY = "SELECT EXISTS (SELECT FROM staged_comparisons)"
 
 
 def count_new_comparisons(session: Session, campaign_id: int) -> int:
-    """How many staged answers are others than those stored. Raises ImportContradiction, with file and line."""
+    """Count the staged answers that differ from the stored ones. Raises ImportContradiction, with file and line."""
     if not session.execute(text(_ANY)).scalar_one():
         return 0
     require_merge_checks_pass(session, campaign_id, CHECKS)
@@ -62,7 +62,7 @@ def count_new_comparisons(session: Session, campaign_id: int) -> int:
 
 
 def append_staged_comparisons(session: Session, campaign_id: int, *, version: int) -> None:
-    """Put items on their screens and add every new answer, under a version that is sealed at last."""
+    """Put items on their screens and add all new answers, under a version that is sealed at the end."""
     keys = {"campaign": campaign_id}
     session.execute(text(_PLACE), keys)
     seals.collect_row_hashes(session)

@@ -1,4 +1,4 @@
-"""Rows as text in COPY's own format, which costs a third of psycopg's row adaptation; nothing here needs a database."""
+"""Format rows as text for COPY, at a third of the cost of psycopg's adaptation; nothing here needs a database."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ TABLES: Mapping[str, str] = {
     ),
 }
 NULL = "\\N"
-BLOCK = 1000  # lines of a block of bytes
+BLOCK = 1000  # lines per block of bytes
 
 
 @dataclass(frozen=True, slots=True)
 class StagingTable:
-    """Columns of one staging table, in the order in which rows are written."""
+    """The columns of one staging table, in the order in which rows are written."""
 
     table: str
     columns: tuple[str, ...]
@@ -58,9 +58,9 @@ NAMES: Mapping[str, StagingTable] = {
 
 
 class CopyBuffer:
-    """COPY lines by staging table, held as the bytes that they will be sent as.
+    """COPY lines by staging table, held as the bytes to be sent.
 
-    give: takes each block of bytes with the name of its table as soon as it is whole, instead of it being held.
+    give: gets each complete block of bytes with the name of its table, instead of the block being held here.
     """
 
     def __init__(self, give: Callable[[str, bytes], None] | None = None) -> None:
@@ -69,30 +69,30 @@ class CopyBuffer:
         self._give = give or self.add_block
 
     def add_line(self, table: str, line: str) -> None:
-        """Take one line (see `format_copy_row`)."""
+        """Add one line (see `format_copy_row`)."""
         lines = self._lines[table]
         lines.append(line)
         if len(lines) >= BLOCK:
             self._pack(table)
 
     def add_lines(self, table: str, new: Iterable[str]) -> None:
-        """Take several lines."""
+        """Add several lines."""
         lines = self._lines[table]
         lines += new
         if len(lines) >= BLOCK:
             self._pack(table)
 
     def add_block(self, table: str, block: bytes) -> None:
-        """Take whole lines as bytes."""
+        """Add whole lines as bytes."""
         self._blocks[table].append(block)
 
     def pack_lines(self) -> None:
-        """Turn what is left into blocks."""
+        """Turn the remaining lines into blocks."""
         for table in TABLES:
             self._pack(table)
 
     def drain_blocks(self) -> Iterator[tuple[str, list[bytes]]]:
-        """The blocks of each table that has any; they are given up when the next is asked for."""
+        """Yield each table with its blocks, if any; the blocks are released when the next table is requested."""
         self.pack_lines()
         for table, blocks in self._blocks.items():
             if blocks:
@@ -107,7 +107,7 @@ class CopyBuffer:
 
 
 def format_copy_row(values: Iterable[object]) -> str:
-    """One row in COPY's text format.
+    """Format one row in COPY's text format.
 
     >>> format_copy_row(["a", None, 1, True, "tab\\t"])
     'a\\t\\\\N\\t1\\tt\\ttab\\\\t\\n'
@@ -116,12 +116,12 @@ def format_copy_row(values: Iterable[object]) -> str:
 
 
 def format_copy_fields(values: Iterable[object]) -> str:
-    """Several values side by side; a call for each None would be half the cost of a judgment's line."""
+    """Join several formatted values; a call for each None would be half the cost of a judgment's line."""
     return "\t".join([NULL if value is None else format_copy_field(value) for value in values])
 
 
 def format_copy_field(value: object) -> str:
-    """One value in COPY's text format: None, bool, number, text, time, mapping (as JSON) or sequence (as array)."""
+    """Format a None, bool, number, text, time, mapping (as JSON) or sequence (as array) in COPY's text format."""
     if value is None:
         return NULL
     if isinstance(value, str):
@@ -141,7 +141,7 @@ def format_copy_field(value: object) -> str:
 
 
 def escape_copy_text(value: str) -> str:
-    """Text as COPY wants it."""
+    """Escape a text for COPY."""
     if "\\" in value:
         value = value.replace("\\", "\\\\")
     if "\t" in value or "\n" in value or "\r" in value:
@@ -150,7 +150,8 @@ def escape_copy_text(value: str) -> str:
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-# What JSONEncoder makes anew for each value, at half the cost of encoding it; without its search for cycles.
+# The encoder that JSONEncoder would create again for each value, at half the cost of encoding it; it does not detect
+# cycles.
 _MADE: Final = c_make_encoder and c_make_encoder(
     markers=None,
     default=_ENCODER.default,
@@ -165,5 +166,5 @@ _MADE: Final = c_make_encoder and c_make_encoder(
 
 
 def canonical_json(value: object) -> str:
-    """JSON in one fixed form: keys sorted, no spaces, text as it is."""
+    """Return JSON in one fixed form: keys sorted, no spaces, text unescaped."""
     return "".join(_MADE(value, 0)) if _MADE else _ENCODER.encode(value)

@@ -1,4 +1,4 @@
-"""What other accounts of a person have or did: whom judgments that come by name must be checked against."""
+"""Work of a person's other accounts, against which judgments that arrive by name must be checked."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SELECT r.key AS rater, r.person_id AS person, EXISTS (
     SELECT FROM raters x WHERE x.campaign_id = :campaign AND x.person_id = r.person_id AND x.id <> r.id) AS several
 FROM raters r WHERE r.campaign_id = :campaign AND r.key = ANY(:raters) AND r.person_id IS NOT NULL"""
 
-# As HAS_ANOTHER has it (`one_person`): what is only dealt to another account does not count, nor what no ranking
-# counts. Every rater judges what calibrates, by each account.
+# As in HAS_ANOTHER (`one_person`): tasks that are only dealt to another account do not count, and neither do ratings
+# that no ranking counts. Calibration items are exempt: every rater judges them under each account.
 _HELD = f"""
 SELECT me.key AS rater, d.key AS document, coalesce(i.first_segment, 1) AS first,
        coalesce(i.last_segment, 2147483647) AS last, s.key AS system
@@ -49,27 +49,27 @@ class LinkedPerson:
 
 
 def load_linked_persons(session: Session, campaign_id: int, raters: Sequence[str]) -> dict[str, LinkedPerson]:
-    """Those of the raters, by key, who are linked to a person."""
+    """Return the raters, by key, who are linked to a person."""
     rows = session.execute(sa.text(_LINKED), {"campaign": campaign_id, "raters": list(raters)})
     return {row.rater: LinkedPerson(row.person, row.several) for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
 class OutputSegmentRange:
-    """Segments from first to last of one system's output on a document."""
+    """The segments from first to last of one system's output on a document."""
 
     first: int
     last: int
 
     def covers_segment(self, segment: int | None) -> bool:
-        """Whether a segment is of it; None: the document as a whole."""
+        """Tell whether a segment is in the range; None: the document as a whole."""
         return segment is None or self.first <= segment <= self.last
 
 
 def load_other_accounts_work(
     session: Session, campaign_id: int, raters: Sequence[str], documents: Sequence[str]
 ) -> dict[tuple[str, str, str], list[OutputSegmentRange]]:
-    """What other accounts of a rater's person hold or judged, by (rater, document, system)."""
+    """Return the stretches that other accounts of a rater's person hold or judged, by (rater, document, system)."""
     keys = {"campaign": campaign_id, "raters": list(raters), "documents": list(documents)}
     ranges: dict[tuple[str, str, str], list[OutputSegmentRange]] = {}
     for query in (_HELD, _DONE):

@@ -1,4 +1,4 @@
-"""Queries about judgments that come from elsewhere by name: what they name, and which of them are known."""
+"""Queries about judgments that arrive by name from elsewhere: the objects they name, and those already known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RoleName = Literal["rating", "calibration"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:
-    """An item that a plan gave to a rater. systems: all that it credits. payload: the rater's latest answer there."""
+    """An item that a plan assigned to a rater. systems: all credited ones. payload: the rater's latest answer to it."""
 
     public_id: str
     task: str
@@ -30,7 +30,7 @@ class PlannedItem:
 
 @dataclass(frozen=True, slots=True)
 class ExternallyNamedJudgment:
-    """A stored judgment that somebody named. systems: all that are credited with it."""
+    """A stored judgment with a name from its sender. systems: all that are credited with it."""
 
     rater: str
     document: str
@@ -39,7 +39,7 @@ class ExternallyNamedJudgment:
     payload: Mapping[str, object]
 
 
-# Which judgments have these names; of several revisions under one name any that says the same is the same.
+# The judgments with these names. If a name has several revisions, any one with the same content counts as the same.
 _NAMED = """
 SELECT j.external_id, r.key AS rater, d.key AS document, g.position AS segment, j.payload,
        (SELECT array_agg(s.key) FROM credits c JOIN systems s ON s.id = c.system_id WHERE c.item_id = i.id) AS systems
@@ -47,9 +47,9 @@ FROM judgments j JOIN items i ON i.id = j.item_id JOIN documents d ON d.id = i.d
 JOIN raters r ON r.id = j.rater_id LEFT JOIN segments g ON g.campaign_id = j.campaign_id AND g.id = j.segment_id
 WHERE j.campaign_id = :campaign AND j.external_id = ANY(:names)"""
 
-# What raters were given of documents. The rows of one question are picked in Python: joined to thousands of questions
-# the planner, who knows nothing of them, read all items for each. Items are looked up task by task, by the campaign of
-# the task, lest statistics that do not know the campaign have all of them read for each task.
+# The parts of documents that raters were assigned. Python picks the rows for each question: in a join with thousands of
+# questions, the planner, without statistics on them, read all items for each question. Items are looked up task by
+# task, by the task's campaign; with statistics that do not know the campaign, all items would be read for each task.
 _GIVEN = """
 SELECT r.key AS rater, r.id AS rater_id, d.key AS document, t.public_id, t.key AS task, t.state, i.id AS item_id,
        i.key AS item, CASE i.role WHEN 0 THEN 'rating' ELSE 'calibration' END AS role,
@@ -75,10 +75,10 @@ Question = tuple[str, str, int | None, str]
 def load_planned_items_of_raters(
     session: Session, campaign_id: int, asked: Sequence[Question]
 ) -> dict[int, PlannedItem]:
-    """What plans gave to raters of (rater, document, segment, system), by the number of the question from 0.
+    """Find the planned items for questions (rater, document, segment, system), by the question's number from 0.
 
-    A text that several systems share is one item: the first of them, by key, stands for it. A stretch has no judgment
-    of the whole document, unless it is all that the rater has of it.
+    A text shared by several systems is one item, under the first of them by key. An item that covers a stretch counts
+    for a question about the whole document only if it is all that the rater has of the document.
     """
     keys = {"raters": sorted({one[0] for one in asked}), "documents": sorted({one[1] for one in asked})}
     given: dict[tuple[str, str, str], list[sa.Row[Any]]] = {}
@@ -109,14 +109,14 @@ INSERT INTO leases (campaign_id, task_id, n, rater_id) SELECT :campaign, :task, 
 
 
 def record_task_holder(session: Session, campaign_id: int, task_id: int, rater_id: int) -> None:
-    """Note a free task as held by its rater, who may then write to it when it is reopened."""
+    """Note the rater as the holder of a free task, so that they may write to it when it is reopened."""
     session.execute(sa.text(_HOLD), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 
 
 def find_judgments_by_external_name(
     session: Session, campaign_id: int, names: Sequence[str]
 ) -> dict[str, list[ExternallyNamedJudgment]]:
-    """Stored judgments by the name that their sender gave them."""
+    """Return stored judgments by the name that their sender gave them."""
     stored: dict[str, list[ExternallyNamedJudgment]] = {}
     for row in session.execute(sa.text(_NAMED), {"campaign": campaign_id, "names": list(names)}):
         known = ExternallyNamedJudgment(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
@@ -125,22 +125,22 @@ def find_judgments_by_external_name(
 
 
 def filter_known_raters(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that are raters of the campaign."""
+    """Return the keys that belong to raters of the campaign."""
     return _find_existing_keys(session, raters, campaign_id, keys)
 
 
 def filter_known_systems(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that are systems of the campaign."""
+    """Return the keys that belong to systems of the campaign."""
     return _find_existing_keys(session, systems, campaign_id, keys)
 
 
 def filter_known_documents(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that are documents of the campaign."""
+    """Return the keys that belong to documents of the campaign."""
     return _find_existing_keys(session, documents, campaign_id, keys)
 
 
 def load_segment_positions(session: Session, campaign_id: int, keys: Sequence[str]) -> set[tuple[str, int]]:
-    """Document and position of the segments that documents with these keys have."""
+    """Return document and position of all segments of the documents with these keys."""
     query = (
         sa.select(documents.c.key, segments.c.position)
         .join(documents, (documents.c.id == segments.c.document_id) & (documents.c.campaign_id == campaign_id))

@@ -1,4 +1,4 @@
-"""Imports under way and the files that arrived for them, kept in chunks so that any process can commit them."""
+"""Imports under way and their files, stored in chunks so that any process can commit them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def insert_import(
 
 
 def load_import(session: Session, campaign_id: int, public_id: str, *, lock: bool = False) -> ImportRecord:
-    """An import of this campaign. Raises ImportNotFound."""
+    """Return an import of this campaign. Raises ImportNotFound."""
     query = sa.select(imports).where(imports.c.campaign_id == campaign_id, imports.c.public_id == public_id)
     row = session.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
@@ -61,7 +61,7 @@ def load_import(session: Session, campaign_id: int, public_id: str, *, lock: boo
 
 
 def load_imports_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[ImportRecord]:
-    """Imports of this campaign, in the order in which they were announced, from after the one of this name."""
+    """Return the imports of this campaign, in the order of their announcement, after the one with this id."""
     query = sa.select(imports).where(imports.c.campaign_id == campaign_id).order_by(imports.c.id).limit(limit)
     if after is not None:
         query = query.where(imports.c.id > load_import(session, campaign_id, after).id)
@@ -71,7 +71,7 @@ def load_imports_page(session: Session, campaign_id: int, *, after: str | None, 
 def load_import_files_page(
     session: Session, import_id: int, *, after: str | None, limit: int
 ) -> list[StoredImportFile]:
-    """Files that arrived, by name after `after`."""
+    """Return the files that arrived, by name after `after`."""
     name = import_files.c.name.collate("C")
     query = sa.select(import_files.c.name, import_files.c.size, import_files.c.sha256)
     query = query.where(import_files.c.import_id == import_id).order_by(name).limit(limit)
@@ -79,7 +79,7 @@ def load_import_files_page(
 
 
 def load_import_files(session: Session, import_id: int) -> list[StoredImportFile]:
-    """The files that arrived, by name."""
+    """Return the files that arrived, by name."""
     query = sa.select(import_files.c.name, import_files.c.size, import_files.c.sha256).where(
         import_files.c.import_id == import_id
     )
@@ -89,7 +89,7 @@ def load_import_files(session: Session, import_id: int) -> list[StoredImportFile
 def store_import_file(session: Session, import_id: int, name: str, chunks: Iterable[bytes]) -> StoredImportFile:
     """Store a file; the same bytes under the same name again change nothing.
 
-    Raises ImportFileExists for other bytes.
+    Raises ImportFileExists for different bytes.
     """
     digest, size = hashlib.sha256(), 0
     known = {f.name: f for f in load_import_files(session, import_id)}.get(name)
@@ -111,24 +111,24 @@ def store_import_file(session: Session, import_id: int, name: str, chunks: Itera
 
 
 def commit_import_and_drop_files(session: Session, import_id: int, report: Mapping[str, object]) -> None:
-    """Mark an import as committed with its report, and let the raw bytes go."""
+    """Mark an import as committed, store its report, and delete its raw bytes."""
     session.execute(sa.update(imports).where(imports.c.id == import_id).values(state="committed", report=dict(report)))
     session.execute(sa.delete(import_chunks).where(import_chunks.c.import_id == import_id))
 
 
 class StoredFileStream(io.RawIOBase):
-    """A stored file as a stream, one chunk in memory at a time."""
+    """A stored file as a stream, with one chunk in memory at a time."""
 
     def __init__(self, session: Session, import_id: int, name: str) -> None:
         self._session, self._import_id, self._name = session, import_id, name
         self._n, self._held = 0, b""
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True, as every such stream is readable."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer from the current chunk, fetching the next when it is spent."""
+        """Fill the buffer from the current chunk, and fetch the next chunk when this one is used up."""
         if not self._held:
             self._held = self._next_chunk()
         size = min(len(buffer), len(self._held))
@@ -143,5 +143,5 @@ class StoredFileStream(io.RawIOBase):
 
 
 def open_import_file(session: Session, import_id: int, name: str) -> IO[bytes]:
-    """A stored file, from its start."""
+    """Open a stored file at its start."""
     return io.BufferedReader(StoredFileStream(session, import_id, name), buffer_size=1 << 16)

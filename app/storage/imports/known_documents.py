@@ -1,4 +1,4 @@
-"""Segments with known answers: those that an import brings, while they are staged, and all of a campaign."""
+"""Segments with known answers: those of an import while they are staged, and all those of a campaign."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 Row = sa.Row[Any]
 
-# Whole documents, of which the import may name a part; a segment that it names has its place in the files.
+# Whole documents, of which the import may name a part; segments that it names have their file and line.
 _SEGMENTS = """
 SELECT d.kind, d.key AS document, g.position, g.source, g.meta, w.file, w.line,
        EXISTS (SELECT FROM staged_documents x WHERE x.key = d.key AND x.unfit) AS unfit
@@ -29,12 +29,12 @@ WHERE d.campaign_id = :campaign AND d.kind = ANY(:kinds) ORDER BY d.key COLLATE 
 
 
 def load_segments_of_document_kinds(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
-    """The segments of all documents of some kinds, document after document."""
+    """Return the segments of all documents of some kinds, document by document."""
     return session.execute(text(_ALL), {"campaign": campaign_id, "kinds": kinds}).all()
 
 
 def load_stored_segments_of_staged_documents(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
-    """The segments of documents of some kinds that the import names, document after document; empty without any."""
+    """Return segments of the import's documents of some kinds, document by document; empty if there are none."""
     any_there = text("SELECT FROM documents WHERE campaign_id = :campaign AND kind = ANY(:kinds) LIMIT 1")
     keys = {"campaign": campaign_id, "kinds": kinds}
     if session.execute(any_there, keys).first() is None:

@@ -1,7 +1,7 @@
-"""From the staging tables to the real ones: one pass of set-based SQL, all or nothing.
+"""Merge the staging tables into the real ones: one pass of set-based SQL, all or nothing.
 
-What a judgment names and nobody declared is created. What contradicts something stored or staged is refused with the
-file and line that says so. Every `ORDER BY` is by code point, so that the same file gives the same rows whatever the
+Objects that a judgment names without a declaration are created. Rows that contradict stored or staged ones are refused
+with their file and line. Every `ORDER BY` is by code point, so that the same file gives the same rows whatever the
 order of its lines.
 """
 
@@ -26,7 +26,7 @@ class ImportContradiction(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class MergeCheck:
-    """A query for rows (file, line, what) that must find nothing, and what to say of each."""
+    """A query for rows (file, line, what) that must return nothing, and the message for each row."""
 
     sql: str
     message: str
@@ -68,7 +68,7 @@ LEFT JOIN (SELECT DISTINCT ON (key) * FROM staged_raters ORDER BY key, line) r U
 LEFT JOIN people p ON p.key = r.person
 ORDER BY k.key COLLATE "C" ON CONFLICT (campaign_id, key) DO NOTHING"""
 
-# Answers of a rater who has some here already, or is erased, are left out.
+# Omit the answers of raters who are erased, or who already have answers in this campaign.
 QUESTIONNAIRE_ANSWERS = """
 INSERT INTO questionnaire_answers (campaign_id, rater_id, moment, n, answers, at)
 SELECT :campaign, r.id, m.key, a.n, a.value -> 'answers', CAST(a.value ->> 'at' AS timestamptz)
@@ -108,7 +108,7 @@ JOIN documents d ON d.campaign_id = :campaign AND d.key = o.document
 JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = o.position
 ORDER BY s.id, g.id ON CONFLICT (campaign_id, system_id, segment_id) DO NOTHING"""
 
-# Spans that are shown with an output; what was put before stays.
+# Spans to be shown with an output; spans that are already stored stay.
 ANY_PREFILL = "SELECT EXISTS (SELECT FROM staged_outputs WHERE prefill IS NOT NULL)"
 PREFILLS = """
 INSERT INTO variants (campaign_id, output_id, kind, name, spans)
@@ -129,7 +129,7 @@ FROM (SELECT DISTINCT task, rater, task_meta FROM staged_items) j
 JOIN raters r ON r.campaign_id = :campaign AND r.key = j.rater
 GROUP BY j.task ORDER BY j.task COLLATE "C" ON CONFLICT (campaign_id, key) DO NOTHING"""
 
-# Positions are given where the files give none: after those that the task has, by key.
+# If the files give no positions, items get positions after those of the task, by key.
 ITEMS = """
 WITH taken AS MATERIALIZED (
     SELECT t.id, t.key, coalesce((SELECT i.position FROM items i WHERE i.campaign_id = :campaign AND i.task_id = t.id
@@ -148,7 +148,7 @@ JOIN documents d ON d.campaign_id = :campaign AND d.key = j.document
 WHERE NOT EXISTS (SELECT FROM items i WHERE i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item)
 ORDER BY t.id, j.item COLLATE "C" """
 
-# Which row each staged item is. What the statements after it join, they join by number.
+# The row of each staged item. Later statements join by its number.
 PLACED = """
 CREATE TEMP TABLE placed ON COMMIT DROP AS
 SELECT j.n, i.id AS item_id, i.document_id, t.id AS task_id, t.rater_id, i.id > :newest AS is_new
@@ -158,7 +158,7 @@ _COUNT = "SELECT count(*) FROM made"
 _REFRESH = "SELECT refresh_statistics() WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 NEWEST = "SELECT coalesce(max(id), 0) FROM items WHERE campaign_id = :campaign"
 
-# A stored item keeps those that it credits.
+# A stored item keeps its credits.
 CREDITS = """
 INSERT INTO credits (campaign_id, item_id, system_id)
 SELECT :campaign, j.item_id, s.id
@@ -168,7 +168,7 @@ FROM (SELECT DISTINCT p.item_id, k.system FROM placed p JOIN staged_items j USIN
 JOIN systems s ON s.campaign_id = :campaign AND s.key = j.system
 ORDER BY j.item_id, s.id"""
 
-# Before anything is created: a given position of an item must be free.
+# Checked before anything is created: a given position of an item must be free.
 POSITIONS = MergeCheck(
     """SELECT min(j.file), min(j.line), j.task || ' at ' || j.item_position
        FROM staged_items j LEFT JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
@@ -191,7 +191,7 @@ DECLARATIONS = {
     "items": ITEMS,
 }
 
-# Only where an output was not created: what was created is as staged.
+# Needed only if an output was not created, because created ones are as staged.
 OTHER_OUTPUT = MergeCheck(
     """SELECT o.file, o.line, o.system || ' on ' || o.document || ':' || o.position FROM staged_outputs o
        JOIN systems s ON s.campaign_id = :campaign AND s.key = o.system
@@ -279,9 +279,9 @@ CHECKS = (
 
 
 def create_staged_entities(session: Session, campaign_id: int) -> dict[str, int]:
-    """Create everything that the staged rows name; rows created by table.
+    """Create all objects that the staged rows name; return the numbers of created rows by table.
 
-    Raises ImportContradiction, with file and line, where staged rows disagree with each other or with what is stored.
+    Raises ImportContradiction, with file and line, if staged rows contradict each other or stored data.
     """
     keys = {"campaign": campaign_id}
     require_merge_checks_pass(session, campaign_id, (POSITIONS,))
@@ -304,9 +304,9 @@ def create_staged_entities(session: Session, campaign_id: int) -> dict[str, int]
 
 
 def _run(session: Session, statement: str, keys: dict[str, int]) -> int:
-    """Rows that a statement added or changed.
+    """Return the number of rows that a statement added or changed.
 
-    Where some may be there already they are counted as they return: Citus tells how many it tried to add.
+    If some rows may already exist, the returned rows are counted, because Citus reports the rows that it tried to add.
     """
     if "ON CONFLICT" in statement:
         return int(session.execute(text(f"WITH made AS ({statement} RETURNING 1) {_COUNT}"), keys).scalar_one())
@@ -314,21 +314,21 @@ def _run(session: Session, statement: str, keys: dict[str, int]) -> int:
 
 
 def refresh_query_planner_statistics(session: Session) -> None:
-    """Tell the planner what an import added, so that nobody has to wait for autovacuum to do so.
+    """Refresh the planner's statistics after an import, so that nobody needs to wait for autovacuum.
 
-    A node of Citus cannot be told within the import, because statistics are the owner's to make.
+    With Citus this is impossible within the import, because only the owner may refresh statistics.
     """
     session.execute(text(_REFRESH))
 
 
 def require_merge_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheck, ...]) -> None:
-    """Raise ImportContradiction with every row that the checks find."""
+    """Raise ImportContradiction with all rows that the checks return."""
     places = [place for check in checks for place in find_check_violations(session, campaign_id, check)]
     if places:
         raise ImportContradiction(places=tuple(places[:MOST_PLACES]))
 
 
 def find_check_violations(session: Session, campaign_id: int, check: MergeCheck) -> list[Place]:
-    """The first places that a check finds."""
+    """Return the first violations of a check."""
     rows = session.execute(text(f"{check.sql} LIMIT {MOST_PLACES}"), {"campaign": campaign_id})
     return [Place((row[0], row[1]), check.message.format(row[2])) for row in rows]

@@ -1,4 +1,4 @@
-"""Scores of automatic metrics that an import staged, in place of what the campaign has of those metrics."""
+"""Merge the scores of automatic metrics that an import staged; they replace the campaign's scores of these metrics."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ ORDER BY metric COLLATE "C", system_id, segment_id"""
 
 
 def find_changed_metrics(session: Session, campaign_id: int) -> tuple[Sequence[str], int]:
-    """Metrics of which the staged set is another than the stored one, and scores of what the campaign does not have.
+    """Return the metrics whose staged set differs from the stored one, and the number of scores for unknown objects.
 
-    Raises ImportContradiction, with file and line, where the files contradict themselves.
+    Raises ImportContradiction, with file and line, if the files contradict themselves.
     """
     keys = {"campaign": campaign_id}
     session.execute(text(SCORED), keys)
@@ -65,6 +65,6 @@ def find_changed_metrics(session: Session, campaign_id: int) -> tuple[Sequence[s
 
 
 def store_staged_metrics(session: Session, campaign_id: int, metrics: Sequence[str], *, version: int) -> int:
-    """Store the sets of these metrics, once `find_changed_metrics` has found them; how many scores."""
+    """Store the sets of these metrics, after `find_changed_metrics`; return the number of scores."""
     keys = {"campaign": campaign_id, "metrics": list(metrics), "version": version}
     return int(getattr(session.execute(text(STORE), keys), "rowcount", 0))

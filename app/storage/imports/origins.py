@@ -1,4 +1,4 @@
-"""Where the errors shown with an output, or its text itself, come from, as a file says it: what is stored stays."""
+"""The origins of prefilled errors and of output texts, as a file states them; stored ones stay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.storage.imports.staging import OUTPUTS_OF
 
 ANY = "SELECT EXISTS (SELECT FROM staged_origins)"
 _OUTPUTS = OUTPUTS_OF.format(table="staged_origins")
-# Of errors that are the ones that the file says; others were put by somebody who knew better.
+# Only for errors that equal those in the file; any others were stored by another source, which takes precedence.
 PREFILLS = f"""
 UPDATE variants v SET how = w.prefill_origin
 FROM {_OUTPUTS} JOIN staged_outputs o ON o.system = w.system AND o.document = w.document AND o.position = w.position
@@ -25,7 +25,7 @@ ORDER BY x.id ON CONFLICT DO NOTHING"""
 
 
 def insert_staged_output_origins(session: Session, campaign_id: int) -> None:
-    """Store the staged origins, once the outputs that they are about are there."""
+    """Store the staged origins, once their outputs are stored."""
     if session.execute(text(ANY)).scalar_one():
         for statement in (PREFILLS, WRITTEN):
             session.execute(text(statement), {"campaign": campaign_id})

@@ -1,4 +1,4 @@
-"""Staging of an import: records go by COPY into temporary tables that end with the transaction."""
+"""Staging of an import: records go by COPY into temporary tables, which last until the transaction ends."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = [
     "empty_staging_tables",
 ]
 
-DERIVED = ("placed", "resolved", "told", "scored")  # made from what was staged
-WAITING = ("staged_voids", "staged_scores")  # for the last of an import
+DERIVED = ("placed", "resolved", "told", "scored")  # derived from the staged tables
+WAITING = ("staged_voids", "staged_scores")  # kept until the last part of an import
 
-SAMPLED = 10  # of a table are sampled 300 times as many rows
+SAMPLED = 10  # the statistics target: 300 times as many rows of a table are sampled
 
-# Tables that this very transaction fills have no statistics yet, and their planner would walk them in nested loops.
+# Tables filled in this transaction have no statistics yet, so the planner would join them with nested loops.
 SETTINGS = ("enable_nestloop = off", "work_mem = '128MB'", "jit = off", f"statement_timeout = '{COMMAND_TIMEOUT:.0f}s'")
 
 
-# The stored outputs that the rows of a staged table name, as a FROM clause: w is the row, g its segment, x the output.
+# The stored outputs named by a staged table, as a FROM clause: w is the row, g its segment, x the output.
 OUTPUTS_OF = """
 {table} w JOIN systems s ON s.campaign_id = :campaign AND s.key = w.system
 JOIN documents d ON d.campaign_id = :campaign AND d.key = w.document
@@ -49,13 +49,13 @@ def create_staging_tables(session: Session) -> None:
 
 
 def empty_staging_tables(session: Session) -> None:
-    """Empty the temporary tables for the next records of the same import, but for what waits for the last."""
+    """Empty the temporary tables for the next records of the same import, except those needed at its end."""
     session.execute(text("TRUNCATE " + ", ".join(table for table in TABLES if table not in WAITING)))
     _drop(session, DERIVED)
 
 
 def drop_staging_tables(session: Session) -> None:
-    """Give the temporary tables up before the transaction ends, for another import within it."""
+    """Drop the temporary tables before the transaction ends, so that it can run another import."""
     _drop(session, (*TABLES, *DERIVED))
 
 
@@ -76,7 +76,7 @@ def copy_into_staging(session: Session, lines: CopyBuffer) -> None:
                 copying.write(block)
 
 
-# What is joined, grouped or sorted by; statistics on texts and payloads would cost more than the joins.
+# The columns used in joins, groups and sorts; statistics on texts and payloads would cost more than the joins.
 ANALYZED = (
     "staged_segments (document, position)",
     "staged_outputs (system, document, position)",
@@ -86,12 +86,12 @@ ANALYZED = (
 
 
 def analyze_staging_tables(session: Session) -> None:
-    """Tell the planner what was staged; by the size of the tables alone it walks items in loops once there are many."""
+    """Give the planner statistics on the staged rows; by table sizes alone, it joins many items with nested loops."""
     sample_staging_planner_statistics(session, *ANALYZED)
 
 
 def sample_staging_planner_statistics(session: Session, *tables: str) -> None:
-    """Tell the planner of temporary tables by a tenth of the usual sample, enough for joins."""
+    """Give the planner statistics on temporary tables from a tenth of the usual sample, which is enough for joins."""
     session.execute(text(f"SET LOCAL default_statistics_target = {SAMPLED}"))
     session.execute(text(f"ANALYZE {', '.join(tables)}"))
     session.execute(text("SET LOCAL default_statistics_target TO DEFAULT"))

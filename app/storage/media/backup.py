@@ -1,4 +1,4 @@
-"""Media beside a backup of the database: one tar archive of all files that the database knows, each by its hash."""
+"""The media part of a backup: one tar archive with all files known to the database, named by their hashes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MediaMissingFromBackup(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class MediaBackupResult:
-    """What was written. stored: files. missing: hashes of files whose bytes are not in the store, and why."""
+    """The result of a backup. stored: number of files. missing: hashes of files whose bytes are missing, and why."""
 
     stored: int
     missing: Mapping[bytes, str]
@@ -34,10 +34,10 @@ class MediaBackupResult:
 def backup_media(
     sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, overwrite: bool = False
 ) -> MediaBackupResult:
-    """Write files by their hashes. A file of mode 0600, which appears when it is whole and on disk.
+    """Write the files with these hashes to an archive of mode 0600, which appears once it is whole and on disk.
 
-    A file whose bytes are not where they were stored is left out and named: one lost file must not prevent the backup
-    of all others. Raises BackupExists, unless overwriting is asked for.
+    A file whose bytes are missing from the store is left out and reported: one lost file must not prevent the backup of
+    all others. Raises BackupExists, unless overwrite is set.
     """
     if file.exists() and not overwrite:
         raise BackupExists(str(file))
@@ -60,7 +60,7 @@ def backup_media(
 
 
 def _add(archive: tarfile.TarFile, store: MediaStore, sha256: bytes, size: int) -> str:
-    """Add a file to an archive; why not, if its bytes are not all there."""
+    """Add a file to an archive; if its bytes are not all there, return the reason instead."""
     head = tarfile.TarInfo(sha256.hex())
     head.size = size
     with tempfile.TemporaryFile() as held:
@@ -77,7 +77,7 @@ def _add(archive: tarfile.TarFile, store: MediaStore, sha256: bytes, size: int) 
 
 
 def restore_media(store: MediaStore, file: Path) -> int:
-    """Store all files of an archive again; how many. Raises BackupDamaged where one is not what its name says."""
+    """Store the files of an archive again; return their number. Raises BackupDamaged if one does not fit its name."""
     n = 0
     try:
         with tarfile.open(file, "r:") as archive:

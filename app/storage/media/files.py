@@ -1,4 +1,4 @@
-"""Where the bytes of media are: files by their hash, in a folder or in a store elsewhere."""
+"""Stores for the bytes of media: files named by their hash, in a folder or in a remote store."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class NoMediaStore(Conflict):
 
 
 class MediaStore(Protocol):
-    """Files by the SHA-256 of their bytes. A file once there never changes."""
+    """A store of files by the SHA-256 of their bytes. A stored file never changes."""
 
     def put(self, source: Path, sha256: bytes) -> None:
-        """Store a file; one that is there already stays. The source stays too."""
+        """Store a file; an existing one stays. The source stays as well."""
 
     def read(self, sha256: bytes, start: int, length: int) -> Iterator[bytes]:
-        """Bytes of a file in pieces, from a place on. Raises MediaBytesMissing before the first piece is given."""
+        """Yield a file's bytes in pieces from a position on. Raises MediaBytesMissing before the first piece."""
 
     def remove(self, sha256: bytes) -> None:
-        """Let go of a file; nothing happens where it is not there."""
+        """Delete a file; do nothing if it does not exist."""
 
     def list_hashes_with_times(self) -> Iterator[tuple[bytes, float]]:
-        """What is stored, each with the time at which it came, in seconds since 1970."""
+        """Yield the hash of each stored file with the time of its arrival, in seconds since 1970."""
 
 
 class FolderMediaStore:
@@ -48,15 +48,15 @@ class FolderMediaStore:
         self.folder = folder
 
     def path(self, sha256: bytes) -> Path:
-        """Where a file is."""
+        """Return the path of a file."""
         name = sha256.hex()
         return self.folder / name[:2] / name
 
     def put(self, source: Path, sha256: bytes) -> None:
-        """Store a copy, on disk before it has its name."""
+        """Store a copy, which is on disk before it gets its name."""
         path = self.path(sha256)
         if path.exists():
-            os.utime(path)  # whoever clears away lets it stay
+            os.utime(path)  # so that a cleanup does not delete it
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         scratch = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
@@ -71,7 +71,7 @@ class FolderMediaStore:
         sync_folder(path.parent)
 
     def read(self, sha256: bytes, start: int, length: int) -> Iterator[bytes]:
-        """Bytes in pieces."""
+        """Return the bytes in pieces."""
         try:
             file = self.path(sha256).open("rb")
         except FileNotFoundError:
@@ -79,11 +79,11 @@ class FolderMediaStore:
         return _pieces(file, start, length)
 
     def remove(self, sha256: bytes) -> None:
-        """Let go of a file."""
+        """Delete a file."""
         self.path(sha256).unlink(missing_ok=True)
 
     def list_hashes_with_times(self) -> Iterator[tuple[bytes, float]]:
-        """What is stored."""
+        """Yield the hash of each stored file with the time of its arrival."""
         for path in sorted(self.folder.glob("[0-9a-f][0-9a-f]/*")):
             if _NAME.fullmatch(path.name):
                 yield bytes.fromhex(path.name), path.stat().st_mtime
@@ -98,6 +98,6 @@ def _pieces(file: BinaryIO, start: int, length: int) -> Iterator[bytes]:
 
 
 def hash_file(path: Path) -> bytes:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()

@@ -1,4 +1,4 @@
-"""Queries about media: the files of campaigns, uploads under way, and the key that addresses are signed with."""
+"""Queries about media: the files of campaigns, uploads under way, and the key for signed addresses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MediaUploadNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class NewMedia:
-    """A file to be known: its name, hash and size, and what its content says. given: hash of what was sent."""
+    """A file to register: name, hash and size, and facts about its content. given: hash of the file as sent."""
 
     name: str
     sha256: bytes
@@ -43,14 +43,14 @@ class NewMedia:
 
 
 def find_media(session: Session, campaign_id: int, name: str, *, lock: bool = False) -> MediaRow | None:
-    """The file of a name."""
+    """Return the file with a name."""
     here = (media_files.c.campaign_id == campaign_id) & (media_files.c.name == name)
     query = sa.select(media_files).where(here)
     return session.execute(query.with_for_update() if lock else query).one_or_none()
 
 
 def load_media(session: Session, campaign_id: int, name: str, *, lock: bool = False) -> MediaRow:
-    """The file of a name. Raises MediaNotFound."""
+    """Return the file with a name. Raises MediaNotFound."""
     row = find_media(session, campaign_id, name, lock=lock)
     if row is None:
         raise MediaNotFound
@@ -58,25 +58,25 @@ def load_media(session: Session, campaign_id: int, name: str, *, lock: bool = Fa
 
 
 def load_media_page(session: Session, campaign_id: int, *, after: str | None, limit: int | None) -> Sequence[MediaRow]:
-    """Files in the order of their names, from one on."""
+    """Return files by name, after one name."""
     order = media_files.c.name.collate("C")
     query = sa.select(media_files).where(media_files.c.campaign_id == campaign_id).order_by(order).limit(limit)
     return session.execute(query if after is None else query.where(order > after)).all()
 
 
 def find_media_by_public_id(session: Session, public_id: str) -> MediaRow | None:
-    """The file that raters know by this id."""
+    """Return the file that raters know under this id."""
     return session.execute(sa.select(media_files).where(media_files.c.public_id == public_id)).one_or_none()
 
 
 def load_named_media(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, MediaRow]:
-    """Those of some names that there are."""
+    """Return those of the named files that exist."""
     here = (media_files.c.campaign_id == campaign_id) & media_files.c.name.in_(names)
     return {row.name: row for row in session.execute(sa.select(media_files).where(here))}
 
 
 def insert_media(session: Session, campaign_id: int, new: NewMedia, *, actor: str) -> bool:
-    """Make a file known; False where the name is taken."""
+    """Register a file; return False if the name is taken."""
     facts = {name: getattr(new.facts, name) for name in MediaFacts.__slots__}
     values = {"name": new.name, "sha256": new.sha256, "given": new.given, "size": new.size, "actor": actor, **facts}
     statement = (
@@ -89,9 +89,9 @@ def insert_media(session: Session, campaign_id: int, new: NewMedia, *, actor: st
 
 
 def copy_media(session: Session, names: Sequence[str], *, source: int, target: int, actor: str) -> int:
-    """Make files of a campaign known in another, with their captions; how many. The bytes are stored already.
+    """Register files of a campaign in another one, with their captions; return their number. Their bytes are stored.
 
-    Raters of the other campaign know them by other ids.
+    Raters of the other campaign know the files under different ids.
     """
     wanted = set(names) | {row.captions for row in load_named_media(session, source, names).values() if row.captions}
     of_bytes = ("name", "sha256", "given", "media_type", "size")
@@ -110,7 +110,7 @@ def update_media(session: Session, media_id: int, values: Mapping[str, object]) 
 
 
 def delete_media(session: Session, media_id: int) -> None:
-    """Forget a file."""
+    """Remove a file from the table."""
     session.execute(sa.delete(media_files).where(media_files.c.id == media_id))
 
 
@@ -131,14 +131,14 @@ WHERE o.campaign_id = :campaign AND o.text ~* '{OPENING}'"""
 
 
 def load_media_uses(session: Session, campaign_id: int) -> Iterator[tuple[str, str]]:
-    """Each text of a campaign that is media, as (where it stands, the name of the file)."""
+    """Yield each text of a campaign that is a media element, as (its place, the name of the file)."""
     for row in execute_full_scan(session, _ELEMENTS, {"campaign": campaign_id}, batch=1000):
         if (element := parse_media_element(row.text)) is not None:
             yield row.place, element.name
 
 
 def load_file_names_by_captions(session: Session, campaign_id: int, captions: str) -> list[str]:
-    """Names of the files that have some captions."""
+    """Return the names of the files that have these captions."""
     here = (media_files.c.campaign_id == campaign_id) & (media_files.c.captions == captions)
     return list(session.execute(sa.select(media_files.c.name).where(here).order_by(media_files.c.name)).scalars())
 
@@ -146,7 +146,7 @@ def load_file_names_by_captions(session: Session, campaign_id: int, captions: st
 def insert_upload(
     session: Session, campaign_id: int, *, name: str, size: int, sha256: bytes | None, actor: str
 ) -> UploadRow:
-    """Announce a file that will come in parts."""
+    """Announce a file that will arrive in parts."""
     values = {"name": name, "size": size, "sha256": sha256, "actor": actor}
     statement = sa.insert(media_uploads).values(
         campaign_id=campaign_id, public_id=f"u_{secrets.token_hex(16)}", **values
@@ -155,7 +155,7 @@ def insert_upload(
 
 
 def load_upload(session: Session, campaign_id: int, public_id: str, *, lock: bool = False) -> UploadRow:
-    """An upload under way. Raises MediaUploadNotFound."""
+    """Return an upload under way. Raises MediaUploadNotFound."""
     here = (media_uploads.c.campaign_id == campaign_id) & (media_uploads.c.public_id == public_id)
     query = sa.select(media_uploads).where(here)
     row = session.execute(query.with_for_update() if lock else query).one_or_none()
@@ -165,26 +165,26 @@ def load_upload(session: Session, campaign_id: int, public_id: str, *, lock: boo
 
 
 def load_uploads(session: Session, campaign_id: int, *, after: int | None, limit: int) -> Sequence[UploadRow]:
-    """Uploads under way, in the order in which they were announced."""
+    """Return uploads under way, in the order of their announcement."""
     query = sa.select(media_uploads).where(media_uploads.c.campaign_id == campaign_id)
     query = query if after is None else query.where(media_uploads.c.id > after)
     return session.execute(query.order_by(media_uploads.c.id).limit(limit)).all()
 
 
 def delete_upload(session: Session, upload_id: int) -> None:
-    """The upload is complete, or given up."""
+    """Delete an upload that is complete or given up."""
     session.execute(sa.delete(media_uploads).where(media_uploads.c.id == upload_id))
 
 
 def delete_old_uploads(session: Session, days: int, continued: Collection[str]) -> list[str]:
-    """Give up uploads that were announced so many days ago, but those that still continue; their ids."""
+    """Give up uploads announced this many days ago, except those that still continue; return their ids."""
     old = media_uploads.c.created_at < sa.func.now() - sa.func.make_interval(0, 0, 0, days)
     given_up = sa.delete(media_uploads).where(old, media_uploads.c.public_id.not_in(continued))
     return list(session.execute(given_up.returning(media_uploads.c.public_id)).scalars())
 
 
 def load_play_events(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Sequence[PlayEventRow]:
-    """What a rater's pages told of playing files in a task, page by page in their order."""
+    """Return the playback events of a rater's pages in a task, in order within each page."""
     here = (activity.c.campaign_id == campaign_id) & (activity.c.task_id == task_id) & (activity.c.rater_id == rater_id)
     told = activity.c.media.is_not(None) & activity.c.media_ms.is_not(None)
     query = sa.select(activity).where(here, told).order_by(activity.c.session, activity.c.seq)
@@ -199,27 +199,27 @@ ORDER BY rater_id, task_id, media, session, seq"""
 
 
 def stream_play_events(session: Session, campaign_id: int, raters: Sequence[int] | None) -> Iterator[PlayEventRow]:
-    """What pages told of playing files, file by file within each task of each rater. raters: None for all."""
+    """Yield playback events, file by file within each task of each rater. raters: None for all."""
     keys = {"campaign": campaign_id, "raters": None if raters is None else list(raters)}
     only = join_optional_conditions({"raters": "rater_id = ANY(CAST(:raters AS bigint[]))"}, keys)
     yield from execute_full_scan(session, _PLAYED.format(only=only), keys, batch=5000)
 
 
 def load_media_sizes_by_hash(session: Session) -> dict[bytes, int]:
-    """Sizes of all files that are known, by their hashes."""
+    """Return the sizes of all registered files, by hash."""
     rows = session.execute(sa.select(media_files.c.sha256, media_files.c.size).distinct())
     return {bytes(row.sha256): row.size for row in rows}
 
 
 def load_media_names_by_hash(session: Session, hashes: Sequence[bytes]) -> Sequence[MediaRow]:
-    """Files that have these bytes, as (key of the campaign, name, hash)."""
+    """Return the files with these bytes, as (key of the campaign, name, hash)."""
     query = sa.select(campaigns.c.key, media_files.c.name, media_files.c.sha256).join_from(media_files, campaigns)
     ordered = query.where(media_files.c.sha256.in_(hashes)).order_by(campaigns.c.key, media_files.c.name)
     return list(session.execute(ordered))
 
 
 def load_or_make_signing_key(session: Session, purpose: str) -> bytes:
-    """The key of this installation for a purpose (32 bytes), made when it is first asked for."""
+    """Return this installation's key for a purpose (32 bytes), created at the first request."""
     known = sa.select(signing_keys.c.key).where(signing_keys.c.purpose == purpose)
     key = session.execute(known).scalar_one_or_none()
     if key is None:

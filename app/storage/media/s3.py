@@ -1,4 +1,4 @@
-"""Media in a store that speaks S3: Amazon's, MinIO, Ceph, Garage and others. It needs the extra `s3`."""
+"""Media in a store with the S3 protocol: Amazon's, MinIO, Ceph, Garage and others. It needs the extra `s3`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MediaStoreUnreachable(Unavailable):
 
 
 class S3MediaStore:
-    """Files by their hash in a bucket. Credentials are where boto3 looks for them: the environment, or a role."""
+    """Files by hash in a bucket. boto3 finds the credentials in its usual places: the environment, or a role."""
 
     def __init__(self, bucket: str, prefix: str = "", *, endpoint: str | None = None) -> None:
         self.bucket = bucket
@@ -32,7 +32,7 @@ class S3MediaStore:
 
     @classmethod
     def from_address(cls, address: str, *, endpoint: str | None = None) -> S3MediaStore:
-        """A store by its address.
+        """Create a store from its address.
 
         >>> store = S3MediaStore.from_address("s3://bucket/some/prefix")
         >>> store.bucket, store.prefix
@@ -42,12 +42,12 @@ class S3MediaStore:
         return cls(bucket, prefix, endpoint=endpoint)
 
     def put(self, source: Path, sha256: bytes) -> None:
-        """Store a file, in parts where it is large. Raises MediaStoreUnreachable."""
+        """Store a file, in parts if it is large. Raises MediaStoreUnreachable."""
         with self._client_with_own_errors(sha256) as client:
             client.upload_file(str(source), self.bucket, self._key(sha256))
 
     def read(self, sha256: bytes, start: int, length: int) -> Iterator[bytes]:
-        """Bytes in pieces. Raises MediaBytesMissing, MediaStoreUnreachable."""
+        """Return the bytes in pieces. Raises MediaBytesMissing, MediaStoreUnreachable."""
         if length <= 0:
             return iter(())
         with self._client_with_own_errors(sha256) as client:
@@ -56,12 +56,12 @@ class S3MediaStore:
         return iter(body.iter_chunks(PIECE))
 
     def remove(self, sha256: bytes) -> None:
-        """Let go of a file. Raises MediaStoreUnreachable."""
+        """Delete a file. Raises MediaStoreUnreachable."""
         with self._client_with_own_errors(sha256) as client:
             client.delete_object(Bucket=self.bucket, Key=self._key(sha256))
 
     def list_hashes_with_times(self) -> Iterator[tuple[bytes, float]]:
-        """What is stored. Raises MediaStoreUnreachable."""
+        """Yield the stored files with their times. Raises MediaStoreUnreachable."""
         with self._client_with_own_errors(b"") as client:
             pages = client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix)
             for page in pages:
@@ -75,7 +75,7 @@ class S3MediaStore:
 
     @contextmanager
     def _client_with_own_errors(self, sha256: bytes) -> Iterator[Any]:
-        """The client; its errors as ours. It is made when it is first needed."""
+        """Yield the client, created when first needed, and translate its errors into our own."""
         try:
             import boto3
             from botocore.exceptions import BotoCoreError, ClientError

@@ -1,4 +1,4 @@
-"""The engine that sorts and sums files of ratings: DuckDB, an optional extra, in one thread and bounded memory."""
+"""The engine that sorts and sums files of ratings: DuckDB, an optional extra, in one thread and limited memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from app.domain.errors import Invalid
 
 MEMORY = "1GB"
-"""What sorting and grouping may hold; what is more goes to disk beside the files."""
+"""The most memory for sorting and grouping; anything more goes to disk next to the files."""
 
 
 class LargeExtraNeeded(Invalid):
@@ -18,15 +18,15 @@ class LargeExtraNeeded(Invalid):
 
 
 def check_duckdb_installed() -> None:
-    """Raise LargeExtraNeeded where large campaigns cannot be summed here."""
+    """Raise LargeExtraNeeded if this installation cannot sum large campaigns."""
     if find_spec("duckdb") is None or find_spec("pyarrow") is None:
         raise LargeExtraNeeded
 
 
 def connect_duckdb(spill: Path) -> Any:
-    """A new connection. One thread: sums are then made in one order, and whoever answers raters keeps a processor.
+    """Return a new connection. With one thread, sums have a fixed order, and requests of raters keep a processor.
 
-    spill: folder for what does not fit in memory. Raises LargeExtraNeeded.
+    spill: folder for data that do not fit into memory. Raises LargeExtraNeeded.
     """
     check_duckdb_installed()
     return import_module("duckdb").connect(

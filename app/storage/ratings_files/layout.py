@@ -1,6 +1,7 @@
-"""What a file of ratings is: a folder with the ratings in canonical order as Parquet, and a file of each kind of label.
+"""The format of a file of ratings: a folder of Parquet files, with the ratings in canonical order and the labels.
 
-It is a copy. Whoever misses it writes it again from the database, and nothing is ever read from it that is not there.
+The file is a copy. If it is missing, the program writes it again from the database, and it holds nothing that the
+database does not hold.
 """
 
 from __future__ import annotations
@@ -32,5 +33,5 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
 
 
 def labels_path(folder: Path, what: str) -> Path:
-    """The file with the labels of one kind, a row a code."""
+    """Return the path of the file with the labels of one kind, one row per code."""
     return folder / f"{what}.parquet"

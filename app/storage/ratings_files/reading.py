@@ -1,4 +1,4 @@
-"""Sums over a file of ratings, and its rows some whole documents at a time."""
+"""Sums over a file of ratings, and its rows in blocks of whole documents."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class RatingsFileGone(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class RatingFilter:
-    """Which ratings of segments count. excluded: columns with codes that do not; roles: those that do.
+    """The segment ratings that count. excluded: columns with codes that do not count; roles: those that count.
 
-    references: so do rows of references, accepted or not.
+    references: rows of references count as well, whether accepted or not.
     """
 
     excluded: tuple[tuple[str, int], ...]
@@ -44,7 +44,7 @@ class RatingFilter:
 
     @property
     def sql_condition(self) -> str:
-        """As SQL."""
+        """The condition in SQL."""
         ranked = f"role IN ({', '.join(map(str, self.roles))}){' AND accepted' if self.accepted_only else ''}"
         return " AND ".join(
             (
@@ -57,7 +57,7 @@ class RatingFilter:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRescaling:
-    """What stands for some scores x: start + (x − start) · factor / divisor. where: columns with their codes."""
+    """A change of some scores x to start + (x − start) · factor / divisor. where: columns with the codes to change."""
 
     where: CodesOfColumns
     start: float
@@ -66,7 +66,7 @@ class ScoreRescaling:
 
     @property
     def sql_expression(self) -> str:
-        """As SQL."""
+        """The changed score in SQL."""
         start, factor, divisor = (f"'{value!r}'::DOUBLE" for value in (self.start, self.factor, self.divisor))
         changed = f"{start} + (score - {start}) * {factor} / {divisor}"
         return f"CASE WHEN {_match_any(self.where)} THEN {changed} ELSE score END"
@@ -74,14 +74,14 @@ class ScoreRescaling:
 
 @dataclass(frozen=True, slots=True)
 class RatingsReadOverride:
-    """How a file is read otherwise than it is. left_out: columns with the codes of rows that are not read."""
+    """Changes made while reading a file. left_out: columns with the codes of rows that are not read."""
 
     left_out: CodesOfColumns = ()
     scores: ScoreRescaling | None = None
 
     @property
     def sql_query(self) -> str:
-        """What is selected, and from which rows: as SQL around the table."""
+        """The selected columns and rows, as SQL around the table."""
         score = "*" if self.scores is None else f"* REPLACE ({self.scores.sql_expression} AS score)"
         return f"SELECT {score} FROM {{table}} WHERE NOT ({_match_any(self.left_out)})"
 
@@ -90,13 +90,13 @@ UNCHANGED = RatingsReadOverride()
 
 
 def _match_any(columns: CodesOfColumns) -> str:
-    """Rows of which one of the columns has one of its codes, as SQL."""
+    """Return SQL for the rows in which at least one of the columns has one of its codes."""
     return " OR ".join(f"{name} IN ({', '.join(map(str, codes))})" for name, codes in columns if codes) or "FALSE"
 
 
 @dataclass(frozen=True, slots=True)
 class RaterSums:
-    """Sums over ratings, one entry a rater code. square: Σ(score − own mean)². errors: −1 where none is known."""
+    """Sums over ratings, one entry per rater code. square: Σ(score − own mean)². errors: −1 if unknown."""
 
     n: npt.NDArray[np.int64]
     total: Floats
@@ -106,7 +106,7 @@ class RaterSums:
 
 @dataclass(frozen=True, slots=True)
 class RatingsFile:
-    """A file of ratings that is open. frame: what is true of all of its ratings. shared: a judgment may be of several
+    """An open file of ratings. frame: properties of all its ratings. shared: whether a judgment may have several
     systems."""
 
     folder: Path
@@ -119,10 +119,10 @@ class RatingsFile:
 
     @classmethod
     def open(cls, folder: Path, frame: RatingsMetadata, change: RatingsReadOverride = UNCHANGED) -> Self:
-        """Open one that was written. Raises LargeExtraNeeded, RatingsFileGone."""
+        """Open an existing file. Raises LargeExtraNeeded, RatingsFileGone."""
         check_duckdb_installed()
         try:
-            os.utime(folder / HEAD)  # it is in use
+            os.utime(folder / HEAD)  # mark it as used
             head = json.loads((folder / HEAD).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise RatingsFileGone from None
@@ -134,7 +134,7 @@ class RatingsFile:
 
     @staticmethod
     def load_labels(folder: Path) -> RatingLabels:
-        """What the codes of a file stand for. Raises LargeExtraNeeded, RatingsFileGone."""
+        """Load the labels of a file's codes. Raises LargeExtraNeeded, RatingsFileGone."""
         check_duckdb_installed()
         parquet = import_module("pyarrow.parquet")
         try:
@@ -151,15 +151,15 @@ class RatingsFile:
         )
 
     def open_for_another_thread(self) -> Self:
-        """The same, open a second time, for another thread."""
+        """Open the same file a second time, for another thread."""
         return type(self).open(self.folder, self.frame, self.change)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.engine.close()
 
     def count_left_out_by_reason(self, excluded: Sequence[tuple[str, int]], roles: Sequence[int]) -> list[int]:
-        """Rows that are left out, one after another: of whole documents, by each exclusion, by role, as rejected."""
+        """Count omitted rows by successive reasons: whole documents, each exclusion, the role, rejection."""
         kept = [f"kind = {RatingLevel.SEGMENT.value}"]
         reasons = [f"kind <> {RatingLevel.SEGMENT.value}"]
         for column, code in excluded:
@@ -171,7 +171,7 @@ class RatingsFile:
         return list(self._row(f"SELECT {counts} FROM ratings"))
 
     def count_by_rater_and_system(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes, Floats]:
-        """Ratings of each rater and system that has any: systems, raters, counts and lowest scores, sorted by both."""
+        """Count ratings by system and rater: systems, raters, counts and lowest scores, sorted by both."""
         columns = self._columns(
             "SELECT system, rater, count(*)::INTEGER AS n, min(score) AS lowest FROM ratings "
             f"WHERE {choice.sql_condition} GROUP BY system, rater ORDER BY system, rater"
@@ -179,14 +179,14 @@ class RatingsFile:
         return columns["system"], columns["rater"], columns["n"], columns["lowest"]
 
     def list_document_rater_roles(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes]:
-        """Documents, raters and roles that occur together."""
+        """Return documents, raters and roles that occur together."""
         columns = self._columns(
             f"SELECT DISTINCT document, rater, role FROM ratings WHERE {choice.sql_condition} ORDER BY ALL"
         )
         return columns["document"], columns["rater"], columns["role"]
 
     def count_all_and_partly_rated_documents(self, choice: RatingFilter, n_systems: int) -> tuple[int, int]:
-        """Documents, and those of which some rater rated fewer than so many systems."""
+        """Count all documents, and those of which some rater rated fewer than `n_systems` systems."""
         row = self._row(
             f"""SELECT count(*), count(*) FILTER (WHERE partial) FROM (
                 SELECT document, bool_or(systems < {n_systems}) AS partial FROM (
@@ -199,7 +199,7 @@ class RatingsFile:
         return int(row[0]), int(row[1])
 
     def sum_by_rater(self, choice: RatingFilter) -> RaterSums:
-        """Sums over the ratings of each rater, deviations from a mean that is known before."""
+        """Sum the ratings of each rater; the squared deviations are from a mean that is computed first."""
         size = len(self.labels.raters)
         first = self._columns(
             f"""SELECT rater, count(*) AS n, sum(score) AS total, sum(n_errors)::BIGINT AS errors,
@@ -222,18 +222,19 @@ class RatingsFile:
         return RaterSums(n, total, square, errors)
 
     def count_judgments(self, choice: RatingFilter, without_raters: Codes) -> int:
-        """Judgments behind the ratings, without those of some raters."""
+        """Count the judgments behind the ratings, without those of some raters."""
         without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
         return int(self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {choice.sql_condition}{without}")[0])
 
     def stream_document_blocks(
         self, choice: RatingFilter, *, numbered: bool = True, errors: bool = False
     ) -> Iterator[Ratings]:
-        """The ratings in canonical order, some whole documents at a time, in the order of their codes.
+        """Yield the ratings in canonical order, in blocks of whole documents, in the order of their codes.
 
-        numbered: whether it is known which rating of its output by its rater each is. errors: how many it marks.
+        numbered: include the number of each rating among those of its output by its rater. errors: include error
+        counts.
 
-        Tasks and judgments are left out: each row has a judgment of its own there.
+        Tasks and judgments are left out: in the result, each row has its own judgment.
         """
         more = f"{', nth' if numbered else ''}{', n_errors' if errors else ''}"
         counts = self._columns(
@@ -253,7 +254,7 @@ class RatingsFile:
             )
 
     def make_ratings(self, columns: dict[str, npt.NDArray[Any]]) -> Ratings:
-        """Ratings of segments by systems, documents, segments, raters, nth and scores; see `stream_document_blocks`."""
+        """Make segment ratings from systems, documents, segments, raters, nth and scores (`stream_document_blocks`)."""
         n = columns["score"].size
         usual: dict[str, npt.NDArray[Any]] = {
             "nth": np.ones(n, dtype=np.int32),
@@ -277,14 +278,14 @@ class RatingsFile:
     def stream_column_without_excluded(
         self, excluded: Sequence[tuple[str, int]], column: str
     ) -> Iterator[npt.NDArray[Any]]:
-        """One column of all rows but those that are excluded, some at a time, in canonical order."""
+        """Yield one column of all rows that are not excluded, in blocks, in canonical order."""
         where = " AND ".join(f"{name} <> {code}" for name, code in excluded)
         rows = self.engine.sql(f"SELECT {column} FROM ratings{f' WHERE {where}' if where else ''}")
         for batch in rows.to_arrow_reader(_BATCH):
             yield batch.column(0).to_numpy(zero_copy_only=False)
 
     def find_occurring_codes(self, excluded: Sequence[tuple[str, int]], column: str, n: int) -> Bools:
-        """Which of the n codes of a column occur in these rows."""
+        """Tell which of the n codes of a column occur in the rows that are not excluded."""
         there = np.zeros(n + 1, dtype=np.bool_)
         for codes in self.stream_column_without_excluded(excluded, column):
             there[codes] = True

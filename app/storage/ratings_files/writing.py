@@ -1,7 +1,8 @@
-"""Writing a file of ratings: from the database block by block, sorted on disk into canonical order.
+"""Write a file of ratings: load them from the database in blocks, and sort them on disk into canonical order.
 
-The rules are those of `storage.ratings` and `storage.rating_codes`, which hold a campaign in memory: of several
-revisions the latest counts, ratings of one output by one rater are numbered, judgments as they first appear.
+The rules are those of `storage.ratings` and `storage.rating_codes`, which hold a campaign in memory. The latest of
+several revisions counts, a rater's ratings of one output are numbered, and judgments are numbered in order of
+appearance.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP
 from app.storage.ratings_folder import HEAD
 
 BLOCK = 1 << 20
-"""Judgments by their ids that are read at a time: 56 bytes each."""
+"""The number of judgment ids read at a time; a judgment takes 56 bytes."""
 _ROW_COLUMNS = {
     "system": "INTEGER",
     "document": "INTEGER",
@@ -45,7 +46,7 @@ _ROW_COLUMNS = {
     "role": "TINYINT",
     "accepted": "BOOLEAN",
 }
-# Where every answer at an address carries a time, the latest by time counts, else the highest revision.
+# If all answers at an address have a time, the latest one counts, else the one with the highest revision.
 _LATEST = """
 CREATE TABLE latest AS SELECT * EXCLUDE (timed, place) FROM (
     SELECT *, row_number() OVER (
@@ -66,9 +67,9 @@ FROM {table} ORDER BY system, document, segment, rater, role, nth"""
 
 
 def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, profile_id: int, version: int) -> None:
-    """Write all ratings of a campaign as they stood at a data version into an empty folder.
+    """Write all ratings of a campaign as of a data version to an empty folder.
 
-    Memory is bounded by what is known of all items, and by the engine's own limit.
+    Memory is limited by the data on all items, and by the engine's own limit.
 
     Raises LargeExtraNeeded, StorageFull.
     """
@@ -89,7 +90,7 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
 
 
 def _load(session: Session, engine: Any, keys: Mapping[str, int], names: CampaignLabels) -> int:
-    """Put the ratings into the engine's table `loaded`; how many judgments they are of."""
+    """Load the ratings into the engine's table `loaded`; return the number of judgments."""
     items, voids, surplus = load_rated_items(session, keys, names)
     arrow, n_judgments, segments = import_module("pyarrow"), 0, SegmentCodes(names)
     for block in _blocks(session, keys):
@@ -107,7 +108,7 @@ def _load(session: Session, engine: Any, keys: Mapping[str, int], names: Campaig
 
 
 def _blocks(session: Session, keys: Mapping[str, int]) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Scores by the ids of their judgments."""
+    """Yield blocks of scores by the ids of their judgments."""
     statement = f"SELECT * FROM {make_packed_columns_select('scores', SCORES, SCORES_IN_BLOCK)}"
     connection = driver_connection(session)
     ids = "SELECT min(judgment_id), max(judgment_id) FROM scores WHERE profile_id = %(profile)s"

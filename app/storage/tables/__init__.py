@@ -1,4 +1,4 @@
-"""All tables. Constraints stand in the database first; composite keys keep every row inside its campaign."""
+"""All tables. Constraints are in the database first; composite keys keep every row within its campaign."""
 
 from app.storage.tables._metadata import metadata
 from app.storage.tables.access import archive_links, idempotency, sessions, tokens

@@ -1,4 +1,4 @@
-"""The metadata with its naming convention, and the columns that many tables share."""
+"""The metadata with its naming convention, and columns that many tables share."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ Json = JSONB(none_as_null=True)
 
 
 def identity_column() -> Column[int]:
-    """The bigint identity key."""
+    """Make the bigint identity key."""
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
 def composite_key_id_column() -> Column[int]:
-    """The same number where (campaign, id) is the key: one index then serves the key and all that point to it."""
+    """Make the same column for a key (campaign, id): one index then serves the key and all references to it."""
     return Column("id", BigInteger, Identity(always=True), nullable=False)
 
 
 def campaign_column() -> Column[int]:
-    """The campaign that a row belongs to."""
+    """Make the column with the campaign of a row."""
     return Column("campaign_id", BigInteger, nullable=False)
 
 
 def bigint_column(name: str, *, nullable: bool = False) -> Column[int]:
-    """A reference or a count."""
+    """Make a column for a reference or a count."""
     return Column(name, BigInteger, nullable=nullable)
 
 
 def text_column(name: str, *, nullable: bool = False) -> Column[str]:
-    """A text of some words."""
+    """Make a column for a short text."""
     return Column(name, Text, nullable=nullable)
 
 
 def json_column(name: str, *, nullable: bool = False) -> Column[object]:
-    """A JSON object, `{}` where nothing is said."""
+    """Make a column for a JSON object, `{}` by default unless nullable."""
     return Column(name, Json, nullable=nullable, server_default=None if nullable else text("'{}'::jsonb"))
 
 
 def timestamp_column(name: str, *, nullable: bool = False, now: bool = False) -> Column[object]:
-    """A time with its zone; `now` takes the database clock."""
+    """Make a column for a time with its zone; `now` makes the database clock the default."""
     return Column(name, DateTime(timezone=True), nullable=nullable, server_default=text("now()") if now else None)
 
 
 def same_campaign_reference(column: str, table: str, *, ondelete: str | None = None) -> ForeignKeyConstraint:
-    """A reference to a row of the same campaign."""
+    """Make a reference to a row of the same campaign."""
     return ForeignKeyConstraint(["campaign_id", column], [f"{table}.campaign_id", f"{table}.id"], ondelete=ondelete)
 
 
 def key_format_check(column: str = "key") -> CheckConstraint:
-    """What can be a key, as `app.domain.keys` has it."""  # counting in the pattern would take 30 times as long
+    """Check that a column holds a key, as in `app.domain.keys`."""  # a count in the pattern takes 30 times as long
     pattern = f"{column} ~ '^[A-Za-z0-9._~:@+-]+$' AND char_length({column}) <= 128"
     holds = f"{pattern} AND {column} NOT IN ('.', '..')"
     return CheckConstraint(holds, name=f"{column}_is_key")

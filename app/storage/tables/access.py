@@ -1,4 +1,4 @@
-"""Credentials and replay protection. Secrets stand here only as hashes."""
+"""Credentials and protection against replays. Secrets are stored only as hashes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# once: opens one session and is no credential by itself, because whoever made it may not see what it shows.
-# opened_at: when it did. last_used_at: to within a few minutes (`app.storage.tokens`).
+# once: the token opens one session and is no credential by itself, because its creator may not see what it shows.
+# opened_at: when it opened the session. last_used_at: precise to a few minutes (`app.storage.tokens`).
 tokens = Table(
     "tokens",
     metadata,
@@ -69,7 +69,7 @@ sessions = Table(
     UniqueConstraint("hash"),
 )
 
-# Addresses of campaigns' public archives. Whoever has one may read, so the address is no secret of ours to hash.
+# Addresses of campaigns' public archives. Anybody with the address may read, so there is no need to hash it.
 archive_links = Table(
     "archive_links",
     metadata,
@@ -81,7 +81,7 @@ archive_links = Table(
     timestamp_column("revoked_at", nullable=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("address"),
-    # One that can be opened at a time.
+    # Only one usable link at a time.
     Index("ix_archive_links_open", "campaign_id", unique=True, postgresql_where=text("revoked_at IS NULL")),
 )
 

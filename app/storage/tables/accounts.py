@@ -1,4 +1,4 @@
-"""People who sign in at an identity provider, their browser sessions there, and what it said when they left."""
+"""People who sign in at an identity provider, their sessions there, and the provider's logout tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, Index, LargeBin
 
 from app.storage.tables._metadata import bigint_column, identity_column, metadata, text_column, timestamp_column
 
-# Who a person is there: issuer and subject never change, names may. token_id: the credential that stands for them here.
+# The identity of a person there: issuer and subject never change, names may. token_id: the person's credential here.
 accounts = Table(
     "accounts",
     metadata,
@@ -21,8 +21,8 @@ accounts = Table(
     Index("ix_accounts_token_id", "token_id"),
 )
 
-# sid: the provider's name of the session. sealed: the provider's tokens, which only the browser's cookie opens.
-# checked_at: when the provider was last asked about this person. claimed_until: who asks now has until then.
+# sid: the provider's name of the session. sealed: the provider's tokens, which only the browser's cookie can open.
+# checked_at: when the provider was last asked about this person. claimed_until: until then, one request may ask it.
 account_sessions = Table(
     "account_sessions",
     metadata,
@@ -37,7 +37,7 @@ account_sessions = Table(
     Index("ix_account_sessions_account_id", "account_id", "sid"),
 )
 
-# Logout tokens that were carried out, by a hash of their ids, so that none is carried out twice.
+# Logout tokens that were used, by a hash of their ids, so that none is used twice.
 logout_tokens = Table(
     "logout_tokens",
     metadata,

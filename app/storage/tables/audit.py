@@ -1,4 +1,4 @@
-"""The audit log: who changed what, chained by hashes within each campaign."""
+"""The audit log: who changed what, as a chain of hashes within each campaign."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint
 
 from app.storage.tables._metadata import bigint_column, identity_column, metadata, text_column, timestamp_column
 
-# what: the JSON text that was hashed, so that no reading and writing back can change a byte of it.
+# what: the JSON text that was hashed, stored as text so that parsing and writing cannot change a byte of it.
 audit_log = Table(
     "audit_log",
     metadata,

@@ -63,8 +63,8 @@ versions = Table(
     CheckConstraint("n > 0", name="counts_from_one"),
 )
 
-# The versions with their judgments, chained by hashes. No declared keys: each flush writes one, and `audit --check`
-# finds a seal of nothing.
+# The versions with their judgments, as a chain of hashes. There are no foreign keys, because each flush writes a seal,
+# and `audit --check` finds seals without a version.
 seals = Table(
     "seals",
     metadata,

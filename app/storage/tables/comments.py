@@ -1,4 +1,4 @@
-"""What raters write about an output or a screen, beside their judgments."""
+"""Comments that raters write about an output or a screen, in addition to their judgments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# Of an output (item and segment, or the item alone where a whole document is judged) or of a screen of the task. The
-# latest text only: whoever changes it means it so, and all go when the rater is erased. revision: how often it was
-# written, for a browser that has not heard of the last.
+# About an output (item and segment, or only the item if whole documents are judged) or about a screen of the task. Only
+# the latest text is stored: a change replaces the comment, and an erasure of the rater deletes all. revision: how often
+# it was written, for a browser that has not received the latest.
 comments = Table(
     "comments",
     metadata,

@@ -1,4 +1,4 @@
-"""Raters, tasks, documents and systems that analyses leave out, with the reason; lifted, never deleted."""
+"""Raters, tasks, documents and systems that analyses leave out, with the reason; exclusions are lifted, not deleted."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ exclusions = Table(
     "exclusions",
     metadata,
     Column("campaign_id", BigInteger, primary_key=True),
-    # The data version that an exclusion took is its number: there is one exclusion in a version.
+    # The data version of an exclusion is also its number, because each version has only one exclusion.
     Column("version", BigInteger, primary_key=True, autoincrement=False),
     bigint_column("rater_id", nullable=True),
     bigint_column("task_id", nullable=True),
     bigint_column("document_id", nullable=True),
     bigint_column("system_id", nullable=True),
-    # Made by withdrawing a system: it stands in every analysis, whatever the recipe says of standing exclusions.
+    # Created by withdrawing a system: it is in force in every analysis, whatever the recipe says about exclusions.
     Column("withdrawal", Boolean, nullable=False, server_default=text("false")),
     text_column("reason"),
     text_column("actor"),

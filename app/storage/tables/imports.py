@@ -1,4 +1,4 @@
-"""Imports under way: what was announced, the bytes that arrived, and the report of what became of them."""
+"""Imports under way: the announcement, the bytes that arrived, and the report of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work in the background: what was asked, and what its chunks came to. The queue itself has a schema of its own."""
+"""Background work: the requests, and the results of their chunks. The queue itself has a separate schema."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# key: of the report that it makes, so that one question is one job. n_chunks: null until the data have been read.
-# n_done: of them, those with a result. attempts: how often it was begun.
-# error: why it failed, as a problem. workers: how many chunks each computed, once it is done.
+# key: of the resulting report, so that equal requests share a job. n_chunks: null until the data are read.
+# n_done: number of chunks with a result. attempts: how often it was begun.
+# error: why it failed, as a problem document. workers: how many chunks each worker computed, once it is done.
 jobs = Table(
     "jobs",
     metadata,
@@ -58,7 +58,7 @@ jobs = Table(
     CheckConstraint("(state IN ('done', 'failed', 'cancelled')) = (finished_at IS NOT NULL)", name="end_has_time"),
 )
 
-# Stored once; whoever computes a chunk again has the same bytes. Gone when the report is stored.
+# Stored once; a chunk that is computed again gives the same bytes. Deleted when the report is stored.
 chunk_results = Table(
     "chunk_results",
     metadata,

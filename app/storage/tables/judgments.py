@@ -1,8 +1,8 @@
 """Judgments, which are only ever added, and the scores derived from them.
 
-`scores` repeats the address of its judgment on purpose: ratings are loaded by one scan of this narrow table.
-It can be dropped and rebuilt from the payloads at any time. That both refer to rows of their own campaign is held by
-triggers of whole statements rather than by declared keys, which check row by row (decision 9).
+`scores` repeats the address of its judgment on purpose: ratings are loaded by one scan of this narrow table. It can be
+dropped and rebuilt from the payloads at any time. Statement-level triggers ensure that both tables refer to rows of
+their own campaign; foreign keys would check row by row (decision 9).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ judgments = Table(
     json_column("meta", nullable=True),
     Column("guidelines", Integer),
     bigint_column("version"),
-    # The natural key: a replay of an answer can never count twice.
+    # The natural key: a replayed answer can never count twice.
     Index(
         "uq_judgments_address",
         "item_id",
@@ -63,9 +63,9 @@ judgments = Table(
         postgresql_nulls_not_distinct=True,
     ),
     PrimaryKeyConstraint("campaign_id", "id"),
-    # A rater's own are read whenever they hand in, and listed.
+    # A rater's judgments are read at every hand-in and for listings.
     Index("ix_judgments_rater_id", "campaign_id", "rater_id", "id"),
-    # Whoever sends a judgment again names it as before; imports mostly name none, and pay nothing.
+    # A sender repeats a judgment under the same external id; imports mostly have none, and so cost nothing.
     Index(
         "ix_judgments_external_id",
         "campaign_id",

@@ -1,4 +1,4 @@
-"""What was registered before the data could be known, and every amendment since; none is changed or deleted."""
+"""Registrations made before the data could be known, and later amendments; none is ever changed or deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Media of campaigns: what is known of each file. The bytes are elsewhere (`app.storage.media`)."""
+"""Media of campaigns: the facts about each file. The bytes are elsewhere (`app.storage.media`)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# name: what segments and outputs refer to. public_id: what raters see in its place, which says nothing of the name.
-# sha256: of the bytes, and where they are stored. given: of the bytes that were sent, of which these may be a picture.
+# name: used in segments and outputs. public_id: shown to raters instead, and does not reveal the name.
+# sha256: of the stored bytes, and their name in the store. given: of the bytes as sent, which may have been converted.
 # captions: name of a WebVTT file of the campaign.
 media_files = Table(
     "media_files",
@@ -53,7 +53,7 @@ media_files = Table(
     CheckConstraint("size >= 0", name="size_counts"),
 )
 
-# Files that arrive in parts. The part that has arrived is a file by this id, whose length is the offset.
+# Files that arrive in parts. The data received so far are in a file named by this id; its length is the offset.
 media_uploads = Table(
     "media_uploads",
     metadata,
@@ -71,7 +71,7 @@ media_uploads = Table(
     CheckConstraint("size >= 1", name="size_counts"),
 )
 
-# Keys that all processes of an installation sign with.
+# Signing keys that all processes of an installation share.
 signing_keys = Table(
     "signing_keys",
     metadata,

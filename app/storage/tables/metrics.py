@@ -1,4 +1,4 @@
-"""Scores of automatic metrics, brought from outside: of an output, or of a system as a whole."""
+"""Scores of automatic metrics, computed elsewhere: of an output, or of a system as a whole."""
 
 from __future__ import annotations
 

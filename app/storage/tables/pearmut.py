@@ -1,4 +1,4 @@
-"""Campaigns that Pearmut's own pages serve: what was loaded, who its users are, and what their pages sent."""
+"""Campaigns served by Pearmut's own pages: the loaded campaign, its users, and what their pages sent."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# loaded: the campaign as Pearmut has it after loading, without tokens, as JSON text, because the order of models in it
-# is the order of columns; it never changes. token_hash: of the token that
-# it had, where that still opens its dashboard. old_ids: whether the names of its users are credentials.
+# loaded: the campaign in Pearmut's form after loading, without tokens, as JSON text, because the order of its models is
+# the order of columns; it never changes. token_hash: of its former token, if that still opens its dashboard. old_ids:
+# whether the names of its users are credentials.
 pearmut_campaigns = Table(
     "pearmut_campaigns",
     metadata,
@@ -42,8 +42,8 @@ pearmut_campaigns = Table(
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
 )
 
-# user_id: what Pearmut calls the user. position: from 0. token_id: the credential that a user acts by who comes with
-# nothing but that name.
+# user_id: the user's name in Pearmut. position: from 0. token_id: the credential under which a user acts who has only
+# that name.
 pearmut_users = Table(
     "pearmut_users",
     metadata,
@@ -61,8 +61,8 @@ pearmut_users = Table(
     Index("ix_pearmut_users_token_id", "token_id", postgresql_where=text("token_id IS NOT NULL")),
 )
 
-# place: Pearmut's item_i. hash: of what was sent, so that it counts once however often it is. seconds: between actions,
-# as Pearmut counts them. checks: what each rule of the document came to.
+# place: Pearmut's item_i. hash: of the data sent, so that repeats count once. seconds: between actions, as Pearmut
+# counts them. checks: the result of each rule of the document.
 pearmut_answers = Table(
     "pearmut_answers",
     metadata,

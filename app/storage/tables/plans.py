@@ -1,4 +1,4 @@
-"""Frozen designs: a plan with its arms, buckets and groups. A later plan is a new version; none is changed."""
+"""Frozen designs: a plan with its arms, buckets and groups. Later plans are new versions; none is ever changed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# seed: of the design. compiled: the plan itself, as packed JSON, which a replan goes on from. hash: SHA-256 of design,
-# test set, raters and all assignments. data_version: what it was made on.
+# seed: of the design. compiled: the plan itself, as packed JSON, from which a replan continues. hash: SHA-256 of
+# design, test set, raters and all assignments. data_version: the version on which the plan is based.
 plans = Table(
     "plans",
     metadata,
@@ -64,7 +64,7 @@ arms = Table(
     CheckConstraint("presentation in ('document', 'segment', 'side_by_side')", name="presentation_known"),
 )
 
-# raters: who may rate what is in a bucket.
+# raters: those who may rate the items of a bucket.
 bucket_raters = Table(
     "bucket_raters",
     metadata,
@@ -90,7 +90,7 @@ plan_documents = Table(
     CheckConstraint("inclusion >= 0 and inclusion <= 1", name="inclusion_is_probability"),
 )
 
-# unit: the same for all ratings of one stretch, so that nobody gets two of them. nth: which of its ratings it is.
+# unit: the same for all ratings of one stretch, so that nobody rates it twice. nth: number of the rating in its unit.
 groups = Table(
     "groups",
     metadata,

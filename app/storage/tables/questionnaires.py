@@ -1,4 +1,4 @@
-"""What raters answered to the questions before their first task and after their last one."""
+"""Raters' answers to the questions before their first task and after their last one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# n: which revision it is; the latest counts, and none is ever changed. All go when the rater is erased.
+# n: number of the revision; the latest counts, and none is ever changed. All are deleted when the rater is erased.
 questionnaire_answers = Table(
     "questionnaire_answers",
     metadata,

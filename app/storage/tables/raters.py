@@ -1,4 +1,4 @@
-"""Who judges. A rater is an account within a campaign; several accounts can be one person."""
+"""Raters and people. A rater is an account within a campaign; several accounts can belong to one person."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ raters = Table(
     ForeignKeyConstraint(["person_id"], ["people.id"]),
     UniqueConstraint("campaign_id", "key"),
     UniqueConstraint("campaign_id", "id"),
-    # Whoever leases asks for the other accounts of a person; without it all raters of the campaign are read for that.
+    # Every lease looks up the other accounts of a person; without the index, it would read all raters of the campaign.
     Index("ix_raters_person_id", "person_id", "campaign_id", postgresql_where=text("person_id IS NOT NULL")),
     key_format_check(),
 )
 
-# Personal data, and nothing else's: erasing a rater deletes the row and leaves the scores under the key.
+# Only personal data: erasing a rater deletes the row and leaves the scores under the key.
 contacts = Table(
     "contacts",
     metadata,
@@ -86,8 +86,8 @@ teams = Table(
     key_format_check(),
 )
 
-# capacity: the most that a rater will do, counted in unit; none where there is no bound. buckets: the names of those
-# that a rater is meant for; none where any will do. settings_version: what If-Match compares.
+# capacity: the most that a rater will do, counted in its unit; null: no limit. buckets: the names of the buckets
+# intended for the rater; null: any. settings_version: the version that If-Match compares.
 enrolments = Table(
     "enrolments",
     metadata,
@@ -120,8 +120,8 @@ enrolments = Table(
     CheckConstraint("capacity >= 0", name="capacity_counts"),
 )
 
-# For crowd platforms: whoever holds the secret may enrol, `seats` of them; each is known by an external id.
-# per_hour: new seats in any hour; null: no bound. signing_key: what the platform signs its ids with; null: it does not.
+# For crowd platforms: up to `seats` people with the secret may enrol; each is known by an external id.
+# per_hour: new seats in any hour; null: no limit. signing_key: the platform signs its ids with it; null: unsigned.
 invitations = Table(
     "invitations",
     metadata,
@@ -149,7 +149,7 @@ invitations = Table(
     CheckConstraint("octet_length(signing_key) = 32", name="signing_key_length"),
 )
 
-# Guidelines and texts of consent, by version; texts: markdown by language.
+# Guidelines and consent texts, in versions; texts: Markdown by language.
 guidelines = Table(
     "guidelines",
     metadata,
@@ -175,7 +175,7 @@ consents = Table(
     same_campaign_reference("rater_id", "raters"),
 )
 
-# What managers write to raters; personal, so erasing the rater deletes it.
+# Messages from managers to raters; they are personal data, so erasing the rater deletes them.
 rater_messages = Table(
     "rater_messages",
     metadata,
@@ -190,7 +190,7 @@ rater_messages = Table(
     Index("ix_rater_messages_rater_id", "campaign_id", "rater_id", "id"),
 )
 
-# items: what is asked, with answers and reasons. pass_mark: share of the items that must be right.
+# items: the questions, with answers and explanations. pass_mark: share of the items that must be correct.
 qualifications = Table(
     "qualifications",
     metadata,
@@ -207,7 +207,7 @@ qualifications = Table(
     CheckConstraint("attempts >= 1", name="attempts_counted"),
 )
 
-# waived: passed without trying, with the reason of whoever said so.
+# waived: passed without an attempt, with the reason for it.
 qualification_attempts = Table(
     "qualification_attempts",
     metadata,

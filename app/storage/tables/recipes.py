@@ -1,4 +1,4 @@
-"""Recipes that a campaign names for itself. Every change is a revision of its own; none is changed or deleted."""
+"""Recipes that a campaign defines. Every change is a new revision; none is ever changed or deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored reports: a pure function of (data version, recipe, seed, method version)."""
+"""Stored reports: each is a pure function of (data version, recipe, seed, method version)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is shown to whom: tasks, their items, the systems credited with an item, and who held a task when.
+"""Tasks and what they show: their items, the systems credited with an item, and who held a task when.
 
-That items and credits refer to rows of their own campaign is held by triggers of whole statements (decision 9).
+Statement-level triggers ensure that items and credits refer to rows of their own campaign (decision 9).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# rater_id: whose task it is; none while any rater of its bucket may take it. chain: tasks of one plan that must go to
-# one rater, because a group stretches over them. queue: the order in which tasks are handed out. leased_until is the
-# database's clock. lease: how often the task was leased; it grows, so that a late write can tell that it is late.
-# pooled: it came to its rater from the bucket, to which it goes back when the lease expires with nothing handed in.
-# A task without a plan was imported, or is an attention check, of which `meta` tells.
+# rater_id: the rater of the task; null while any rater of its bucket may take it. chain: tasks of one plan that must go
+# to the same rater, because a group extends over them. queue: the order in which tasks are given out. leased_until is
+# by the database clock. lease: how often the task was leased; it only increases, so that a late write can be detected.
+# pooled: the rater got the task from the bucket, and it goes back there if the lease expires before a hand-in. A task
+# without a plan was imported, or is an attention check, as its `meta` says.
 tasks = Table(
     "tasks",
     metadata,
@@ -67,7 +67,7 @@ tasks = Table(
     UniqueConstraint("public_id"),
     UniqueConstraint("campaign_id", "key"),
     UniqueConstraint("campaign_id", "id"),
-    # One task at a time in one rater's hands; and what is free is found without passing by what is not.
+    # A rater can hold one task at a time, and a search for free tasks does not read the others.
     Index("uq_tasks_held", "campaign_id", "rater_id", unique=True, postgresql_where=text("state = 'leased'")),
     Index("ix_tasks_free_of_rater", "campaign_id", "rater_id", "queue", postgresql_where=text("state = 'free'")),
     Index(
@@ -95,9 +95,9 @@ tasks = Table(
     CheckConstraint("presentation in ('document', 'segment', 'side_by_side')", name="presentation_known"),
 )
 
-# screen, column_: where it stands on a screen of several. group_id: of the plan. of_item_id: what a repeat or a
-# degraded copy goes back to. variant: whose texts are shown instead of the outputs'; prefill: whose spans are shown
-# with them; reference: the name of the reference that stands in the output's place. side_order: 1 where the source is
+# screen, column_: the position on a screen with several items. group_id: of the plan. of_item_id: the item that a
+# repeat or a degraded copy repeats. variant: whose texts are shown instead of the outputs; prefill: whose spans are
+# shown with them; reference: the name of the reference shown in place of the output. side_order: 1 if the source is
 # shown second, for protocols that hide which is which. surplus_from: the data version since which no ranking counts it.
 items = Table(
     "items",
@@ -131,7 +131,7 @@ items = Table(
     UniqueConstraint("campaign_id", "id"),
     Index("ix_items_document_id", "campaign_id", "document_id"),
     Index("ix_items_group_id", "campaign_id", "group_id", postgresql_where=text("group_id IS NOT NULL")),
-    # Without it every item that a replan takes away is looked for in all others.
+    # Without it, every item that a replan deletes would be searched for in all others.
     Index("ix_items_of_item_id", "campaign_id", "of_item_id", postgresql_where=text("of_item_id IS NOT NULL")),
     key_format_check(),
     CheckConstraint("position >= 1", name="position_from_one"),
@@ -148,7 +148,7 @@ item_credits = Table(
     Column("system_id", BigInteger, primary_key=True),
 )
 
-# Whoever held a task may still write to it; what became of a lease says whether that counts.
+# Former holders of a task may still write to it; how their lease ended decides whether this counts.
 leases = Table(
     "leases",
     metadata,

@@ -1,6 +1,6 @@
-"""What is judged: systems, documents, segments, references and outputs. A text once stored never changes.
+"""Material to judge: systems, documents, segments, references and outputs. A stored text never changes.
 
-That outputs refer to rows of their own campaign is held by triggers of whole statements (decision 9).
+Statement-level triggers ensure that outputs refer to rows of their own campaign (decision 9).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What raters answered in the tutorial before their first task. No report reads it."""
+"""Raters' answers in the tutorial before their first task. No report reads them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# The first answer to a segment, by the document's key: texts of a tutorial may be written anew. right: none where the
-# tutorial knows no answer. settled: false while a text that is to be answered until all is right waits for that.
+# The first answer to a segment, by the document's key, because texts of a tutorial may be replaced. right: null if the
+# tutorial knows no answer. settled: false while a text that must be answered correctly still waits for this.
 tutorial_answers = Table(
     "tutorial_answers",
     metadata,

@@ -1,4 +1,4 @@
-"""Webhooks, the outbox of events that they tell, and what each delivery met."""
+"""Webhooks, the outbox of their events, and the result of each delivery."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from app.storage.tables._metadata import (
 )
 
 # secret: signs what is sent, so it cannot be a hash. next_event: the first event that was not delivered.
-# claimed_until: a worker is sending until then. stopped_at, stopped_because: it failed too long, or asked for no more.
+# claimed_until: a worker is sending until then. stopped_at, stopped_because: it failed for too long, or was stopped by
+# the receiver.
 webhooks = Table(
     "webhooks",
     metadata,
@@ -54,8 +55,8 @@ webhooks = Table(
     CheckConstraint("cardinality(kinds) > 0", name="kinds_named"),
 )
 
-# The number of a campaign's last event. Its row is held until the transaction of the event ends, so that events are
-# visible in the order of their numbers.
+# The number of a campaign's last event. The row is locked until the transaction of the event ends, so that events
+# become visible in the order of their numbers.
 webhook_streams = Table(
     "webhook_streams",
     metadata,
@@ -64,7 +65,7 @@ webhook_streams = Table(
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
 )
 
-# webhook_id: the only one that is told, for a test. rater_id: whom it is about; the key is read when it is sent.
+# webhook_id: the only receiver, for a test. rater_id: the rater concerned; the key is read when the event is sent.
 webhook_events = Table(
     "webhook_events",
     metadata,
@@ -80,7 +81,7 @@ webhook_events = Table(
     same_campaign_reference("webhook_id", "webhooks", ondelete="CASCADE"),
 )
 
-# status: of the answer. error: why there was none.
+# status: of the response. error: why there was no response.
 webhook_deliveries = Table(
     "webhook_deliveries",
     metadata,

@@ -1,4 +1,4 @@
-"""What comes with judging: answers about whole screens, problems reported, what was done when, and hours."""
+"""Data beside judgments: answers about whole screens, reported problems, activity, and hours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# A judgment about the columns of a screen together (a preference), which no single item can hold.
+# A judgment about the columns of a screen together (a preference), which belongs to no single item.
 screen_judgments = Table(
     "screen_judgments",
     metadata,
@@ -64,7 +64,7 @@ flags = Table(
     text_column("answer", nullable=True),
     text_column("answered_by", nullable=True),
     timestamp_column("answered_at", nullable=True),
-    text_column("assignee", nullable=True),  # who sees to it, as managers call them
+    text_column("assignee", nullable=True),  # who takes care of it, as managers name them
     same_campaign_reference("task_id", "tasks"),
     same_campaign_reference("item_id", "items"),
     same_campaign_reference("rater_id", "raters"),
@@ -73,7 +73,7 @@ flags = Table(
     CheckConstraint("num_nulls(answer, answered_by, answered_at) in (0, 3)", name="answered_whole"),
 )
 
-# at_ms: the browser's own clock, which only orders and spaces the events of its session.
+# at_ms: the browser's own clock, which only determines the order and spacing of events in its session.
 activity = Table(
     "activity",
     metadata,
@@ -96,7 +96,7 @@ activity = Table(
     CheckConstraint("seq >= 0", name="seq_counts"),
 )
 
-# What is paid beside the measured time, and what a rater says is wrong with it; neither is ever changed.
+# Time paid in addition to the measured time, and raters' disputes about it; neither is ever changed.
 hour_adjustments = Table(
     "hour_adjustments",
     metadata,
@@ -116,7 +116,7 @@ hour_adjustments = Table(
     CheckConstraint("kind in ('adjustment', 'dispute', 'refusal')", name="kind_known"),
 )
 
-# Texts shown in an output's place, and spans shown with it. name: the set that a plan or a campaign refers to.
+# Texts shown in place of an output, and spans shown with it. name: the set to which a plan or a campaign refers.
 variants = Table(
     "variants",
     metadata,
