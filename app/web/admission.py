@@ -1,6 +1,6 @@
-"""Admission: a bounded number of requests at once. Further ones get 503 at once, with the time to try again.
+"""Admission: a limited number of requests at once. Further requests get 503 at once, with the time to retry.
 
-In a queue without a bound everybody waits and nobody is served; a quick refusal lets a client decide.
+In an unlimited queue, everybody waits and nobody is served; a quick refusal lets a client decide.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.domain.errors import Unavailable
 from app.web.problems import ErrorPage, problem_response
 
-PER_CONNECTION = 4  # requests at once for each database connection
+PER_CONNECTION = 4  # requests at once per database connection
 RETRY_AFTER = 1  # seconds
 SLOT = "place"
-STRANGER = "stranger"  # in the state of a request without a valid credential
-STRANGERS = 4  # they have one slot in so many
-ARRIVING = 16  # bodies that arrive, for each slot
+STRANGER = "stranger"  # the key in the state of a request without a valid credential
+STRANGERS = 4  # strangers get one slot out of this number
+ARRIVING = 16  # arriving bodies per slot
 ALWAYS = frozenset({"/livez", "/readyz", "/metrics", "/version"})
 
 
@@ -26,9 +26,9 @@ class TooBusy(Unavailable):
 
 
 class AdmissionSlot:
-    """The slot of one admitted request. Requests that stand aside while their body arrives have a bound of their own.
+    """The slot of one admitted request. Requests paused while their body arrives have a separate limit.
 
-    of_stranger: the request shows no credential at all; such requests have a part of the slots only.
+    of_stranger: the request has no credential at all; such requests get only a part of the slots.
     """
 
     def __init__(self, layer: AdmissionLayer, *, of_stranger: bool = False) -> None:
@@ -37,7 +37,7 @@ class AdmissionSlot:
         layer.take_or_return_slot(1, of_stranger=of_stranger)
 
     def release(self) -> None:
-        """Give the slot back; a second call does nothing."""
+        """Return the slot; a second call does nothing."""
         if self._layer is None:
             return
         if self._aside:
@@ -47,7 +47,7 @@ class AdmissionSlot:
         self._layer = None
 
     def pause(self) -> None:
-        """Give the slot back while the body arrives. Raises TooBusy where too many wait like this."""
+        """Return the slot while the body arrives. Raises TooBusy if too many requests are paused."""
         if self._layer is None or self._aside:
             return
         if self._layer.arriving >= ARRIVING * self._layer.limit:
@@ -57,7 +57,7 @@ class AdmissionSlot:
         self._aside = True
 
     def resume(self) -> None:
-        """Take a slot again when the body is there. Raises TooBusy where none is free."""
+        """Take a slot again once the body is complete. Raises TooBusy if none is free."""
         if self._layer is None or not self._aside:
             return
         if not self._layer.has_free_slot(of_stranger=self._of_stranger):
@@ -68,13 +68,13 @@ class AdmissionSlot:
 
 
 def find_admission_slot(scope: Scope) -> AdmissionSlot | None:
-    """The slot of a request; None for those that need none."""
+    """Return the slot of a request, or None if it needs none."""
     slot: AdmissionSlot | None = scope.get("state", {}).get(SLOT)
     return slot
 
 
 def release_slot(scope: Scope) -> None:
-    """Give back the slot of a request that will stay for long and do little."""
+    """Return the slot of a request that will stay for long and do little."""
     slot = find_admission_slot(scope)
     if slot is not None:
         slot.release()
@@ -106,12 +106,12 @@ class AdmissionLayer:
             slot.release()
 
     def has_free_slot(self, *, of_stranger: bool) -> bool:
-        """Whether a slot is free; strangers never hold more than their part."""
+        """Tell whether a slot is free; strangers never get more than their share."""
         few = of_stranger and self.strangers >= max(1, self.limit // STRANGERS)
         return self.in_flight < self.limit and not few
 
     def take_or_return_slot(self, n: int, *, of_stranger: bool) -> None:
-        """Take a slot, or give it back."""
+        """Take a slot, or return it."""
         self.in_flight += n
         self.strangers += n if of_stranger else 0
 

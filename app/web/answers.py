@@ -1,7 +1,8 @@
-"""Models of answers, and responses that the handler itself makes JSON of.
+"""Models of responses, and responses that handlers serialize themselves.
 
-A handler that locks a row until its transaction ends must return a finished `Response`. Of a model the framework makes
-JSON in a thread of the pool while the transaction is still open, and every thread may be waiting for that very row.
+A handler that locks a row until its transaction ends must return a finished `Response`. If it returned a model, the
+framework would serialize this in a thread of the pool while the transaction is still open, and all threads may be
+waiting for that very row.
 """
 
 from __future__ import annotations
@@ -19,6 +20,6 @@ class ResponseModel(BaseModel):
 
 
 def json_response(model: BaseModel, status: int = 200, *, etag: str | None = None) -> Response:
-    """The model as JSON."""
+    """Return a response with the model as JSON."""
     headers = {"ETag": quote_etag(etag)} if etag is not None else None
     return Response(model.model_dump_json(by_alias=True), status, headers=headers, media_type="application/json")

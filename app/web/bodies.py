@@ -1,4 +1,4 @@
-"""Request bodies: read by us within limits, in time and size, before anything parses them."""
+"""Request bodies: read by our own code within limits of time and size, before anything parses them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from app.web.deps import get_options
 
 IN_MEMORY = 1 << 20
 PIECE = 1 << 20
-AT_ONCE = 1 << 14  # bytes of JSON that are parsed sooner than a thread is found for them
-SLOWEST = 1 << 10  # bytes a second, after the first `body_timeout` seconds
+AT_ONCE = 1 << 14  # bytes of JSON that are parsed faster than a thread can be found for them
+SLOWEST = 1 << 10  # bytes per second, after the first `body_timeout` seconds
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -66,10 +66,10 @@ class BodyModel(BaseModel):
 
 
 class JsonBody(Generic[M]):
-    """A dependency that reads a JSON body as a model; the OpenAPI document finds the model and examples here.
+    """A dependency that reads a JSON body as a model; the OpenAPI document takes model and examples from here.
 
-    aside: the request goes on without a slot, as one whose body arrives. It is for what waits in the recorder: many
-    requests share a connection there, and it has a bound of its own.
+    aside: the request continues without a slot, as if its body were still arriving. It is for requests that wait in the
+    recorder, where many requests share a connection and a separate limit applies.
     """
 
     def __init__(self, model: type[M], examples: Mapping[str, Mapping[str, Any]], *, aside: bool = False) -> None:
@@ -78,7 +78,7 @@ class JsonBody(Generic[M]):
         self.aside = aside
 
     async def __call__(self, request: Request) -> M:
-        """The body as the model. Raises WrongContentType, BodyTooLarge, BodyTooSlow, NotJson, Invalid."""
+        """Return the body as the model. Raises WrongContentType, BodyTooLarge, BodyTooSlow, NotJson, Invalid."""
         data = await read_json_body(request, aside=self.aside)
         try:
             if len(data) <= AT_ONCE:
@@ -93,12 +93,12 @@ class JsonBody(Generic[M]):
 
 
 def declare_json_body(model: type[BaseModel], *, aside: bool = False, **examples: Mapping[str, Any]) -> Any:
-    """Declare the JSON body of a handler, with worked examples by name."""
+    """Declare the JSON body of a handler, with named examples."""
     return Depends(JsonBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 
 
 async def read_json_body(request: Request, *, aside: bool = False) -> bytes:
-    """The bytes of a body that is strict JSON, as `strict_json.parse_strict_json` has it. aside: see `JsonBody`."""
+    """Return the bytes of a strict JSON body, as `strict_json.parse_strict_json` checks it. aside: see `JsonBody`."""
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != "application/json" or parameters.strip().lower() not in {"", "charset=utf-8"}:
         raise WrongContentType("send application/json in UTF-8")
@@ -115,10 +115,10 @@ async def read_json_body(request: Request, *, aside: bool = False) -> bytes:
 
 
 async def stream_body_pieces(request: Request, limit: int, *, aside: bool = False) -> AsyncIterator[bytes]:
-    """The pieces of a body as they come, at most `limit` bytes in all.
+    """Yield the pieces of a body as they arrive, at most `limit` bytes in total.
 
-    Meanwhile others have the slot of this request; aside: and afterwards. Raises BodyTooLarge, BodyTooSlow,
-    BodyIncomplete, TooBusy.
+    The slot of this request is free for others meanwhile and, with `aside`, also afterwards. Raises BodyTooLarge,
+    BodyTooSlow, BodyIncomplete, TooBusy.
     """
     if int(_content_length(request)) > limit:
         raise BodyTooLarge(f"at most {limit} bytes")
@@ -128,7 +128,7 @@ async def stream_body_pieces(request: Request, limit: int, *, aside: bool = Fals
     if slot is not None:
         slot.pause()
     while True:
-        # Silence is bounded, and so is a trickle: on the whole a body comes at SLOWEST or faster.
+        # Both silence and slow delivery are limited: on average, a body must arrive at SLOWEST or faster.
         left = begun + timeout + size / SLOWEST - anyio.current_time()
         message = await _next_message(request, min(timeout, max(left, 0)))
         piece: bytes = message.get("body", b"")
@@ -145,9 +145,9 @@ async def stream_body_pieces(request: Request, limit: int, *, aside: bool = Fals
 
 
 async def _next_message(request: Request, timeout: float) -> Message:
-    """The next message of a body.
+    """Return the next message of a body.
 
-    Raises BodyTooSlow, and BodyIncomplete, which nobody reads any more, but the log counts it.
+    Raises BodyTooSlow, or BodyIncomplete, which no client can receive any longer, but which the log counts.
     """
     try:
         async with asyncio.timeout(timeout):
@@ -160,7 +160,7 @@ async def _next_message(request: Request, timeout: float) -> Message:
 
 
 def _content_length(request: Request) -> str:
-    """As declared; servers refuse what is no number, and a chunked body declares none."""
+    """Return the declared length; servers refuse non-numbers, and a chunked body declares none."""
     given = request.headers.get("content-length", "0")
     return given if given.isascii() and given.isdigit() and len(given) < 20 else "0"
 
@@ -171,36 +171,36 @@ def _refuse_encoded(request: Request) -> None:
 
 
 class UploadedFile:
-    """A file as it was sent, in a temporary file of no name, on disk from IN_MEMORY bytes on."""
+    """An uploaded file, held in an unnamed temporary file, which is on disk from IN_MEMORY bytes on."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self.file = file
         self.size = size
 
     def pieces(self) -> Iterator[bytes]:
-        """The content in order."""
+        """Yield the content in order."""
         for offset in range(0, self.size, PIECE):
             self.file.seek(offset)
             yield self.file.read(PIECE)
 
     def open(self) -> IO[bytes]:
-        """The content as a stream of its own, from the start; closing it leaves the file."""
+        """Return the content as a separate stream, from the start; closing the stream leaves the file open."""
         return io.BufferedReader(_View(self), buffer_size=1 << 16)
 
 
 class _View(io.RawIOBase):
-    """One reader's place in an upload."""
+    """A reader's own position in an upload."""
 
     def __init__(self, upload: UploadedFile) -> None:
         self._upload = upload
         self._at = 0
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True, as every such stream is readable."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer from where this reader is."""
+        """Fill the buffer from this reader's position."""
         self._upload.file.seek(self._at)
         data = self._upload.file.read(len(buffer))
         buffer[: len(data)] = data
@@ -209,7 +209,7 @@ class _View(io.RawIOBase):
 
 
 async def receive_body_file(request: Request) -> AsyncIterator[UploadedFile]:
-    """The body of any type as a file, never whole in memory; it is gone when the request is over."""
+    """Yield a body of any type as a file, never whole in memory; the file is deleted after the request."""
     if request.headers.get("content-type", "").lower().startswith("multipart/"):
         raise WrongContentType("send the bytes of the file themselves as the body, not a form")
     _refuse_encoded(request)
@@ -238,14 +238,14 @@ def _write(file: Any, data: bytes, digest: Any) -> None:
 
 
 class JsonOrFileBody(Generic[M]):
-    """A dependency: a JSON body, or a file where the query has the parameter that only files need."""
+    """A dependency: a JSON body, or a file if the query has the parameter that only files need."""
 
     def __init__(self, body: JsonBody[M], parameter: str) -> None:
         self.body = body
         self.parameter = parameter
 
     async def __call__(self, request: Request) -> AsyncIterator[M | UploadedFile]:
-        """The model or the file."""
+        """Yield the model or the file."""
         if self.parameter not in request.query_params:
             yield await self.body(request)
             return
@@ -254,10 +254,10 @@ class JsonOrFileBody(Generic[M]):
 
 
 UploadDep = Annotated[UploadedFile, Depends(receive_body_file)]
-"""A file as the body."""
+"""A dependency: a file as the body."""
 
 
 def hash_body(request: Request) -> bytes:
-    """SHA-256 of the body that was read; of nothing where the address takes none."""
+    """Return the SHA-256 of the body that was read, or of no bytes if the route reads none."""
     digest: bytes = getattr(request.state, "body_digest", hashlib.sha256(b"").digest())
     return digest

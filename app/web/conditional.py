@@ -1,4 +1,4 @@
-"""Conditional GET: ETags, and 304 for a client that has the response already."""
+"""Conditional GET: ETags, and 304 for a client that already has the response."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def conditional_response(
     etag: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """304 where the client has the body already, else 200; a callable body is called only for 200.
+    """Return 304 if the client has the body already, else 200; a callable body is called only for 200.
 
-    What another organization has under the same address and tag is another body.
+    The same address and tag in another organization stand for another body.
     """
     tag = f'"{add_organization_mark(etag)}"'
     common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
@@ -30,7 +30,7 @@ def conditional_response(
 
 
 def has_client_etag(request: Request, tag: str) -> bool:
-    """Whether If-None-Match has the tag (weak comparison, as RFC 9110 says)."""
+    """Tell whether If-None-Match has the tag (weak comparison, as RFC 9110 says)."""
     given = ",".join(request.headers.getlist("if-none-match"))
     known = {part.strip().removeprefix("W/") for part in given.split(",")}
     return tag in known or given.strip() == "*"

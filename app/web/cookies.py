@@ -22,28 +22,28 @@ class CrossSiteRequestRefused(Forbidden):
 
 
 def is_request_https(request: Request) -> bool:
-    """Whether the browser speaks https with us, perhaps through a proxy that we are told of."""
+    """Tell whether the browser uses https, perhaps through a proxy named in the settings."""
     return own_origin(request).startswith("https://")
 
 
 def own_origin(request: Request) -> str:
-    """The origin under which browsers see us."""
+    """Return the origin under which browsers reach this service."""
     public = get_options(request).public_url
     return public or f"{request.scope['scheme']}://{request.headers.get('host', '')}"
 
 
 def make_cookie_name(request: Request, who: Who = "staff") -> str:
-    """On plain http browsers refuse the `__Host-` prefix."""
+    """Name the cookie; on plain http, browsers refuse the `__Host-` prefix."""
     return f"__Host-{who}" if is_request_https(request) else who
 
 
 def read_session_cookie(request: Request, who: Who = "staff") -> str | None:
-    """The session's secret, if the browser sent it. Rater routes read one cookie, all others the other."""
+    """Return the session's secret if the browser sent it. Rater routes read one cookie, all other routes the other."""
     return request.cookies.get(make_cookie_name(request, who)) or None
 
 
 def find_staff_or_rater_cookie(request: Request) -> tuple[Who, str] | None:
-    """For routes of both: the session that the CSRF token belongs to, else that of staff, else that of a rater."""
+    """Return the session for routes of both: the CSRF token's, else that of staff, else that of a rater."""
     both: tuple[Who, Who] = ("staff", "rater")
     there = [(who, secret) for who in both if (secret := read_session_cookie(request, who)) is not None]
     proven = [
@@ -53,7 +53,7 @@ def find_staff_or_rater_cookie(request: Request) -> tuple[Who, str] | None:
 
 
 def set_session_cookie(request: Request, response: Response, secret: str, who: Who, *, lifetime: timedelta) -> None:
-    """Hand the session to the browser: out of reach of scripts, never sent from other sites."""
+    """Give the session to the browser, hidden from scripts and never sent from other sites."""
     response.set_cookie(
         make_cookie_name(request, who),
         secret,
@@ -66,13 +66,13 @@ def set_session_cookie(request: Request, response: Response, secret: str, who: W
 
 
 def clear_session_cookie(request: Request, response: Response, who: Who = "staff") -> None:
-    """Take the session from the browser."""
+    """Delete the session's cookie in the browser."""
     name = make_cookie_name(request, who)
     response.delete_cookie(name, path="/", secure=is_request_https(request), httponly=True, samesite="strict")
 
 
 def check_not_cross_site(request: Request) -> None:
-    """Raise CrossSiteRequestRefused where the browser says that the request comes from another site."""
+    """Raise CrossSiteRequestRefused if the browser says that the request comes from another site."""
     site = request.headers.get("sec-fetch-site")
     if site is not None and site not in {"same-origin", "none"}:
         raise CrossSiteRequestRefused

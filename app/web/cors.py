@@ -1,4 +1,4 @@
-"""Other origins may call only where the installation names them; a refusal is a problem like any other."""
+"""Cross-origin requests, allowed only from origins in the settings; a refusal is a problem like any other."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SHOWN = ("ETag", "Location", "Retry-After", "X-Request-Id", "Idempotent-Replayed
 
 
 class CorsLayer(CORSMiddleware):
-    """The framework's rules with our form of errors. Credentials are tokens, so cookies stay at home."""
+    """The framework's rules, with our form of errors. Credentials are tokens, so cookies are not sent."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer preflights, mark the rest."""
+        """Answer preflight requests, and add headers to the other responses."""
         if scope["type"] == "http" and scope["method"] == "OPTIONS":
             headers = Headers(scope=scope)
             if "origin" in headers and "access-control-request-method" in headers:
@@ -31,7 +31,7 @@ class CorsLayer(CORSMiddleware):
 
 
 def install_cors(app: FastAPI, origins: tuple[str, ...]) -> None:
-    """Let these origins in; none, and nothing is added."""
+    """Allow these origins; without any, add nothing."""
     if origins:
         app.add_middleware(
             CorsLayer,

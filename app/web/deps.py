@@ -1,4 +1,4 @@
-"""Dependencies of handlers: the database, one transaction a request, and the settings of the HTTP edge."""
+"""Dependencies of handlers: the database, one transaction per request, and the settings of the HTTP edge."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ NO_MEDIA = MediaPolicy()
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """What an installation chooses about its HTTP edge (see `app.config`).
+    """Settings of an installation for its HTTP edge (see `app.config`).
 
-    allowed_hosts: names that requests may be sent to; None: to any. strangers: what they may cost; None: whatever.
-    media: where they are, and their limits. provider: where people sign in with their organization's account.
+    allowed_hosts: names to which requests may be sent; None: any. strangers: limits on their cost; None: no limits.
+    media: their place and limits. provider: the identity provider with the organization's accounts.
     """
 
     body_limit: int = 1 << 20
@@ -42,36 +42,36 @@ class ServiceOptions:
 
 
 def get_options(request: Request) -> ServiceOptions:
-    """The plain values of this installation."""
+    """Return the settings of this installation."""
     options: ServiceOptions = request.app.state.options
     return options
 
 
 def find_database(request: Request) -> Database:
-    """The database handle."""
+    """Return the database handle."""
     database: Database = request.app.state.database
     return database
 
 
 async def get_database(request: Request) -> Database:
-    """The database handle, for use cases that hold several transactions or none."""
+    """Return the database handle, for use cases with several transactions or none."""
     return find_database(request)
 
 
 def get_session(request: Request) -> Iterator[Session]:
-    """The request's transaction: committed before the answer leaves, rolled back on any error."""
+    """Yield the request's transaction, which is committed before the response leaves, rolled back on any error."""
     with find_database(request).transaction() as session:
         yield session
 
 
 async def get_judging_service(request: Request) -> JudgingService:
-    """What judging needs of this process."""
+    """Return this process's judging service."""
     service: JudgingService = request.app.state.judging
     return service
 
 
 async def get_media_policy(request: Request) -> MediaPolicy:
-    """Where media are, and their limits."""
+    """Return the place of media, and their limits."""
     return get_options(request).media
 
 

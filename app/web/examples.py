@@ -1,4 +1,4 @@
-"""Worked examples of answers, for the OpenAPI document."""
+"""Examples of responses, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 def example_response(
     status: int, example: BaseModel, description: str = "Done.", *, etag: str | None = None
 ) -> dict[int | str, dict[str, Any]]:
-    """An answer of the example's type, with the example; etag: what the header of that name says."""
+    """Declare a response of the example's type, with the example; etag: description of the header of that name."""
     content = {"application/json": {"example": example.model_dump(mode="json", by_alias=True)}}
     answer: dict[str, Any] = {"model": type(example), "description": description, "content": content}
     if etag is not None:
@@ -21,6 +21,6 @@ def example_response(
 def non_json_example_response(
     status: int, description: str, **media_types: tuple[str, str]
 ) -> dict[int | str, dict[str, Any]]:
-    """An answer in other media types than JSON, each given by any name as (type, example)."""
+    """Declare a response in media types other than JSON, each under any name as (type, example)."""
     content = {kind: {"schema": {"type": "string"}, "example": example} for kind, example in media_types.values()}
     return {status: {"description": description, "content": content}}

@@ -1,4 +1,4 @@
-"""HEAD requests: wherever there is GET, the same response without its body."""
+"""HEAD requests: for every GET route, the same response without its body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class HeadRequestsLayer:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request through."""
+        """Pass a request on; send a HEAD request on as GET."""
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self.app(scope, receive, send)
             return
@@ -22,11 +22,11 @@ class HeadRequestsLayer:
         async def bare(message: Message) -> None:
             nonlocal ended
             if message["type"] == "http.response.start":
-                # The layers around this one log and count by the route, which is found in the copy.
+                # The outer layers log and count by the route, which is set only in the copy of the scope.
                 scope.update({name: asked[name] for name in ("route", "endpoint") if name in asked})
                 await send(message)
             elif not ended:
-                # The response ends here, so the rest of a stream is not made.
+                # The response ends here, so the rest of a stream is never computed.
                 ended = True
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -1,7 +1,8 @@
-"""Allowed hosts: requests under a name that is not ours are refused.
+"""Allowed hosts: requests to a name that is not ours are refused.
 
-Links that the service makes carry the name of the request, and a page of another site could point its own name to us
-(DNS rebinding). Without a list, this machine's names and the name that the service listens on are allowed.
+Links that the service makes contain the host name of the request, and another site could point its own name to this
+service (DNS rebinding). Without a list, the names of this machine and the name on which the service listens are
+allowed.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ ANY = "*"
 
 
 def list_own_host_names(*further: str) -> frozenset[str]:
-    """Names of this machine that need no look-up, and further ones."""
+    """Return the names of this machine that need no look-up, and further ones."""
     return frozenset({"localhost", socket.gethostname().lower(), *map(str.lower, further)})
 
 
 class AllowedHostsLayer:
-    """Refuses with 421 what was sent to a name that is none of ours. names: in lower case, without ports."""
+    """Refuses requests to a name that is not ours with 421. names: in lower case, without ports."""
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
         self.app = app
@@ -46,13 +47,13 @@ class AllowedHostsLayer:
         await problem_response(Request(scope), 421, title, kind="not-our-name", detail=detail)(scope, receive, send)
 
     def _is_own_name(self, given: list[str]) -> bool:
-        """Whether one of our names is given. IP addresses are always allowed: nobody can point one to us."""
+        """Tell whether one of our names is given. IP addresses are always allowed: no site can point them to us."""
         name = parse_host_name(given[0]) if len(given) == 1 else ""
         return ANY in self.names or name in self.names or _is_number(name)
 
 
 def parse_host_name(host: str) -> str:
-    """The name in a Host header, in lower case, without its port.
+    """Return the name in a Host header, in lower case, without its port.
 
     >>> parse_host_name("Mt.Example.org:8000"), parse_host_name("[::1]:80"), parse_host_name("::1")
     ('mt.example.org', '::1', '::1')

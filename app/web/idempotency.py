@@ -1,4 +1,4 @@
-"""Idempotency-Key on requests that create: the same request twice is one creation and one answer."""
+"""Idempotency-Key on requests that create: a repeated request creates once and gets the same response."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class TokenHolder(Protocol):
 
     @property
     def token_id(self) -> int:
-        """Of the credential that was sent."""
+        """The id of the credential that was sent."""
 
 
 class IdempotentCreation:
-    """Carries a creation out once."""
+    """Runs a creation only once."""
 
     def __init__(self, request: Request, key: str | None) -> None:
         self._request = request
         self._key = key
 
     def __call__(self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]) -> Response:
-        """The answer of `make`, or the one kept from the first time."""
+        """Return the response of `make`, or the response stored the first time."""
         answer = self.create_once(session, caller, make)
         response = Response(answer.body, answer.status, media_type=answer.content_type)
         if answer.location is not None:
@@ -53,7 +53,7 @@ class IdempotentCreation:
     def create_once(
         self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]
     ) -> IdempotentAnswer:
-        """The same as a value, for a creation that is only the first half of an answer."""
+        """Return the answer as a value, for a creation that is only the first half of a response."""
         return run_once_per_key(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
 
     @property
@@ -62,7 +62,7 @@ class IdempotentCreation:
         return self._key is not None
 
     def _digest(self) -> bytes:
-        """Of everything that makes the request what it is, the rater for whom a front-end acts included."""
+        """Hash everything that identifies the request, including the rater for whom a front-end acts."""
         url = self._request.url
         acting = self._request.headers.get(RATER_HEADER)
         named = f"\n{RATER_HEADER}: {acting}" if acting is not None else ""
@@ -71,7 +71,7 @@ class IdempotentCreation:
 
 
 def created_response(model: BaseModel, *, location: str, secret: bool = False) -> IdempotentAnswer:
-    """201 with the new thing and its address."""
+    """Return 201 with the new object and its address."""
     return IdempotentAnswer(201, model.model_dump_json(by_alias=True).encode(), location=location, secret=secret)
 
 

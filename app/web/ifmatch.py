@@ -27,18 +27,18 @@ Seen = Annotated[
 
 
 class IfMatch:
-    """The tags that a client gave."""
+    """The tags that a client sent."""
 
     def __init__(self, tags: frozenset[str]) -> None:
         self.tags = tags
 
     def has(self, tag: str) -> bool:
-        """Whether a state is among those seen (strong comparison, RFC 9110 §13.1.1; `*` is any)."""
+        """Tell whether a state is among those seen (strong comparison, RFC 9110 §13.1.1; `*` is any)."""
         return "*" in self.tags or quote_etag(tag) in self.tags
 
 
 async def get_if_match(request: Request, seen: Seen = None) -> IfMatch:  # noqa: ARG001  (declares the header)
-    """The tags. Raises IfMatchMissing where there are none."""
+    """Return the tags. Raises IfMatchMissing if there are none."""
     given = ",".join(request.headers.getlist("if-match"))
     tags = frozenset(part.strip() for part in given.split(",") if part.strip())
     if not tags:
@@ -47,7 +47,7 @@ async def get_if_match(request: Request, seen: Seen = None) -> IfMatch:  # noqa:
 
 
 def quote_etag(tag: str) -> str:
-    """A tag as headers have it."""
+    """Quote a tag for a header."""
     return f'"{tag}"'
 
 
@@ -55,7 +55,7 @@ IfMatchDep = Annotated[IfMatch, Depends(get_if_match)]
 
 
 async def get_if_match_on_change(request: Request, seen: Seen = None) -> IfMatch | None:
-    """The tags, or None. For a PUT that creates or changes; only the change needs them."""
+    """Return the tags, or None, for a PUT that creates or changes: only a change needs them."""
     return await get_if_match(request, seen) if "if-match" in request.headers else None
 
 

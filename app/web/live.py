@@ -1,10 +1,10 @@
-"""Server-sent events: what somebody watches, sent again whenever it has changed.
+"""Server-sent events: a client gets data again whenever they have changed.
 
-A stream holds no thread, no transaction and no connection while it waits. All who watch the same share one look at it,
-every two seconds at most, and all looks together have two threads. After a look there is a pause of ten times as long
-as it took, so that watching a large campaign takes a tenth of the time at most. A stream ends when its client leaves,
-when the credential or what is watched ends, when the server stops, and after ten minutes, after which a browser comes
-again by itself.
+A waiting stream holds no thread, no transaction and no connection. All clients that watch the same data share one
+check, every two seconds at most, and all checks together use two threads. After a check, there is a pause ten times as
+long as the check, so watching a large campaign takes at most about a tenth of the time. A stream ends when its client
+leaves, when the credential or the watched object ends, when the server stops, and after ten minutes; the browser then
+reconnects.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from app.domain.errors import NotFound, Unavailable
 from app.web.admission import release_slot
 from app.web.problems import problem_response
 
-STOPPING = "stopping"  # in the state of the application's lifespan: set once the server stops
+STOPPING = "stopping"  # in the state of the application's lifespan: set once the server is stopping
 MEDIA_TYPE = "text/event-stream"
-MOST = 100  # streams of one process
+MOST = 100  # streams per process
 THREADS = 2
-EVERY = 2.0  # seconds between two looks
-PAUSE = 10  # times as long as a look took
-ALIVE = 15.0  # seconds after which a silent stream says that it is there
+EVERY = 2.0  # seconds between two checks
+PAUSE = 10  # the pause after a check, as a multiple of its duration
+ALIVE = 15.0  # seconds of silence after which a stream sends a sign of life
 LONGEST = 600.0  # seconds of one stream
-AGAIN_MS = 3000  # after which a browser comes again
+AGAIN_MS = 3000  # milliseconds after which a browser reconnects
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSnapshot:
-    """What there is now. tag: the same tag is the same body."""
+    """The current data. The same tag means the same body."""
 
     tag: str
     body: bytes
 
 
 Look = Callable[[str | None], LiveSnapshot | None]
-"""What there is now; None where it has this tag still. Done in a thread."""
+"""Returns the current data, or None if they still have this tag. Runs in a thread."""
 
 
 @dataclass(slots=True)
 class _SharedStream:
-    """What all who watch the same thing share."""
+    """State shared by all clients that watch the same data."""
 
     watchers: int = 0
     seen: LiveSnapshot | None = None
@@ -75,7 +75,7 @@ class LiveStreams:
         self._threads: CapacityLimiter | None = None
 
     async def run_in_thread(self, work: Callable[[], object]) -> object:
-        """Do some work in one of the few threads that all streams have."""
+        """Run some work in one of the few threads that all streams share."""
         if self._threads is None:
             self._threads = CapacityLimiter(THREADS)
         return await to_thread.run_sync(work, limiter=self._threads)
@@ -83,7 +83,7 @@ class LiveStreams:
     async def stream_events(
         self, key: object, look: Look, may_stay: Callable[[], bool], stopping: asyncio.Event | None
     ) -> AsyncIterator[bytes]:
-        """What there is, and again whenever it changes."""
+        """Yield the data, and again whenever they change."""
         shared = self._shared.setdefault(key, _SharedStream())
         shared.watchers += 1
         try:
@@ -110,13 +110,13 @@ class LiveStreams:
                     sent, said = seen.tag, time.monotonic()
             except Unavailable:
                 yield b": the database is away\n\n"
-            except NotFound:  # what was watched was removed, perhaps with its whole organization
+            except NotFound:  # the watched object was removed, perhaps with its whole organization
                 return
             with anyio.move_on_after(self.every):
                 await stopping.wait()
 
     async def _latest(self, shared: _SharedStream, look: Look) -> LiveSnapshot:
-        """What there is, as one look found it for all who wait at the same time."""
+        """Return the current data; one check serves all clients that wait at the same time."""
         pause = max(self.every / 2, PAUSE * shared.took)
         if shared.seen is not None and time.monotonic() - shared.looked < pause:
             return shared.seen
@@ -147,13 +147,13 @@ class LiveStreams:
 
 
 def _ignore_result(task: asyncio.Task[LiveSnapshot]) -> None:
-    """Whoever waits is told of an error; where all have left, nobody is to be."""
+    """Mark an error as seen: waiting clients get it, and if all have left, nobody needs it."""
     if not task.cancelled():
         task.exception()
 
 
 def format_server_sent_event(seen: LiveSnapshot) -> bytes:
-    """One event: a name, and the body as its data. JSON has no line breaks of its own.
+    """Format one event: a name, and the body as its data. The JSON contains no line breaks.
 
     >>> format_server_sent_event(LiveSnapshot("t", b'{"a": 1}'))
     b'event: progress\\ndata: {"a": 1}\\n\\n'
@@ -162,7 +162,7 @@ def format_server_sent_event(seen: LiveSnapshot) -> bytes:
 
 
 class EventStreamResponse(StreamingResponse):
-    """An answer of events, with a place among the streams instead of one among the requests."""
+    """A response of events, which counts against the limit of streams, not that of requests."""
 
     def __init__(
         self, live: LiveStreams, key: object, look: Look, may_stay: Callable[[], bool], request: Request
@@ -172,7 +172,7 @@ class EventStreamResponse(StreamingResponse):
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream, or say 503 where there are as many streams as there may be."""
+        """Send the stream, or 503 if the limit of streams is reached."""
         if self._live.open >= self._live.most:
             headers = {"Retry-After": "30"}
             title = "Too many streams at once"

@@ -1,4 +1,4 @@
-"""The log: a JSON object a line, with times in UTC; of a request its id, route template, status and duration."""
+"""The log: one JSON object per line, with times in UTC; a request's id, route template, status and duration."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 ENCODER = json.JSONEncoder(ensure_ascii=False)
-REQUEST = "request"  # the attribute of a record that holds what there is to say of a request
+REQUEST = "request"  # the attribute of a log record with the data on a request
 
 
 class JsonLineFormatter(logging.Formatter):
-    """Formats every record, ours and the server's, alike."""
+    """Formats all records alike, our own and the server's."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Return the record as one line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         said: dict[str, Any] = {"at": at, "level": record.levelname.lower(), "logger": record.name}
         said |= {"message": record.getMessage(), **getattr(record, REQUEST, {})}

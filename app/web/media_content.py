@@ -1,4 +1,4 @@
-"""The bytes of media as an answer: nothing that a browser could run, and nothing of the file's name."""
+"""The bytes of media as a response: nothing that a browser could run, and without the file's name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from app.services.media.library import MediaContent
 from app.web.ranges import range_response
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-"""What a file may do if a browser opens it as a page: nothing. (Browsers style their own viewers inline.)"""
+"""Permissions of a file if a browser opens it as a page: none. (Browsers style their own viewers inline.)"""
 
 
 def media_content_response(request: Request, content: MediaContent) -> Response:
-    """The bytes of a file, or a part. Its name is not told, only what it is."""
+    """Respond with the bytes of a file, or a part of them, and its type, but not its name."""
     headers = {
         "Content-Disposition": f'inline; filename="media.{ENDINGS[content.media_type]}"',
         "Content-Security-Policy": POLICY,

@@ -1,7 +1,7 @@
-"""What this service counts and times, in Prometheus' text format, by route template and kind, never by name.
+"""Counters and timings of this service in Prometheus' text format, by route template and kind, never by name.
 
-Each process counts for itself. Where the supervisor names a folder for it (`PROMETHEUS_MULTIPROC_DIR`), the processes
-of a service keep their numbers there, and each tells the sums of all.
+Each process counts for itself. If the supervisor names a folder for it (`PROMETHEUS_MULTIPROC_DIR`), all processes of a
+service store their numbers there, and each process reports the sums over all.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 FLUSHED = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # a third of the text, and no rule reads it
+disable_created_metrics()  # type: ignore[no-untyped-call]  # they are a third of the text, and no rule reads them
 JOB_SECONDS = Histogram(
     "plumbline_job_seconds",
     "Time from when a report was asked for until a worker stored it, by report.",
@@ -38,7 +38,7 @@ JOB_SECONDS = Histogram(
     buckets=(1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0),
     registry=CollectorRegistry(),
 )
-"""Counted by workers; a web process tells it where the supervisor gave them a folder."""
+"""Counted by workers; a web process reports it if the supervisor gave them a folder."""
 
 
 class ServiceMetrics:
@@ -76,8 +76,8 @@ class ServiceMetrics:
         )
 
     def count_response(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer and how long it took to begin."""
-        # Kept, for to find those of some labels takes twice as long as to count: 10 µs of each request.
+        """Count a response and the time until it began."""
+        # Stored here, because finding the counters by labels takes twice as long as counting: 10 µs of each request.
         of = self._of_route.get((method, route, status))
         if of is None:
             counters = self.requests.labels(method, route, status), self.request_seconds.labels(method, route)
@@ -86,14 +86,14 @@ class ServiceMetrics:
         of[1].observe(seconds)
 
     def count_flush(self, kind: str, n: int, seconds: float) -> None:
-        """Count what one commit wrote."""
+        """Count the answers that one commit wrote."""
         self.written.labels(kind).inc(n)
         self.flush_size.labels(kind).observe(n)
         self.flush_seconds.labels(kind).observe(seconds)
         record_past_span("flush", f"flush {kind}", seconds, {"plumbline.answers": n})
 
     def format_all(self, state: Iterable[StateGauge]) -> bytes:
-        """All of it. state: what stands in the database now."""
+        """Format all metrics. state: the current values in the database."""
         if os.environ.get(METRICS_FOLDER):
             merged = CollectorRegistry()
             MultiProcessCollector(merged)  # type: ignore[no-untyped-call]
@@ -107,25 +107,25 @@ def _make_histogram(registry: CollectorRegistry, name: str, explained: str, *lab
 
 
 def _sum(registry: CollectorRegistry, name: str, explained: str) -> Gauge:
-    """A number of which that of the service is the sum over the processes that live."""
+    """Make a gauge whose value for the service is the sum over its live processes."""
     return Gauge(f"plumbline_{name}", explained, registry=registry, multiprocess_mode="livesum")
 
 
 def format_gauges(state: Iterable[StateGauge]) -> bytes:
-    """Numbers as they are now, those of one name together."""
+    """Format current values, grouped by name."""
     now = CollectorRegistry()
     now.register(_StateCollector(state))
     return generate_latest(now)
 
 
 class _StateCollector(Collector):
-    """Gauges that are read anew each time."""
+    """Gauges that are read again each time."""
 
     def __init__(self, state: Iterable[StateGauge]) -> None:
         self._state = state
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """The gauges, those of one name together."""
+        """Return the gauges, grouped by name."""
         families: dict[str, GaugeMetricFamily] = {}
         for gauge in self._state:
             family = families.setdefault(

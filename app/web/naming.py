@@ -1,4 +1,4 @@
-"""Options that name raters: refused to viewers, as the response would tell which raters there are."""
+"""Options that name raters, which viewers may not use: a response would reveal which raters exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.web.access import RoleLacksRights
 
 
 def check_may_name_raters(caller: Caller, kind: Report[Any, Any], given: Iterable[str]) -> None:
-    """Raise RoleLacksRights where who only views names raters, known ones or not. given: fields of the question."""
+    """Raise RoleLacksRights if a viewer names raters, known or not. given: fields of the request."""
     named = sorted(kind.naming.intersection(given))
     if named and not caller.has_rights_of("manager"):
         raise RoleLacksRights(f"to name raters under {named[0]} needs the rights of a manager; yours is {caller.role}")

@@ -1,4 +1,4 @@
-"""Content negotiation: which of the types that we have a client prefers (RFC 9110, §12.5.1)."""
+"""Content negotiation: which of the available types a client prefers (RFC 9110, §12.5.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_RANGES = 50
 
 
 def choose_media_type(request: Request, available: Sequence[str]) -> str:
-    """The available type that `Accept` ranks highest; the first where it says nothing or nothing that we have."""
+    """Return the available type that `Accept` ranks highest; the first one if it ranks none of them."""
     ranges = [_read(part) for text in request.headers.getlist("accept") for part in text.split(",")][:MOST_RANGES]
     best, best_quality = available[0], 0.0
     for offered in available:
@@ -31,7 +31,7 @@ def _read(part: str) -> tuple[str, float]:
 
 
 def _quality(offered: str, ranges: Sequence[tuple[str, float]]) -> float:
-    """The weight of the most specific range that covers a type."""
+    """Return the weight of the most specific range that covers a type."""
     main = offered.partition("/")[0]
     for covering in (offered, f"{main}/*", "*/*"):
         for media_range, quality in ranges:

@@ -1,7 +1,7 @@
-"""For which organization a request is: its credential says so, before anything is read (decision 46).
+"""The organization of a request: its credential determines it before anything is read (decision 46).
 
-Until then a request works for the default one, whose credentials carry no mark. A request that has read the tables of
-one organization cannot turn to another (`app.storage.organizations`).
+Until then, a request works for the default organization, whose credentials have no mark. After a request has read
+tables of one organization, it cannot switch to another (`app.storage.organizations`).
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ class OrganizationLayer:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request through."""
+        """Pass a request on."""
         with use_organization(DEFAULT):
             await self.app(scope, receive, send)
 
 
 class OrganizationDirectory:
-    """The organizations that there are, looked at again every few seconds, and only where somebody names one."""
+    """The existing organizations, read again after a few seconds, and only if a request names one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._seen: tuple[float, Sequence[OrganizationRecord]] = (-KNOWN_FOR, ())
 
     def _list(self) -> Sequence[OrganizationRecord]:
-        """As of a few seconds ago. Nobody waits for another's look, which may wait for a connection."""
+        """Return the list of a few seconds ago. No request waits for another's query, which may need a connection."""
         looked, records = self._seen
         if (begun := time.monotonic()) - looked >= KNOWN_FOR:
             with use_organization(DEFAULT), self._database.transaction() as session:
@@ -54,45 +54,45 @@ class OrganizationDirectory:
         return records
 
     def has(self, number: int) -> bool:
-        """Whether there is an organization of this number."""
+        """Tell whether there is an organization with this number."""
         return number == DEFAULT or any(one.number == number for one in self._list())
 
     def find_number(self, key: str | None) -> int | None:
-        """The number of an organization; None: there is none of this key. The default one has no key."""
+        """Return the number of an organization, or None if no organization has this key. The default one has no key."""
         return DEFAULT if key is None else next((one.number for one in self._list() if one.key == key), None)
 
     def find_current_name(self) -> str | None:
-        """What the organization of this request is called; empty: it is the default one; None: there is no other."""
+        """Return the name of this request's organization; empty for the default one, None if there is no other one."""
         records = self._list()
         names = {one.number: one.name for one in records}
         return names.get(current_organization_number(), "") if records else None
 
     def find_key(self, number: int) -> str | None:
-        """The key of an organization; None: it is the default one, or is there no more."""
+        """Return the key of an organization; None for the default one, and for one that no longer exists."""
         return None if number == DEFAULT else next((one.key for one in self._list() if one.number == number), None)
 
 
 def get_organization_directory(request: Request) -> OrganizationDirectory:
-    """The organizations of this installation."""
+    """Return the organizations of this installation."""
     directory: OrganizationDirectory = request.app.state.organizations
     return directory
 
 
 def use_organization_of_credential(request: Request, credential: str) -> None:
-    """Work for the organization that a credential names from now on.
+    """From now on, work for the organization that a credential names.
 
-    Where there is none of its number the request stays with the default one, which does not know the credential.
+    If no organization has this number, the request stays with the default one, which does not know the credential.
     """
     _enter(request, find_credential_organization(credential))
 
 
 def use_organization_of_row(request: Request, row: int) -> None:
-    """The same for the organization of a row, by its number."""
+    """From now on, work for the organization of a row, given by the row's number."""
     _enter(request, organization_of_row(row))
 
 
 def _enter(request: Request, number: int) -> None:
-    if number != current_organization_number():  # else it is entered, and stays so where it was removed meanwhile
+    if number != current_organization_number():  # otherwise already entered, and kept even if removed meanwhile
         switch_organization(number if get_organization_directory(request).has(number) else DEFAULT)
 
 
@@ -103,7 +103,7 @@ def use_organization_of_archive(
         Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Of the archive.", examples=["x" * 22]),
     ],
 ) -> str:
-    """The address of a public archive, whose organization is worked for from now on."""
+    """Return the address of a public archive, and work for its organization from now on."""
     use_organization_of_credential(request, address)
     return address
 

@@ -1,6 +1,6 @@
-"""Pages of lists: `{"items": […], "next": cursor|null}`. A cursor names the last key of the page before.
+"""Pages of lists: `{"items": […], "next": cursor|null}`. A cursor contains the last key of the previous page.
 
-A cursor ends in check digits. An invented one is refused; one whose row has been deleted since still works.
+A cursor ends in check digits. An invented cursor is refused; a cursor still works after its row was deleted.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ T = TypeVar("T")
 LARGEST_PAGE = 200
 CHECK_DIGITS = 4
 LONGEST_SORT_CURSOR = 4000
-"""Characters of a sort cursor: a name of 500 characters and a key of 128, as bytes in base64."""
+"""Most characters of a sort cursor: a name of 500 characters and a key of 128, as bytes in base64."""
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items on a page.", examples=[50])]
 
 
 def make_cursor(key: str) -> str:
-    """The cursor of a key: with its check digits behind it.
+    """Return the cursor of a key, which is the key with check digits appended.
 
     >>> make_cursor("ted-ende")[:-CHECK_DIGITS]
     'ted-ende'
@@ -36,7 +36,7 @@ def make_cursor(key: str) -> str:
 
 
 def parse_cursor(cursor: str) -> str:
-    """The key that a cursor names. Raises ValueError where no page gave it."""
+    """Return the key in a cursor. Raises ValueError if no page returned this cursor."""
     key = cursor[:-CHECK_DIGITS]
     if not key or make_cursor(key) != cursor:
         raise ValueError("is `next` of no page")
@@ -44,12 +44,12 @@ def parse_cursor(cursor: str) -> str:
 
 
 def parse_number_cursor(cursor: int) -> int:
-    """The number that a cursor names; 0 names the start. Raises ValueError where no page gave it."""
+    """Return the number in a cursor; 0 means the start. Raises ValueError if no page returned this cursor."""
     return int(parse_cursor(str(cursor))) if cursor else 0
 
 
 def format_sort_cursor(value: str | None, key: str) -> str:
-    """A sort cursor as text, for `make_cursor`: the key alone, where nothing else counts.
+    """Format a sort cursor as text, for `make_cursor`: the key alone if the list is sorted by key only.
 
     >>> format_sort_cursor(None, "r1")
     'r1'
@@ -62,16 +62,16 @@ def format_sort_cursor(value: str | None, key: str) -> str:
 
 
 def parse_sort_cursor(cursor: str | None, *, by_value: bool) -> tuple[str | None, str] | None:
-    """The value and the key that the text of a sort cursor stands for.
+    """Return the value and the key in the text of a sort cursor.
 
-    by_value: whether the list is sorted by more than the key. Raises Invalid where the cursor is of another order.
+    by_value: whether the list is sorted by more than the key. Raises Invalid if the cursor is of another order.
     """
     if cursor is None or not by_value:
         return None if cursor is None else (None, cursor)
     try:
         value, key = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        value.encode()  # half a surrogate pair is no text that the database knows
-    except (ValueError, TypeError, AttributeError, RecursionError):  # no base64, no JSON, no two; no list; no text
+        value.encode()  # half a surrogate pair is no text for the database
+    except (ValueError, TypeError, AttributeError, RecursionError):  # no base64, no JSON, no pair; no list; no text
         value = key = None
     if not (isinstance(value, str) and isinstance(key, str) and is_key(key)):
         raise Invalid(places=(Place(("query", "cursor"), "is `next` of a page in another order"),))
@@ -117,9 +117,9 @@ class Page(BaseModel, Generic[T]):
 
 
 def make_page(rows: Sequence[T], limit: int, key: Callable[[T], str], *, reached: str | None = None) -> Page[T]:
-    """A page from one item more than fits, which tells whether there is another page.
+    """Make a page from one row more than fits, which shows whether there is another page.
 
-    reached: the key after which to go on, for a page that is not full though there may be more.
+    reached: the key after which to continue, for a page that is not full although there may be more.
     """
     shown = list(rows[:limit])
     last = key(shown[-1]) if len(rows) > limit else reached

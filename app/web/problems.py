@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem+json, all in one place. They show nothing that was sent, and nothing internal."""
+"""Errors as RFC 9457 problem+json, all in one place. They reveal nothing that was sent, and nothing internal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BROKEN = "Something went wrong on our side"
 NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 LONGEST_NAME = 128
 ErrorPage = Callable[[Request, int, Mapping[str, str]], Response | None]
-"""The page that a browser is shown instead of a problem, by its status, with headers; None where it is to have this."""
+"""Makes the page that a browser gets instead of a problem, from its status and headers; None keeps the problem."""
 
 
 class ErrorPlace(BaseModel):
@@ -84,9 +84,9 @@ def problem_response(
     headers: Mapping[str, str] | None = None,
     members: Mapping[str, object] = NO_MEMBERS,
 ) -> Response:
-    """A problem response. kind: the stable name in `type`; that of the status where none is given.
+    """Return a problem response. kind: the stable name in `type`; by default that of the status.
 
-    members: of this kind of problem alone (RFC 9457, section 3.2).
+    members: extra members of this kind of problem (RFC 9457, section 3.2).
     """
     content = {
         "type": f"urn:plumbline:problem:{kind or status}",
@@ -102,14 +102,14 @@ def problem_response(
 
 
 def mask_unsafe_name(name: str | int) -> str | int:
-    """A name that was sent, or `(name)` where it is long, no key, or might hold a secret."""
+    """Return a name that was sent, or `(name)` if it is long, is no key, or may contain a secret."""
     if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and re.search(MARK_PATTERN, name) is None):
         return name
     return "(name)"
 
 
 def install_problem_handlers(app: FastAPI, *, page: ErrorPage) -> None:
-    """Register the handlers. page: of errors that no route has made a page of."""
+    """Register the handlers. page: makes pages for errors that no route has turned into a page."""
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, partial(_http_exception, page=page))
@@ -137,7 +137,7 @@ def _app_error(request: Request, error: Exception) -> Response:
 
 
 def retry_after_header(error: AppError) -> dict[str, str]:
-    """`Retry-After`, where an error is temporary."""
+    """Return the header `Retry-After` if an error is temporary."""
     if error.retry_after is None and STATUS.get(error.kind) not in {429, 503}:
         return {}
     return {"Retry-After": str(error.retry_after or 1)}
@@ -167,14 +167,14 @@ def _handle_unexpected_error(request: Request, error: Exception, *, page: ErrorP
 
 
 def list_allowed_methods(request: Request) -> list[str]:
-    """What the address knows, over all routes; the framework names those of one route only."""
+    """Return the methods of an address over all routes; the framework names those of one route only."""
     path = request.scope["path"]
     methods: set[str] = set()
     for context in iter_route_contexts(request.app.routes):
         if context.path_regex.match(path):
             methods |= context.methods or set()
     if "GET" in methods:
-        methods.add("HEAD")  # as `app.web.head_requests` answers it
+        methods.add("HEAD")  # because `app.web.head_requests` answers it
     return sorted(methods)
 
 

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with limits on slow clients: uvicorn has none for sending headers or for reading."""
+"""uvicorn's HTTP protocol with limits on slow clients: uvicorn does not limit the time for headers or for reading."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from app.web.live import STOPPING
 
 MEDIA_TYPE = "application/problem+json"
-MOST_FILES = 1 << 15  # that are reckoned with, whatever the system allows
+MOST_FILES = 1 << 15  # the most that count, whatever the system allows
 
 
 def count_allowed_open_files() -> int:
-    """How many files and connections this process may open."""
+    """Return how many files and connections this process may open."""
     return min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], MOST_FILES)
 
 
 class IdleConnections:
-    """Connections on which no request is under way: new ones, those whose headers arrive, and those kept alive.
+    """Connections with no request under way: new ones, those whose headers are arriving, and those kept alive.
 
-    Where there are too many, the oldest of the address that has most is closed, so that a new client always finds one.
-    most: of all addresses together.
+    If there are too many, the oldest connection of the address with the most is closed, so that new clients always get
+    one. most: the limit for all addresses together.
     """
 
     def __init__(self, most: int) -> None:
@@ -36,7 +36,7 @@ class IdleConnections:
         self._of: dict[str, OrderedDict[LimitedHttpProtocol, None]] = {}
 
     def add(self, connection: LimitedHttpProtocol, address: str) -> None:
-        """One more; the oldest of the address that has most is given up where there are too many."""
+        """Add a connection; if there are too many, close the oldest one of the address with the most."""
         own = self._of.setdefault(address, OrderedDict())
         self._n += connection not in own
         own[connection] = None
@@ -47,7 +47,7 @@ class IdleConnections:
             oldest.close_to_make_room()
 
     def remove(self, connection: LimitedHttpProtocol) -> None:
-        """A request is under way on it, or it has ended."""
+        """Remove a connection because it has a request under way, or has ended."""
         address = connection.client[0] if connection.client else ""
         own = self._of.get(address)
         if own is not None and connection in own:
@@ -58,7 +58,7 @@ class IdleConnections:
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """Closes a connection whose headers do not come in time, are too long, or whose reader has stopped reading.
+    """Closes connections whose headers are late or too long, or whose client has stopped reading.
 
     headers_within: seconds from the first byte (or the connection) to the end of the headers.
     headers_up_to: bytes. reads_within: seconds that a full send buffer may stay full.
@@ -78,22 +78,22 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._in_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # always of a socket
-        """A new connection owes us headers."""
+        """Wait for the headers of a new connection."""
         super().connection_made(transport)
         self._await_headers()
         self.idle.add(self, self.client[0] if self.client else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more to wait for."""
+        """Cancel all timers of a lost connection."""
         self._cancel()
         self.idle.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Any byte between two requests begins the next one's headers.
+        """Treat any byte between two requests as the beginning of the next headers.
 
-        What is left of a body that was answered before it had come is let pass, as long as headers may take: to close
-        at once would take the answer from a client, or a proxy, that sends on.
+        If a body was answered before it had arrived, its rest is accepted for as long as headers may take. Closing at
+        once would keep the response from a client or a proxy that is still sending.
         """
         if self.cycle is None or self.cycle.response_complete:
             self._await_headers()
@@ -103,26 +103,26 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self.send_400_response("The headers are too long")
 
     def on_message_begin(self) -> None:
-        """Also where requests come one behind the other."""
+        """Also wait for headers if requests follow each other directly."""
         self._await_headers()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """The headers came in time."""
+        """Note that the headers came in time."""
         self._cancel_headers()
         self.idle.remove(self)
         self._in_body = True
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The body is there; of one that was answered before, the rest."""
+        """Note that the body is complete, or the rest of a body that was answered early."""
         self._in_body = False
         if self.cycle.response_complete:
             self._cancel_headers()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Nothing is asked on this connection for now."""
+        """Note that no request is under way on this connection for now."""
         super().on_response_complete()
         if self.transport.is_closing() or (self.cycle is not None and not self.cycle.response_complete):
             return
@@ -131,38 +131,38 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._forget_request()
 
     def _forget_request(self) -> None:
-        """Let go of the last request, of which thousands of idle connections would keep ten kilobytes each.
+        """Release the last request, which would take ten kilobytes in each of thousands of idle connections.
 
-        So it must be whole, and the next one must not have begun.
+        So it must be complete, and the next request must not have begun.
         """
         self.cycle = self.scope = self.headers = None  # type: ignore[assignment]  # as before the first one
 
     def close_to_make_room(self) -> None:
-        """Another connection has come, and there are as many as there may be on which nothing is asked."""
+        """Close this connection, because a new one has come and there are too many idle ones."""
         self.transport.abort()
 
     def pause_writing(self) -> None:
-        """The client does not read."""
+        """Start a timer, because the client does not read."""
         super().pause_writing()
         if self._reader is None:
             self._reader = self.loop.call_later(self.reads_within, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It does again."""
+        """Stop the timer, because the client reads again."""
         super().resume_writing()
         if self._reader is not None:
             self._reader.cancel()
             self._reader = None
 
     def shutdown(self) -> None:
-        """The server stops: whoever streams without end is told, for the server waits until all have ended."""
+        """Tell endless streams that the server stops, because it waits until all of them have ended."""
         stopping: asyncio.Event | None = self.app_state.get(STOPPING)
         if stopping is not None:
             stopping.set()
         super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP gets a problem as well, and the connection ends."""
+        """Answer invalid HTTP with a problem as well, and close the connection."""
         name = f"r_{secrets.token_hex(16)}"
         said = {
             "type": "urn:plumbline:problem:400",

@@ -1,4 +1,4 @@
-"""Pictures of addresses that a phone's camera reads."""
+"""QR codes of addresses, for the camera of a phone."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import io
 import segno
 
 MARGIN = 4
-"""Modules that must stay empty round the picture (ISO/IEC 18004)."""
+"""Modules that must stay empty around the picture (ISO/IEC 18004)."""
 
 
 def draw_qr_code(text: str) -> str:
-    """A text as a QR code: an SVG picture without styles, dark on light whatever page it stands on."""
+    """Draw a text as a QR code: an SVG picture without styles, dark on light on any page."""
     out = io.BytesIO()
     code = segno.make(text, micro=False, error="m")
     code.save(out, kind="svg", xmldecl=False, svgclass=None, lineclass=None, omitsize=True, border=MARGIN, light="#fff")

@@ -1,6 +1,6 @@
-"""Query strings, strictly: only declared parameters, each once unless it is a list, in UTF-8.
+"""Strict query strings: only declared parameters, each once unless it is a list, in UTF-8.
 
-The declared parameters are read from the OpenAPI document, so the document cannot fall behind.
+The declared parameters are read from the OpenAPI document, so the two cannot disagree.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class InvalidQueryParameters(Invalid):
 
 @dataclass(frozen=True, eq=False)
 class RouteListKey:
-    """A hashable key of routes: equal where each of them is the very same object."""
+    """A hashable key of routes, equal if all routes are the very same objects."""
 
     routes: tuple[APIRoute, ...]
 
@@ -56,7 +56,7 @@ class RouteListKey:
 
 
 def check_query_parameters(request: Request) -> None:
-    """Raise UnreadableQueryString or InvalidQueryParameters unless every parameter is one of the address."""
+    """Raise UnreadableQueryString or InvalidQueryParameters unless the address declares every parameter."""
     raw: bytes = request.scope["query_string"]
     if not raw:
         return
@@ -88,16 +88,16 @@ def _parse_query(raw: bytes) -> list[tuple[str, str]]:
 
 
 def list_declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool]:
-    """The parameters of an address, and whether each may be repeated."""
+    """Return the parameters of a route, and whether each may be repeated."""
     if not isinstance(route, APIRoute) or not route.include_in_schema:
         return {}
     return _describe_route(RouteListKey((route,))).get(method.lower(), {})
 
 
 def generate_openapi_one_at_a_time(**what: Any) -> dict[str, Any]:
-    """What FastAPI's `get_openapi` says, one thread at a time: with several in it, it sometimes misses a field.
+    """Call FastAPI's `get_openapi` in one thread at a time: if several call it, it sometimes misses a field.
 
-    It then raises KeyError, which a client would see as a 500 on one of the first requests that a process gets.
+    It then raises KeyError, which a client would see as a 500 on one of the first requests to a process.
     """
     with _DESCRIBING:
         return get_openapi(**what)
@@ -105,7 +105,7 @@ def generate_openapi_one_at_a_time(**what: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _describe_route(routes: RouteListKey) -> Mapping[str, Mapping[str, bool]]:
-    """The same of one route, by method in small letters, as the document of that route alone says it."""
+    """Return the parameters of one route by method in lower case, from the document of that route alone."""
     (route,) = routes.routes
     document = generate_openapi_one_at_a_time(title="", version="", routes=[route])
     return {

@@ -1,4 +1,4 @@
-"""Parts of a file by `Range` (RFC 9110, section 14): what players ask for when somebody seeks."""
+"""Parts of a file by `Range` (RFC 9110, section 14), which players request when a user seeks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.web.admission import release_slot
 from app.web.problems import problem_response
 
 MOST: Final = 8 << 20
-"""Bytes of one part: a player that is paused holds no more than this, and asks for the next when it needs it."""
+"""Most bytes of one part: a paused player holds no more than this, and requests the next part when needed."""
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))")
 
 
@@ -26,9 +26,9 @@ def range_response(
     media_type: str,
     headers: dict[str, str],
 ) -> Response:
-    """The part that is asked for (206), the whole (200), 304, or 416 where the part begins behind the end.
+    """Return the requested part (206), the whole (200), 304, or 416 if the part begins beyond the end.
 
-    read: gives bytes from a place on, so many. Several parts at once are not given; then the whole is.
+    read: reads a number of bytes from a position on. For several parts at once, the whole is returned.
     """
     shared = {**headers, "ETag": etag, "Accept-Ranges": "bytes"}
     if request.headers.get("if-none-match") == etag:
@@ -47,7 +47,7 @@ def range_response(
 
 
 def _bounds(asked: re.Match[str], size: int) -> tuple[int, int]:
-    """First and last byte."""
+    """Return the first and last byte."""
     first, last, suffix = asked.groups()
     if suffix is not None:
         return (max(0, size - int(suffix)), size - 1) if int(suffix) else (size, size)

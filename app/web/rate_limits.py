@@ -1,4 +1,4 @@
-"""Rates, refusals and failed sign-ins of each address, for clients without a valid credential."""
+"""Rates, refusals and failed sign-ins by address, for clients without a valid credential."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-MOST_ADDRESSES = 10_000  # those least lately seen are forgotten
-NETWORK = 64  # bits of an IPv6 address that name a customer, who has all the others
+MOST_ADDRESSES = 10_000  # the least recently seen are dropped
+NETWORK = 64  # leading bits of an IPv6 address that identify a customer, who controls the rest
 Clock = Callable[[], float]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class UnauthenticatedLimits:
-    """Limits that all strangers of one address share.
+    """Limits that all strangers at one address share.
 
-    body: bytes of one body. seconds: until it is whole. places: bodies that arrive at once.
-    rate, burst: requests a second, and at once after a rest. failures, window: refused sign-ins within seconds.
+    body: bytes of one body. seconds: until it is complete. places: bodies that may arrive at once.
+    rate, burst: requests per second, and at once after a pause. failures, window: failed sign-ins within seconds.
     """
 
     body: int = 16 << 10
@@ -37,7 +37,7 @@ class UnauthenticatedLimits:
 
 
 def find_client_address(scope: Scope) -> str:
-    """The client's IPv4 address, or the network of its IPv6 address."""
+    """Return the client's IPv4 address, or the network of its IPv6 address."""
     client = scope.get("client")
     if not client:
         return ""
@@ -52,7 +52,7 @@ def find_client_address(scope: Scope) -> str:
 
 
 class _ByAddress(Generic[T]):
-    """A counter for each address seen lately."""
+    """A counter for each recently seen address."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -75,14 +75,14 @@ class _Bucket:
 
 
 class TokenBuckets:
-    """A token bucket for each address: requests a second, and a burst after a rest."""
+    """A token bucket for each address: a rate per second, and a burst after a pause."""
 
     def __init__(self, rate: float, burst: int, clock: Clock = time.monotonic) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._buckets = _ByAddress(lambda: _Bucket(burst, clock()))
 
     def take_token_or_get_wait(self, address: str) -> int:
-        """Count a request. 0 where it is allowed now, else the seconds after which to try again."""
+        """Count a request. Return 0 if it is allowed now, else the seconds after which to try again."""
         bucket, now = self._buckets.of(address), self._clock()
         bucket.left = min(self._burst, bucket.left + (now - bucket.since) * self._rate)
         bucket.since = now
@@ -93,9 +93,9 @@ class TokenBuckets:
 
 
 class RefusalPacing:
-    """Spaces out the refusals of each address: so many a second, however many clients try again and however soon.
+    """Spaces out the refusals to each address, at a fixed rate, however many clients retry and however soon.
 
-    A client that is refused at once tries again at once, and a thousand of them keep a process busy with refusals.
+    A client that is refused at once retries at once, and a thousand such clients keep a process busy with refusals.
     """
 
     def __init__(self, rate: float, longest: float, clock: Clock = time.monotonic) -> None:
@@ -103,7 +103,7 @@ class RefusalPacing:
         self._next = _ByAddress(lambda: [0.0])
 
     def reserve_refusal_delay(self, address: str) -> float:
-        """Seconds to delay the next refusal, `longest` at most."""
+        """Return the seconds by which to delay the next refusal, at most `longest`."""
         last, now = self._next.of(address), self._clock()
         turn = min(max(last[0] + self._every, now), now + self._longest)
         last[0] = turn
@@ -113,7 +113,7 @@ class RefusalPacing:
 class FailedSignIns:
     """Failed sign-ins of each address within a window. The same wrong secret counts once.
 
-    A success does not reset them: else the owner of one credential could try any number of others.
+    A success does not reset them. Otherwise, the owner of one credential could try any number of others.
     """
 
     def __init__(self, most: int, window: float, clock: Clock = time.monotonic) -> None:
@@ -121,13 +121,13 @@ class FailedSignIns:
         self._of: _ByAddress[OrderedDict[bytes, float]] = _ByAddress(OrderedDict)
 
     def count_failure(self, address: str, secret: bytes) -> int:
-        """Count a failure. How many there are now. secret: a digest of what was tried."""
+        """Count a failure, and return the current number. secret: a digest of the secret that was tried."""
         failures = self._recent_failures(address)
         failures.setdefault(secret, self._clock())
         return len(failures)
 
     def seconds_until_next_try(self, address: str) -> int:
-        """0 where another try is allowed, else the seconds until it is."""
+        """Return 0 if another try is allowed, else the seconds until it is."""
         failures = self._recent_failures(address)
         if len(failures) < self._most:
             return 0

@@ -1,6 +1,6 @@
 """The outermost layer: a request id, headers for every response, one line in the log, one count in the metrics.
 
-Log and metrics name the route's template, never the path or query, so that no secret gets there.
+Log and metrics name the route's template, never the path or query, so that they contain no secret.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger("plumbline.requests")
 
 
 def request_id(scope: Scope) -> str:
-    """The id of this request, made on the first call."""
+    """Return the id of this request, made on the first call."""
     state: dict[str, object] = scope.setdefault("state", {})
     if "request_id" not in state:
         state["request_id"] = f"r_{secrets.token_hex(16)}"
@@ -41,14 +41,14 @@ def request_id(scope: Scope) -> str:
 
 
 class RequestLogLayer:
-    """Gives every response its id and headers. Headers that a handler has set stay."""
+    """Gives every response its id and headers. Headers set by a handler stay."""
 
     def __init__(self, app: ASGIApp, metrics: ServiceMetrics) -> None:
         self.app = app
         self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request through."""
+        """Pass a request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
         elif is_tracing() and scope["path"] not in PROBES:

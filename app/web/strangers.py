@@ -1,8 +1,8 @@
-"""Limits for strangers: clients who have not shown a valid credential. Applied before a request is parsed or admitted.
+"""Limits for strangers, who have not shown a valid credential, applied before a request is parsed or admitted.
 
-Each address has a rate, and its bodies have to be small and to arrive soon. When too many bodies of one address arrive
-at once, the oldest is dropped for the newest: a client that sends 200 bytes at once gets through although others hold
-their connections open. A client that shows a valid credential is no stranger from that moment on.
+Each address has a rate, and its bodies must be small and arrive soon. If too many bodies from one address arrive at
+once, the oldest is dropped for the newest. So a client that sends 200 bytes at once gets through even if others keep
+their connections open. A client that shows a valid credential is no longer a stranger from then on.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, Unau
 from app.web.request_log import request_id
 
 COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})
-SIGN_IN_ANSWER = "/oidc/callback"  # where an identity provider sends browsers back to: each code is a try
-REFUSALS, HELD = 50.0, 5.0  # refusals a second of one address, and the most seconds that one waits for its turn
-MOST_HELD = 2_000  # that wait; what has come of a body waits with each, 64 KiB at most
-FAMILIAR = 10_000  # credentials of one process
+SIGN_IN_ANSWER = "/oidc/callback"  # where an identity provider sends browsers back: each code is a try
+REFUSALS, HELD = 50.0, 5.0  # refusals per second to one address, and the most seconds that one is delayed
+MOST_HELD = 2_000  # delayed at once; each holds the part of its body that has arrived, at most 64 KiB
+FAMILIAR = 10_000  # credentials per process
 FAMILIAR_FOR = 3600.0  # seconds since a credential was last shown
 CLOSE: Mapping[str, str] = MappingProxyType({"Connection": "close"})
 log = logging.getLogger("plumbline.access")
 
 
 class RecentlyValidCredentials:
-    """Digests of credentials that were valid when last checked. What they allow is checked on every request."""
+    """Digests of credentials that were valid when last checked. Their rights are still checked on every request."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[bytes, float] = OrderedDict()
 
     def has(self, digest: bytes) -> bool:
-        """Whether this credential was shown lately."""
+        """Tell whether this credential was shown recently."""
         seen = self._seen.get(digest)
         return seen is not None and time.monotonic() - seen < FAMILIAR_FOR
 
     def keep(self, digest: bytes) -> None:
-        """Remember a credential. Where there are too many, the one shown longest ago is forgotten."""
+        """Store a credential. If there are too many, the one least recently shown is dropped."""
         self._seen[digest] = time.monotonic()
         self._seen.move_to_end(digest)
         while len(self._seen) > FAMILIAR:
@@ -74,11 +74,11 @@ class UnauthenticatedRequest:
 
     @property
     def has_sent_anything_to_check(self) -> bool:
-        """Whether there was a body, and it was read; or a code that the identity provider was asked about."""
+        """Whether a body was read, or a code was checked with the identity provider."""
         return self._size > 0 or self.tried
 
     async def receive(self) -> Message:
-        """The next message, within the limits for strangers."""
+        """Return the next message, within the limits for strangers."""
         if self.known or self._whole:
             return await self._receive()
         self._layer.admit_arriving_body(self.address, self)
@@ -100,17 +100,17 @@ class UnauthenticatedRequest:
         return message
 
     def stop_waiting_for_body(self) -> None:
-        """Wait no longer for the body, as a newer one has come."""
+        """Stop waiting for the body, because a newer one has come."""
         self._until = self._loop.time()
         if self._waiting is not None:
             self._waiting.reschedule(self._until)
 
     def uncount_arriving_body(self) -> None:
-        """Count this body as arriving no more."""
+        """Stop counting this body as arriving."""
         self._layer.forget_arriving_body(self.address, self)
 
     def lift_limits(self) -> None:
-        """Lift the limits: a valid credential was shown. May be called from any thread."""
+        """Lift the limits, because a valid credential was shown. May be called from any thread."""
         self.known = True
         self._loop.call_soon_threadsafe(self.uncount_arriving_body)
 
@@ -157,7 +157,7 @@ class UnauthenticatedLimitsLayer:
             stranger.uncount_arriving_body()
 
     def admit_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
-        """Count an arriving body. Where there are too many, the oldest of the same address is dropped."""
+        """Count an arriving body. If there are too many, the oldest one of the same address is dropped."""
         arriving = self._arriving[address]
         if stranger in arriving:
             return
@@ -166,7 +166,7 @@ class UnauthenticatedLimitsLayer:
         arriving[stranger] = None
 
     def forget_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
-        """Count it no more: it has arrived, or will not."""
+        """Stop counting a body that has arrived, or will not arrive."""
         arriving = self._arriving.get(address)
         if arriving is not None:
             arriving.pop(stranger, None)
@@ -174,13 +174,13 @@ class UnauthenticatedLimitsLayer:
                 del self._arriving[address]
 
     def _watch_refusals(self, stranger: UnauthenticatedRequest, shown: list[bytes], send: Send) -> Send:
-        """A `send` that counts refused credentials, of the headers or of a body that was read."""
+        """Return a `send` that counts refused credentials, from the headers or from a body that was read."""
 
         async def watched(message: Message) -> None:
-            # The way back from an identity provider looks at no credential, and other sites can lead browsers there.
+            # The return from an identity provider checks no credential, and other sites can send browsers there.
             counts = stranger.has_sent_anything_to_check or (bool(shown) and stranger.scope["path"] != SIGN_IN_ANSWER)
             if message["type"] == "http.response.start" and message["status"] == 401 and counts:
-                # What stood in a body is not known here, so each such try is one of its own.
+                # The contents of a body are not known here, so each such try counts separately.
                 same = bool(shown) and not stranger.tried
                 failed = self._failures.count_failure(stranger.address, shown[0] if same else secrets.token_bytes(16))
                 said = {"request": request_id(stranger.scope), "address": stranger.address, "failed": failed}
@@ -190,7 +190,7 @@ class UnauthenticatedLimitsLayer:
         return watched
 
     async def _delay_refusal(self, address: str) -> None:
-        """Delay a refusal: a client that tries again at once then waits, and costs next to nothing."""
+        """Delay a refusal: a client that retries at once then waits, and costs almost nothing."""
         if self._held >= MOST_HELD:
             return
         self._held += 1
@@ -219,7 +219,7 @@ def mark_sender_authenticated(request: HTTPConnection, secret: str) -> None:
 
 
 def note_sign_in_attempt(request: HTTPConnection) -> None:
-    """Note that a secret is tried that is in no header, so that a refusal counts by itself, whatever cookie came along.
+    """Note a try of a secret that is in no header, so that a refusal counts separately, whatever cookie was sent.
 
     May be called from any thread.
     """
@@ -229,7 +229,7 @@ def note_sign_in_attempt(request: HTTPConnection) -> None:
 
 
 def hash_credentials(scope: Scope) -> Iterator[bytes]:
-    """Digests of a request's credentials: of its token and of its session cookies."""
+    """Yield the digests of a request's credentials: its token and its session cookies."""
     for name, value in scope["headers"]:
         if name == b"authorization":
             yield _digest(value.partition(b" ")[2].strip(b" "))

@@ -1,4 +1,4 @@
-"""Strict JSON from the wire: what lenient parsers let through is refused, and no message quotes what was sent."""
+"""Strict JSON from clients: it refuses what lenient parsers accept, and no message quotes the input."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 from app.domain import strict_json
 from app.domain.errors import AppError, Invalid, Place
 
-MOST_OBJECTS = 1 << 16  # an empty one takes two bytes on the wire, and hundreds in memory
-MOST_NAMES = 2000  # in one object; each that nobody knows is a fault of its own
+MOST_OBJECTS = 1 << 16  # an empty object takes two bytes on the wire, and hundreds in memory
+MOST_NAMES = 2000  # in one object; each unknown name is a separate fault
 
 
 class NotJson(AppError):
@@ -24,7 +24,7 @@ class JsonNotStrict(Invalid):
 
 
 def decode_utf8(data: bytes) -> str:
-    """The bytes as text. Raises NotJson for anything but UTF-8 without a byte order mark."""
+    """Decode bytes to text. Raises NotJson for anything but UTF-8 without a byte order mark."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -37,8 +37,8 @@ def decode_utf8(data: bytes) -> str:
 def parse_json(data: bytes) -> object:
     """Parse one JSON value.
 
-    Raises NotJson where it is none, JsonNotStrict for what strict JSON refuses, and for more than MOST_OBJECTS objects
-    or MOST_NAMES names in one.
+    Raises NotJson if it is not JSON, JsonNotStrict if it is not strict JSON, or has more than MOST_OBJECTS objects or
+    MOST_NAMES names in one object.
     """
     try:
         return strict_json.parse_strict_json(decode_utf8(data), most_objects=MOST_OBJECTS, most_names=MOST_NAMES)

@@ -1,23 +1,23 @@
-"""How the parts of the service are, as its supervisor said last; empty where nobody supervises this process."""
+"""The states of the service's parts, as last reported by its supervisor; empty without a supervisor."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that names the folder in which the processes of a service keep what they count."""
+"""The variable that names the folder in which the processes of a service store their counters."""
 
 PartStates = Mapping[str, Mapping[str, str]]
-"""By part: its `state`, and the `reason` where it does not run."""
+"""By part: its `state`, and the `reason` if it is not running."""
 _latest: PartStates = {}
 
 
 def store_service_part_states(states: PartStates) -> None:
-    """Remember what the supervisor said."""
+    """Store the supervisor's report."""
     global _latest
     _latest = states
 
 
 def get_service_part_states() -> PartStates:
-    """What the supervisor said last."""
+    """Return the supervisor's last report."""
     return _latest

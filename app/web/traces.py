@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry: spans go to a collector, over HTTP, in the background. Needs the extra `traces`."""
+"""Traces with OpenTelemetry: spans are sent to a collector, over HTTP, in the background. Needs the extra `traces`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span as OpenTelemetrySpan
 
-# The framework's own tells paths, in which there may be secrets, and takes its time with each request.
+# The framework's own telemetry reveals paths, which may contain secrets, and takes time in each request.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 NANO = 1_000_000_000
 PROBES = frozenset({"/livez", "/readyz", "/metrics"})
-"""Asked all the time and by nobody who waits: they make no spans."""
+"""Requested all the time, with nobody waiting: they make no spans."""
 
 
 class TracesNotInstalled(Unavailable):
@@ -27,29 +27,29 @@ class TracesNotInstalled(Unavailable):
 
 
 class OtelSpan:
-    """A span of OpenTelemetry as `app.domain.tracing` has it."""
+    """A span of OpenTelemetry with the interface of `app.domain.tracing`."""
 
     def __init__(self, span: OpenTelemetrySpan) -> None:
         self._span = span
 
     @property
     def traceparent(self) -> str:
-        """Its `traceparent`, by the W3C's recommendation Trace Context."""
+        """Its `traceparent`, as in the W3C recommendation Trace Context."""
         told = self._span.get_span_context()
         return f"00-{told.trace_id:032x}-{told.span_id:016x}-{int(told.trace_flags):02x}"
 
     def set_name_and_attributes(self, name: str, attributes: Attributes) -> None:
-        """Name it, and say more about it."""
+        """Set its name, and add attributes."""
         self._span.update_name(name)
         self._span.set_attributes(dict(attributes))
 
     def end(self) -> None:
-        """It has ended."""
+        """End the span."""
         self._span.end()
 
 
 class OtelTracer:
-    """Makes spans and hands them to an exporter. service: the name of this part of the service."""
+    """Makes spans and passes them to an exporter. service: the name of this part of the service."""
 
     def __init__(self, service: str, exporter: SpanExporter, *, at_once: bool = False) -> None:
         from opentelemetry.sdk.resources import Resource
@@ -61,7 +61,7 @@ class OtelTracer:
         self._tracer = provider.get_tracer("plumbline")
 
     def start_span(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> OtelSpan:
-        """A span that began so many seconds ago."""
+        """Start a span that began this many seconds ago."""
         from opentelemetry.context import Context
         from opentelemetry.trace import SpanKind as Kinds
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -73,7 +73,7 @@ class OtelTracer:
 
 
 def start_tracing(collector: str | None, service: str) -> None:
-    """Send spans of this process to a collector, if there is one. collector: an address that takes OTLP over HTTP.
+    """Send this process's spans to a collector, if there is one. collector: an address that accepts OTLP over HTTP.
 
     Raises TracesNotInstalled.
     """

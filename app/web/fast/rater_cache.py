@@ -1,11 +1,11 @@
-"""The rater of a token or a browser session, remembered: raters judge every few seconds, and whose it is never changes.
+"""A cache of raters by token or browser session: raters judge every few seconds, and their identity never changes.
 
-Whether it still holds is asked by the very statement that writes, so a revoked token and a session that was signed out
-write nothing from that moment on (`app.storage.recorder.judgments.LIVE`). That statement also notes when a token was
-last used. That a change comes from our own page is looked at on each request.
+The statement that writes also checks whether the credential is still valid. So after a revocation or a sign-out, a
+credential writes nothing more (`app.storage.recorder.judgments.LIVE`). That statement also notes the last use of a
+token. Each request is checked for the proof that a change comes from our own page.
 
-What it buys: the thread and the transaction that `RequiredRater` needs. Without it a judgment takes 4.3 times as much
-processor time (decision 33).
+The benefit: it saves the thread and the transaction that `RequiredRater` needs. Without the cache, a judgment takes 4.3
+times as much processor time (decision 33).
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from app.web.queries import check_query_parameters
 from app.web.strangers import FAMILIAR_FOR
 
 MOST_RATERS = 10_000
-# With 300 s, a rater who posts every 35 s was looked up for each ninth post. Shorter than a credential is familiar, for
-# only a look-up keeps it so.
+# With 300 s, a rater who posts every 35 s was looked up at every ninth post. It must be shorter than the time for which
+# a credential counts as familiar, because only a look-up renews this time.
 SECONDS = FAMILIAR_FOR * 5 / 6
-SECONDS_NAMED = 300.0  # of whom a front-end names: a key may be another rater's, once its rater was erased
+SECONDS_NAMED = 300.0  # for raters named by a front-end: after an erasure, a key may belong to another rater
 Key = tuple[bool, bytes, str | None, str | None]
-"""Whether it is a cookie, digest of the credential, the rater whom a front-end names, the campaign of the address."""
+"""Whether it is a cookie, digest of the credential, the rater named by a front-end, the campaign of the address."""
 
 
 class RaterCache:
-    """Raters who were looked up lately. The one looked up longest ago makes room for a new one."""
+    """Raters who were looked up recently. The oldest look-up makes room for a new one."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[Key, tuple[float, ActingRater]] = OrderedDict()
 
     def find(self, key: Key) -> ActingRater | None:
-        """The rater, if looked up within the last SECONDS, or SECONDS_NAMED."""
+        """Return the rater, if looked up within the last SECONDS, or SECONDS_NAMED."""
         entry = self._entries.get(key)
         lasts = SECONDS if key[2] is None else SECONDS_NAMED
         return entry[1] if entry is not None and time.monotonic() - entry[0] < lasts else None
 
     def keep(self, key: Key, rater: ActingRater) -> None:
-        """Remember a rater."""
+        """Store a rater."""
         self._entries[key] = (time.monotonic(), rater)
         self._entries.move_to_end(key)
         while len(self._entries) > MOST_RATERS:
@@ -57,10 +57,10 @@ class RaterCache:
 
 
 class RequiredCachedRater(RequiredRater):
-    """A dependency: the rater who asks for a change, as `RequiredRater` finds it, from the cache where it is there."""
+    """A dependency: the rater who requests a change, from the cache if possible, else as `RequiredRater` finds them."""
 
     async def __call__(self, request: Request, named: RaterHeader = None) -> ActingRater:  # type: ignore[override]  # FastAPI awaits it
-        """The rater. Raises as `RequiredRater` does; a token that ended since is refused by what writes."""
+        """Return the rater. Raises the errors of `RequiredRater`; the write refuses a token that has ended since."""
         credentials = request.headers.getlist("authorization")
         names = request.headers.getlist(RATER_HEADER)
         look_up = partial(super().__call__, request, named)

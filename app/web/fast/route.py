@@ -1,9 +1,9 @@
-"""Routes that call their handler without the framework's search for what it wants.
+"""Routes that call their handler directly, without the framework's resolution of dependencies.
 
-Handler and dependencies are written as for any route, once, and the framework makes the document from them. Only the
-way from a request to the handler is short: its parameters are validated by the framework's fields, its dependencies
-awaited one after another, and its response is sent. A request with a parameter that is not valid goes the framework's
-way, which says what is wrong.
+Handler and dependencies are written once, as for any route, and the framework makes the document from them. Only the
+path from a request to the handler is shorter: the framework's fields validate the parameters, the dependencies are
+awaited one after another, and the response is sent. A request with an invalid parameter takes the framework's path,
+which reports the fault.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FROM_HANDLER: Final = frozenset({"path_params", "dependencies"})
 FROM_DEPENDENCY: Final = frozenset({"header_params", "request_param_name"})
 OF_ANY: Final = frozenset({"name", "call", "path", "use_cache", "scope"})
 Parameters = Sequence[Any]
-"""Parameters of a function as the framework keeps them: each with its name, its alias and a validation."""
+"""Parameters of a function as the framework stores them: each with its name, its alias and a validation."""
 
 
 class FrameworkFeatureNeeded(TypeError):
-    """A handler or a dependency wants what only the framework gives."""
+    """A handler or a dependency needs a feature that only the framework provides."""
 
 
 class InvalidParameter(Exception):
@@ -47,8 +47,8 @@ class FastRoute(APIRoute):
     """A route whose handler is awaited directly.
 
     Handler and dependencies are coroutine functions. A handler takes path parameters and dependencies and returns a
-    Response; a dependency takes the request, and headers that may be missing. Raises FrameworkFeatureNeeded where one
-    is declared that wants more.
+    Response. A dependency takes the request, and headers that may be missing. Raises FrameworkFeatureNeeded if one of
+    them declares more.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -59,7 +59,7 @@ class FastRoute(APIRoute):
         self.dependencies_in_order = [_dependency(dependant) for dependant in self.dependant.dependencies]
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. What is raised becomes a problem further out, as for any route."""
+        """Answer a request. Outer layers turn errors into problems, as for any route."""
         request = Request(scope, receive, send)
         try:
             arguments, headers = self._parameters(request)
@@ -72,7 +72,7 @@ class FastRoute(APIRoute):
         await response(scope, receive, send)
 
     def _parameters(self, request: Request) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """The parameters of the path, and the headers of each dependency. Raises InvalidParameter."""
+        """Return the path parameters, and the headers of each dependency. Raises InvalidParameter."""
         if request.method not in (self.methods or ()):
             raise InvalidParameter
         path = _read_parameters(self.dependant.path_params, request.path_params)
@@ -82,12 +82,12 @@ class FastRoute(APIRoute):
 
 
 def put_fast_routes_first(app: FastAPI) -> None:
-    """Have fast routes looked at before all others, as each route before them costs a regular expression."""
+    """Match fast routes before all others, because each route tried before them costs a regular expression."""
     app.router.routes.sort(key=lambda route: not isinstance(route, FastRoute))
 
 
 def _read_parameters(parameters: Parameters, received: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by their names in the signature; one that is missing is left to its default.
+    """Return parameters by their names in the signature; missing ones keep their defaults.
 
     Raises InvalidParameter.
     """
@@ -102,7 +102,7 @@ def _read_parameters(parameters: Parameters, received: Mapping[str, Any]) -> dic
 
 
 def _dependency(dependant: Dependant) -> HandlerDependency:
-    """A dependency as the framework found it. Raises FrameworkFeatureNeeded."""
+    """Convert a dependency from the framework's form. Raises FrameworkFeatureNeeded."""
     _check(dependant, FROM_DEPENDENCY)
     name, call, request = dependant.name, dependant.call, dependant.request_param_name
     required = [field.name for field in dependant.header_params if field.field_info.is_required()]
@@ -112,7 +112,7 @@ def _dependency(dependant: Dependant) -> HandlerDependency:
 
 
 def _check(dependant: Dependant, allowed: frozenset[str]) -> None:
-    """Raise FrameworkFeatureNeeded where a function wants more than is allowed, or is no coroutine function."""
+    """Raise FrameworkFeatureNeeded if a function needs more than is allowed, or is no coroutine function."""
     call = dependant.call
     if not (inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)):
         raise FrameworkFeatureNeeded(f"{call} is no coroutine function")

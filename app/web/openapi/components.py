@@ -1,8 +1,8 @@
-"""The OpenAPI document made short: whatever several operations share stands once, among the components.
+"""Shorten the OpenAPI document: parts shared by several operations appear once, among the components.
 
-Parameters are shared under their own name, responses under their status; of several that differ under one name, each
-but the most used also bears an operation that has it, the one of the shortest name. What repeats what is said beside it
-is left out, and what may be null says so in its list of types.
+Shared parameters keep their own name, and shared responses their status. If several parts with one name differ, all but
+the most used one also carry the id of an operation that uses them, the shortest such id. Text that only repeats
+adjacent text is left out, and values that may be null say so in their list of types.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 def move_shared_parameters_to_components(document: Json) -> None:
-    """Put each parameter that stands in several operations among the components, and refer to it there."""
+    """Move each parameter used by several operations to the components, and refer to it there."""
     names = _names(
         (json.dumps(parameter, sort_keys=True), parameter["name"], operation)
         for operation, parameter in _parameters(document)
@@ -31,7 +31,7 @@ def move_shared_parameters_to_components(document: Json) -> None:
 
 
 def move_shared_responses_to_components(document: Json) -> None:
-    """Put each response that several operations give among the components, and refer to it there."""
+    """Move each response used by several operations to the components, and refer to it there."""
     names = _names(
         (json.dumps(response, sort_keys=True), status, operation["operationId"])
         for operation in _operations(document)
@@ -46,7 +46,7 @@ def move_shared_responses_to_components(document: Json) -> None:
 
 
 def share_problem_responses(document: Json) -> None:
-    """Let one `default` response stand for the problems of an operation, and name their statuses in `x-problems`."""
+    """Replace the problems of an operation by one `default` response, and list their statuses in `x-problems`."""
     for operation in _operations(document):
         statuses = [int(status) for status in operation["responses"] if status.startswith(("4", "5"))]
         for status in statuses:
@@ -56,7 +56,7 @@ def share_problem_responses(document: Json) -> None:
 
 
 def drop_repeated_titles(document: Json) -> None:
-    """Leave out the titles of fields and parameters that the library makes of their names."""
+    """Remove the titles that the library derives from the names of fields and parameters."""
     for _, parameter in _parameters(document):
         _untitle(parameter["name"], parameter["schema"])
     _drop_titles(document["components"]["schemas"])
@@ -66,7 +66,7 @@ def drop_repeated_titles(document: Json) -> None:
 
 
 def drop_repeated_descriptions(document: Json) -> None:
-    """Leave out of a parameter's schema what the parameter itself says, and that it is not required: the default."""
+    """Remove from a parameter's schema the parameter's own description, and `required: false`, the default."""
     for _, parameter in _parameters(document):
         if parameter["schema"].get("description") == parameter.get("description"):
             parameter["schema"].pop("description", None)
@@ -75,7 +75,7 @@ def drop_repeated_descriptions(document: Json) -> None:
 
 
 def write_nullable_types_as_lists(part: object) -> None:
-    """Write `type: [T, null]` where the library writes that any of two schemas fits, T or null."""
+    """Write `type: [T, null]` where the library writes `anyOf` with two schemas, T and null."""
     if isinstance(part, dict):
         match part.get("anyOf"):
             case [{"type": str(), **rest} as other, {"type": "null"}] if not {*rest} & {*part, "enum", "const"}:
@@ -94,14 +94,14 @@ def _operations(document: Json) -> Iterator[Json]:
 
 
 def _parameters(document: Json) -> Iterator[tuple[str, Json]]:
-    """Each parameter with the operation that has it."""
+    """Yield each parameter with the id of its operation."""
     for operation in _operations(document):
         for parameter in operation.get("parameters", ()):
             yield operation["operationId"], parameter
 
 
 def _names(uses: Iterable[tuple[str, str, str]]) -> dict[str, str]:
-    """A name of its own for each part that is used more than once, by its text.
+    """Return a distinct name for each part that is used more than once, by its text.
 
     Args:
         uses: the text, the plain name and the operation of each use.

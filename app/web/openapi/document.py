@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: what the framework knows, and what our own dependencies declare."""
+"""The OpenAPI 3.1 document, from the framework's knowledge and the declarations of our own dependencies."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ SECURITY = {
 
 
 class OpenApiDocument:
-    """The document of an application and the bytes of it, made once: whoever asks first makes them, others wait."""
+    """The document of an application and its bytes, made once: the first request makes them, others wait."""
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
@@ -105,14 +105,14 @@ class OpenApiDocument:
         self._bytes = b""
 
     def __call__(self) -> dict[str, Any]:
-        """The document."""
+        """Return the document."""
         with self._making:
             if not self._built:
                 self._built.update(build_openapi_document(self._app))
             return self._built
 
     def body(self) -> bytes:
-        """The document as JSON, as it leaves."""
+        """Return the document as JSON bytes."""
         built = self()
         with self._making:
             if not self._bytes:
@@ -121,7 +121,7 @@ class OpenApiDocument:
 
 
 def build_openapi_document(app: FastAPI) -> Mapping[str, Any]:
-    """The document of every route of the app that is in the schema, built once for the same routes."""
+    """Build the document of all routes of the app that are in the schema, once for the same routes."""
     routes = (route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema)
     return MappingProxyType(_build(app.version, RouteListKey(tuple(routes))))
 
@@ -159,7 +159,7 @@ def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
 
 
 def _close(part: object) -> None:
-    """Say of what has keys of one pattern that it has no others, which the library leaves open."""
+    """Forbid additional keys in objects with keys of a pattern, which the library leaves open."""
     inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     if isinstance(part, dict) and "patternProperties" in part:
         part.setdefault("additionalProperties", False)
@@ -168,7 +168,7 @@ def _close(part: object) -> None:
 
 
 def list_dependencies(dependant: Dependant) -> Iterator[Any]:
-    """Every callable that a handler depends on."""
+    """Yield every callable on which a handler depends."""
     for inner in dependant.dependencies:
         yield inner.call
         yield from list_dependencies(inner)
@@ -202,7 +202,7 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
         parameter["schema"] = _without_null(parameter["schema"])
     responses = operation["responses"]
     for status, declared in route.responses.items():
-        # Once more as declared: the framework drops what is null from examples.
+        # Add the declared examples again, because the framework drops null values from examples.
         responses[str(status)].get("content", {}).update(_examples(declared, responses[str(status)].get("content", {})))
     for problem in sorted(_problems(calls, route) | {int(code) for code in responses if code.startswith(("4", "5"))}):
         responses[str(problem)] = {"$ref": f"#/components/responses/{problem}"}
@@ -210,7 +210,7 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
 
 
 def _body(call: Any) -> dict[str, Any] | None:
-    """The request body that a dependency reads."""
+    """Return the request body that a dependency reads."""
     if isinstance(call, JsonBody):
         return _json_body(call)
     if isinstance(call, JsonOrFileBody):
@@ -221,7 +221,7 @@ def _body(call: Any) -> dict[str, Any] | None:
 
 
 def _problems(calls: list[Any], route: APIRoute) -> set[int]:
-    """What can go wrong, by what a handler depends on."""
+    """Return the statuses of possible problems, according to the handler's dependencies."""
     statuses = {400, 422}
     for call in calls:
         if isinstance(call, RequiredRole | RequiredRater):
@@ -238,7 +238,7 @@ def _problems(calls: list[Any], route: APIRoute) -> set[int]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter is there or not; it cannot be null."""
+    """Remove null from a parameter's schema: a parameter is present or absent, but never null."""
     said = [part for part in schema.get("anyOf", ()) if part.get("type") != "null"]
     if len(said) != 1:
         return schema
@@ -279,7 +279,7 @@ def _problem(status: int) -> dict[str, Any]:
 
 
 def _any_problem() -> dict[str, Any]:
-    """What an operation refers to in place of each of its problems."""
+    """Make the response to which an operation refers instead of each of its problems."""
     described = "A problem. `x-problems` lists its possible statuses; the response named by a status describes it."
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {"description": described, "headers": dict(REQUEST_ID), "content": content}

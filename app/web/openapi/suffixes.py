@@ -1,4 +1,4 @@
-"""Addresses that only choose a representation by a suffix (`….csv`) are said once, at the address without it."""
+"""Routes that only choose a representation by a suffix (`….csv`) are listed once, at the path without it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 SUFFIX = ".{kind}"
 RELEASED = frozenset({"get_ranking_as"})
-"""Operations with a suffix that a release has: generated clients call them, so they stay."""
+"""Operations with a suffix that are in a release: generated clients call them, so they stay."""
 
 
 def fold_suffix_operations(document: dict[str, Any]) -> None:
-    """Name the suffixes of each address in `x-suffixes`, and leave out the operations that only add a suffix.
+    """List the suffixes of each path in `x-suffixes`, and remove the operations that only add a suffix.
 
-    Raises KeyError for an address with a suffix that there is not without one.
+    Raises KeyError if a path with a suffix does not exist without it.
     """
     paths = document["paths"]
     for path in [path for path in paths if path.endswith(SUFFIX)]:

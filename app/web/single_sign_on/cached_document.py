@@ -1,4 +1,4 @@
-"""A document of the identity provider that is kept, so that few requests ask for it."""
+"""A cached document of the identity provider, so that few requests need to fetch it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from app.web.single_sign_on.errors import ProviderRefused, ProviderSilent
 
-KEPT = 3600.0  # seconds after which it is asked for again
-AGAIN = 10.0  # seconds between two requests for it, whatever came of the first
-WAIT = 2.0  # seconds to wait for another request that asks for it
-WAITING = 4  # requests that wait for that, as each holds a thread
+KEPT = 3600.0  # seconds after which it is fetched again
+AGAIN = 10.0  # seconds between two requests for it, whatever the result of the first
+WAIT = 2.0  # seconds to wait for another request that is fetching it
+WAITING = 4  # requests that may wait in this way, because each holds a thread
 
 Document = Mapping[str, Any]
 
 
 class CachedProviderDocument:
-    """A document. ask: asks for it. Where that fails, what is kept goes on to count, unless it is wanted anew."""
+    """A document. ask: fetches it. If that fails, the cached one stays valid, unless a fresh one is required."""
 
     def __init__(self, ask: Callable[[], Document], clock: Callable[[], float]) -> None:
         self._ask = ask
@@ -30,7 +30,7 @@ class CachedProviderDocument:
         self._silent = False
 
     def get(self, *, anew: bool = False) -> Document:
-        """The document; anew: that of now, unless it was just asked for. Raises ProviderRefused, ProviderSilent."""
+        """Return the document; anew: the current one, unless just fetched. Raises ProviderRefused, ProviderSilent."""
         if self._document is None or self._is_due(anew=anew):
             self._renew(anew=anew)
         if self._document is None or (anew and self._silent):

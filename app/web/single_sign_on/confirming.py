@@ -1,7 +1,7 @@
-"""Whether the identity provider still confirms who holds a session: asked again before a minute is over.
+"""Check whether the identity provider still confirms the holder of a session, at least once a minute.
 
-Where the provider does not answer, what it said within the last minute counts, and nothing after that: somebody may
-have been removed meanwhile. The session stays, and works again once the provider answers.
+If the provider does not answer, its answer of the last minute counts, but no older one, because the person may have
+been removed since. The session stays, and works again once the provider answers.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from app.web.single_sign_on.errors import ProviderRefused, ProviderSilent
 if TYPE_CHECKING:
     from app.web.single_sign_on.provider import IdentityProviderClient
 
-PATIENCE = 3.0  # seconds to wait for another request that asks the provider about the same session
+PATIENCE = 3.0  # seconds to wait for another request that is asking the provider about the same session
 PAUSE = 0.05
-AGAIN = 5  # seconds, for who is told to come again
+AGAIN = 5  # seconds after which a refused client should try again
 
 
 def find_identity_provider(request: Request) -> IdentityProviderClient | None:
-    """The identity provider of this installation, if it has one."""
+    """Return the identity provider of this installation, if it has one."""
     provider: IdentityProviderClient | None = request.app.state.provider
     return provider
 
@@ -38,13 +38,13 @@ def find_identity_provider(request: Request) -> IdentityProviderClient | None:
 def confirm_session_with_provider(
     database: Database, provider: IdentityProviderClient | None, secret: str, *, organization: str | None = None
 ) -> Caller:
-    """Who holds a session whose check is due, as the provider says now.
+    """Return the holder of a session whose check is due, as the provider confirms them now.
 
-    organization: key of the one that the session is of, whose roles count; None for the default one.
+    organization: key of the session's organization, whose roles count; None for the default one.
 
-    Raises BadCredential where they are signed out there or none of their groups fits, ProviderSilent.
+    Raises BadCredential if they are signed out there or none of their groups fits, ProviderSilent.
     """
-    if provider is None:  # there was one when this session began
+    if provider is None:  # there was a provider when this session began
         raise BadCredential
     with database.transaction() as session:
         due = single_sign_on.claim_due_provider_check(session, secret)
@@ -90,7 +90,7 @@ def _ask(
 
 
 def _wait_for_other(database: Database, secret: str) -> Caller:
-    """Who holds the session, once it is confirmed: another request asks about it, or just did."""
+    """Return the session's holder once confirmed, because another request is asking about it, or just did."""
     until = time.monotonic() + PATIENCE
     while True:
         with database.transaction() as session:

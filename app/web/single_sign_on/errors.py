@@ -1,4 +1,4 @@
-"""What can go wrong between this service and an identity provider."""
+"""Errors between this service and an identity provider."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The identity provider, as this process speaks with it (OpenID Connect: discovery, code with PKCE, refresh).
+"""The client of the identity provider (OpenID Connect: discovery, code with PKCE, refresh).
 
-Its documents and keys are kept, so that a request of a stranger asks nothing of it. Where it does not answer, nobody
-waits for it again for a few seconds. Few requests at once may wait for it, as each holds a thread.
+Its documents and keys are cached, so requests of strangers cause no requests to it. If it does not answer, no request
+waits for it in the next few seconds. Only a few requests at once may wait for it, because each holds a thread.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from app.web.single_sign_on.errors import ProviderGroupsNotShown, ProviderRefuse
 
 DISCOVERY = "/.well-known/openid-configuration"
 TIMEOUT = httpx.Timeout(5.0, connect=2.0)
-SILENT_FOR = 5.0  # seconds for which a provider that did not answer is not asked
-AT_ONCE = 8  # requests that wait for it
+SILENT_FOR = 5.0  # seconds during which a provider that did not answer gets no requests
+AT_ONCE = 8  # most requests that wait for it at once
 LONGEST_ANSWER = 1 << 20  # bytes
 LONGEST_NAME = 200
 MOST_GROUPS = 10_000
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfirmation:
-    """What the provider says now. sid: what it calls its own session."""
+    """The provider's current confirmation. sid: its name of its own session."""
 
     person: ProviderPerson
     tokens: ProviderTokens
@@ -44,7 +44,7 @@ class ProviderConfirmation:
 
 
 class IdentityProviderClient:
-    """An identity provider. transport: what carries requests, where it is not the network. clock: in seconds."""
+    """An identity provider. transport: carries the requests if not the network. clock: in seconds."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class IdentityProviderClient:
         self._http.close()
 
     def authorization_address(self, *, back: str, state: str, nonce: str, challenge: str) -> str:
-        """Where a browser signs in. back: where it comes back to. Raises ProviderSilent."""
+        """Return the address where a browser signs in. back: the return address. Raises ProviderSilent."""
         asked = {
             "response_type": "code",
             "client_id": self.options.client,
@@ -82,7 +82,7 @@ class IdentityProviderClient:
         return _with_query(self._endpoint("authorization_endpoint"), asked)
 
     def sign_out_address(self, identity_token: str, *, back: str) -> str | None:
-        """Where a browser signs out; None where the provider has no such address, or does not answer."""
+        """Return the address where a browser signs out; None if the provider has none, or does not answer."""
         try:
             address = self._endpoint("end_session_endpoint")
         except (ProviderSilent, ProviderRefused):
@@ -95,7 +95,7 @@ class IdentityProviderClient:
         return _with_query(address, asked)
 
     def check_answering_issuer(self, issuer: str | None) -> None:
-        """Raise ProviderRefused where another provider sent the browser back (RFC 9207)."""
+        """Raise ProviderRefused if another provider sent the browser back (RFC 9207)."""
         must = self._document.get().get("authorization_response_iss_parameter_supported") is True
         if issuer != self.options.issuer and (must or issuer is not None):
             raise ProviderRefused("another provider answered")
@@ -103,7 +103,7 @@ class IdentityProviderClient:
     def redeem_authorization_code(
         self, code: str, *, back: str, verifier: str, nonce: str, now: datetime
     ) -> ProviderConfirmation:
-        """Who signed in, for the code that the browser came back with.
+        """Return who signed in, for the code with which the browser came back.
 
         Raises ProviderRefused, ProviderSilent, BadIdentityToken, ProviderGroupsNotShown.
         """
@@ -121,9 +121,9 @@ class IdentityProviderClient:
     def confirm_person(
         self, subject: str, given: ProviderTokens, *, now: datetime, keep: Callable[[ProviderTokens], None]
     ) -> ProviderConfirmation:
-        """Who somebody is now. Raises ProviderRefused where they are signed out there, ProviderSilent.
+        """Confirm who a person is now. Raises ProviderRefused if they are signed out there, ProviderSilent.
 
-        keep: called with renewed tokens before anything else is asked, as those of before may be good no more.
+        keep: called with renewed tokens before any further request, because the earlier tokens may no longer be valid.
         """
         shown: Mapping[str, Any] = {}
         try:
@@ -151,7 +151,7 @@ class IdentityProviderClient:
     def read_identity_token(
         self, token: str, *, now: datetime, nonce: str | None, access_token: str
     ) -> Mapping[str, Any]:
-        """The claims of an identity token. Raises BadIdentityToken, ProviderSilent."""
+        """Return the claims of an identity token. Raises BadIdentityToken, ProviderSilent."""
 
         def read(keys: Mapping[str, Any]) -> Mapping[str, Any]:
             return identity_tokens.read_identity_token(
@@ -161,11 +161,11 @@ class IdentityProviderClient:
         return self._with_keys(read)
 
     def read_logout_token(self, token: str, *, now: datetime) -> LogoutNotice:
-        """Whom a logout token signs out. Raises BadIdentityToken, ProviderSilent."""
+        """Return whom a logout token signs out. Raises BadIdentityToken, ProviderSilent."""
         return self._with_keys(lambda keys: identity_tokens.read_logout_token(token, keys, self._rules, now=now))
 
     def _with_keys(self, read: Callable[[Mapping[str, Any]], T]) -> T:
-        """Read a token with the keys that are known; where none fits, once more with those that there are now."""
+        """Read a token with the cached keys; if none fits, once more with the current keys."""
         known = self._keys.get()
         try:
             return read(known)
@@ -186,7 +186,7 @@ class IdentityProviderClient:
         return ProviderPerson(self.options.issuer, str(claims["sub"]), printable[:LONGEST_NAME], groups or frozenset())
 
     def _groups(self, claims: Mapping[str, Any]) -> Collection[str] | None:
-        """The groups that are named; None where nothing is said about groups."""
+        """Return the groups in the claims; None if they say nothing about groups."""
         value: Any = claims.get(self.options.groups_claim)
         if value is None and "." in self.options.groups_claim:
             value = claims
@@ -210,7 +210,7 @@ class IdentityProviderClient:
         return self._ask("POST", address, data=body, auth=auth)
 
     def _ask_userinfo(self, access_token: str, subject: str) -> Mapping[str, Any]:
-        """What it shows of a person; nothing where it has no such address."""
+        """Return the provider's data on a person; empty if it has no userinfo address."""
         if "userinfo_endpoint" not in self._document.get():
             return {}
         headers = {"Authorization": f"Bearer {access_token}", "Accept": "application/json"}
@@ -232,7 +232,7 @@ class IdentityProviderClient:
         return document
 
     def _ask(self, method: str, url: str, **sent: Any) -> Mapping[str, Any]:
-        """Its answer as JSON. Raises ProviderSilent without one, ProviderRefused for one that says no."""
+        """Return the answer as JSON. Raises ProviderSilent without an answer, ProviderRefused for a refusal."""
         with self._place():
             try:
                 answer = self._http.request(method, url, **sent)
@@ -251,7 +251,7 @@ class IdentityProviderClient:
 
     @contextmanager
     def _place(self) -> Iterator[None]:
-        """One of the few places to wait for it. Raises ProviderSilent at once where there is none."""
+        """Take one of the few places to wait for it. Raises ProviderSilent at once if none is free."""
         if self._clock() < self._silent_until or not self._places.acquire(blocking=False):
             raise ProviderSilent(retry_after=int(SILENT_FOR))
         try:
@@ -261,7 +261,7 @@ class IdentityProviderClient:
 
 
 def _tokens_of(answer: Mapping[str, Any], *, before: ProviderTokens | None) -> ProviderTokens:
-    """The tokens of an answer; a refresh need not give all of them anew."""
+    """Return the tokens of an answer; a refresh need not return all of them again."""
     access = answer.get("access_token")
     refresh = answer.get("refresh_token") or (before.refresh if before is not None else None)
     identity = answer.get("id_token") or (before.identity if before is not None else None)
