@@ -1,4 +1,4 @@
-"""Server-rendered pages: landing, the rater's, the campaigns and all about one. `router` is all of them."""
+"""Server-rendered pages: landing page, raters' pages, campaign list, campaign pages; `router` serves them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who looks at a page: the holder of the session cookie, with the rights to see results; or a rater, with theirs."""
+"""Find who opens a page from the session cookie: somebody who may see results, or a rater."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.web.cookies import Who, read_session_cookie
 
 
 def require_results_reader(request: Request) -> Caller:
-    """The signed-in viewer, manager or admin. Raises Unauthorized, Forbidden, or NotFound for another's campaign."""
+    """Return the signed-in viewer, manager or admin. Raises Unauthorized, Forbidden, NotFound (another campaign)."""
     caller = _caller(request, "staff")
     if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
         raise CampaignNotFound
@@ -25,7 +25,7 @@ def require_results_reader(request: Request) -> Caller:
 
 
 def require_rater(request: Request) -> ActingRater:
-    """The signed-in rater. Raises Unauthorized, or Forbidden for anybody else."""
+    """Return the signed-in rater. Raises Unauthorized, or Forbidden for anybody else."""
     caller = _caller(request, "rater")
     rater = raters.find_rater_of_caller(caller)
     if rater is None:

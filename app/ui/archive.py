@@ -1,4 +1,4 @@
-"""The pages of a public archive: a finished campaign for everybody who has the address, and as files for any server."""
+"""The pages of a public archive: a finished campaign for everybody with the address, and as files for any server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SEVERITIES = frozenset({"minor", "major", "critical", "neutral", "undecided"})
 
 @dataclass(frozen=True, slots=True)
 class MarkedTextPiece:
-    """A stretch of a text. kinds: classes of the marks over it; empty: none is."""
+    """A piece of a text. kinds: the classes of the marks that cover it; empty if there are none."""
 
     text: str
     kinds: str
@@ -85,22 +85,22 @@ def serve_archived_media(
 
 
 def render_archive_index(index: ArchiveIndex, address_of: Callable[[str], str]) -> str:
-    """The list of documents as a file in English. address_of: a document's file, by its key."""
+    """Render the list of documents as a file in English. address_of: returns a document's file, given its key."""
     return _file("archive/index.html", _index_values(index, "", address_of), style=STYLE)
 
 
 def render_archived_document(document: ArchivedDocument) -> str:
-    """A document as a file in the folder `documents`, in English; its media have addresses."""
+    """Render a document as a file for the folder `documents`, in English. Its media must have addresses."""
     return _file("archive/document.html", _document_values(document, "../index.html"), style=f"../{STYLE}")
 
 
 def render_archive_style_sheet() -> bytes:
-    """What the files of an archive look like."""
+    """Return the style sheet of an archive's files."""
     return load_static_files()[STYLE].content
 
 
 def render_marked_text(text: str, errors: Sequence[Mapping[str, Any]], side: str, *, markup: bool) -> Markup:
-    """A text with its marked errors, laid out where its tags are markup.
+    """Render a text with its marked errors. With `markup`, its tags are shown as layout.
 
     >>> str(render_marked_text("a <b>", [{"start": 0, "end": 1, "severity": "minor"}], "target", markup=False))
     '<p dir="auto" class="drawn"><mark class="is-minor">a</mark> &lt;b&gt;</p>'
@@ -120,7 +120,7 @@ def render_marked_text(text: str, errors: Sequence[Mapping[str, Any]], side: str
 
 
 def _marks_on(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[Mark]:
-    """Where errors are marked on a side, in code points of the stored text, each with the class of its severity."""
+    """Return the errors on a side as marks: code points in the stored text, and the class of the severity."""
     marks = [
         (one["start"], one["end"], f"is-{kind}" if (kind := one.get("severity")) in SEVERITIES else "is-major")
         for one in errors
@@ -130,7 +130,7 @@ def _marks_on(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list
 
 
 def split_text_at_errors(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[MarkedTextPiece]:
-    """A text cut where marked errors begin and end. Offsets count code points; those beyond the text are left out.
+    """Cut a text where marked errors begin and end. Offsets count code points. Skips errors that exceed the text.
 
     >>> minor = [{"start": 1, "end": 2, "severity": "minor"}]
     >>> [(one.text, one.kinds) for one in split_text_at_errors("abc", minor, "target")]
@@ -157,7 +157,7 @@ def _index_values(index: ArchiveIndex, home: str, address_of: Callable[[str], st
 
 
 def _document_values(document: ArchivedDocument, home: str, following: str | None = None) -> Mapping[str, object]:
-    """following: the address of the next document, where there is one."""
+    """Return what the template needs. following: the address of the next document; None if there is none."""
     return {
         "document": document,
         "home": home,
@@ -174,12 +174,12 @@ def _document_values(document: ArchivedDocument, home: str, following: str | Non
 
 @dataclass(frozen=True, slots=True)
 class TextMediaFinder:
-    """Finds the file that a text stands for, with what the text says of it; None where the text is none."""
+    """Finds the file that a text refers to, with what the text says about it; None if it refers to none."""
 
     files: Mapping[str, ArchivedMedia]
 
     def __call__(self, text: str | None) -> ArchivedMedia | None:
-        """captions: their address."""
+        """Return the file of a text; its `captions` become their address."""
         element = parse_media_element(text)
         file = None if element is None else self.files.get(element.name)
         if element is None or file is None or file.kind == "captions":
@@ -190,7 +190,7 @@ class TextMediaFinder:
 
 
 def list_timed_error_ranges(errors: Sequence[Mapping[str, Any]], side: str) -> list[tuple[int, int, str]]:
-    """Errors in time of a side: from and to, in milliseconds, and their class."""
+    """Return the errors with times on a side: start and end in milliseconds, and the class."""
     return [
         (one["start_ms"], one["end_ms"], f"is-{one['severity']}" if one.get("severity") in SEVERITIES else "is-major")
         for one in errors
@@ -199,7 +199,7 @@ def list_timed_error_ranges(errors: Sequence[Mapping[str, Any]], side: str) -> l
 
 
 def format_media_time(ms: int) -> str:
-    """A time within a file.
+    """Format a time within a file.
 
     >>> format_media_time(62_540), format_media_time(500)
     ('1:02.5', '0:00.5')
@@ -214,7 +214,7 @@ def _errors(judgment: ArchivedJudgment) -> list[Mapping[str, Any]]:
 
 
 def _facts(judgment: ArchivedJudgment) -> list[tuple[str, str]]:
-    """What was answered beside marked errors and the score."""
+    """Return the answers other than marked errors and the score."""
     left_out = {"protocol", "errors", "score"}
     return [
         (name, f"{value:.4g}" if isinstance(value, float) else str(value))
@@ -245,14 +245,14 @@ def _file(template: str, values: Mapping[str, object], *, style: str) -> str:
 
 
 def _public(response: Response) -> Response:
-    """Search engines are to leave it alone: the address is for whom the manager gives it to."""
+    """Keep search engines away, because managers choose who gets the address."""
     response.headers["X-Robots-Tag"] = "noindex"
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
 
 
 def assign_document_file_names(keys: Sequence[str]) -> Mapping[str, str]:
-    """A file name for each document: keys may have characters that file systems do not.
+    """Assign a file name to each document, because keys may have characters that file systems do not allow.
 
     >>> assign_document_file_names(["a:b", "c"])
     {'a:b': '0001', 'c': '0002'}

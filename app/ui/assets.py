@@ -1,7 +1,7 @@
-"""Style sheet, modules and catalogues, by an address that holds a digest, so browsers may keep them for good.
+"""Style sheet, modules and catalogues under an address that holds a digest, so that browsers may keep them forever.
 
-The digest is of all of them together: a module names another by a relative address, which must stay right. Who takes
-gzip gets it: these files hold nothing of anybody, so their length tells nothing.
+The digest covers all files together, because modules import each other by relative addresses, which must stay valid.
+Clients that accept gzip get gzip. The files contain no personal data, so their length reveals nothing.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class StaticFile:
 
     @cached_property
     def gzipped_content(self) -> bytes:
-        """By gzip, the same bytes each time."""
+        """The content compressed by gzip, with the same bytes each time."""
         return gzip.compress(self.content, mtime=0)
 
 
 @cache
 def load_static_files() -> Mapping[str, StaticFile]:
-    """All static files by name, read once.
+    """Read all static files once, and return them by name.
 
-    The parts in `style/` are one style sheet, in the order of their names, without indents and without lines of
-    comment; a catalogue has all that its page says; a page of raters has a bundle of its modules,
+    The parts in `style/` become one style sheet in the order of their names, without indents and comment lines. A
+    catalogue has all messages of its page. A page of raters has a bundle of its modules, such as
     `rater/page_task.bundle.js`.
     """
     return {name: StaticFile(content, MEDIA_TYPES[Path(name).suffix]) for name, content in _read()}
@@ -59,7 +59,7 @@ def load_static_files() -> Mapping[str, StaticFile]:
 
 @cache
 def static_files_digest() -> str:
-    """Of all static files."""
+    """Return the digest of all static files."""
     summed = hashlib.sha256()
     for name, asset in sorted(load_static_files().items()):
         summed.update(name.encode() + b"\0" + hashlib.sha256(asset.content).digest())
@@ -67,14 +67,14 @@ def static_files_digest() -> str:
 
 
 def asset_address(name: str) -> str:
-    """Where a static file is served. Raises KeyError where there is none."""
+    """Return the address of a static file. Raises KeyError if there is no such file."""
     load_static_files()[name]
     return f"/assets/{static_files_digest()}/{name}"
 
 
 @cache
 def list_preloaded_modules(name: str) -> tuple[str, ...]:
-    """The modules that a module imports, and that these import, so that a page can fetch all of them at once."""
+    """Return all modules that a module imports, directly or indirectly, so that a page can fetch them at once."""
     files = load_static_files().items()
     sources = {path: file.content.decode() for path, file in files if file.media_type == MEDIA_TYPES[".js"]}
     return list_transitive_imports(name, sources)
@@ -95,7 +95,7 @@ async def serve_asset(given: str, name: str, request: Request) -> Response:
 
 
 def _takes_gzip(header: str) -> bool:
-    """Whether an Accept-Encoding header names gzip, and not to refuse it.
+    """Return whether an Accept-Encoding header names gzip without refusing it.
 
     >>> [_takes_gzip(one) for one in ("gzip, deflate, br", "br;q=1, gzip;q=0.5", "gzip;q=0", "identity", "")]
     [True, True, False, False, False]

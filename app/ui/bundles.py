@@ -1,8 +1,8 @@
-"""A page's module and all that it imports as one file, so that a first page takes few requests and no step of building.
+"""A page's module and all modules that it imports in one file: a first page needs few requests and no build step.
 
-Every module becomes a function that runs once, after those that it imports, and gives back what it exports. The way the
-modules are written keeps this simple: one `import` a statement, at the start of a line, by a relative address; whatever
-is exported is declared where it is exported.
+Every module becomes a function that runs once, after the modules that it imports, and returns its exports. Two rules
+for the modules keep this simple. Each `import` statement stands at the start of a line and names one module by a
+relative address. Whatever is exported is declared where it is exported.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) ([\w$]+
 
 
 def bundle_module(name: str, sources: Mapping[str, str]) -> str:
-    """One module that does what a module does with those that it imports.
+    """Return one module that does the same as a module together with those that it imports.
 
-    sources: the text of every module by its name. Raises KeyError where a module imports one that there is not, and
-    ValueError where two import each other.
+    sources: the text of every module by its name. Raises KeyError if a module imports one that does not exist, and
+    ValueError if modules import each other.
     """
     order = list(_order(name, sources, ()))
     places = {module: f"module{n}" for n, module in enumerate(dict.fromkeys(order))}
@@ -28,17 +28,17 @@ def bundle_module(name: str, sources: Mapping[str, str]) -> str:
 
 
 def find_direct_imports(name: str, source: str) -> list[str]:
-    """The modules that a module imports, by their names."""
+    """Return the names of the modules that a module imports directly."""
     return [normpath(join(dirname(name), found[2])) for found in IMPORT.finditer(source)]
 
 
 def list_transitive_imports(name: str, sources: Mapping[str, str]) -> tuple[str, ...]:
-    """All modules that a module needs, each after those that it imports. Raises as `bundle_module`."""
+    """Return all modules that a module needs, each after those that it imports. Raises as `bundle_module` does."""
     return tuple(dict.fromkeys(_order(name, sources, ())))[:-1]
 
 
 def _order(name: str, sources: Mapping[str, str], above: tuple[str, ...]) -> Iterator[str]:
-    """A module after all that it imports."""
+    """Yield a module after all modules that it imports."""
     if name in above:
         raise ValueError(f"these modules import each other: {' → '.join((*above, name))}")
     for other in find_direct_imports(name, sources[name]):

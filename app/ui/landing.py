@@ -1,4 +1,4 @@
-"""The landing page: a link's token, or a pasted one, becomes a session."""
+"""The landing page, which turns the token of a link, or a pasted one, into a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown of managers as HTML: no HTML of their own, no pictures, links that leave say so."""
+"""Managers' Markdown as HTML: raw HTML and pictures are not allowed, and links open in a new tab."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 
 def markdown_to_html(text: str) -> Markup:
-    """The text as HTML that is safe to put into a page. Headings begin at the second level, the page has the first."""
+    """Return the text as HTML that is safe on a page. Headings start at level 2, as the page itself has level 1."""
     reader = _reader()
     tokens = reader.parse(text)
     for token in tokens:

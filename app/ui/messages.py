@@ -1,9 +1,10 @@
-"""What pages say, in the reader's language. A message is named by its English text; catalogues hold the others.
+"""The messages of pages, in the reader's language. English text names a message; catalogues hold the translations.
 
-A page has a catalogue of its own, `static/messages/LANGUAGE/PAGE.json`, as `manager/overview.json`; what the pages of
-a folder share stands beside the folder (`manager.json`), and what all pages share in `all.json`. The nearest one
-counts, so one English word can be said differently on two pages; where it means two things on one page, what follows
-a bar in its name (`Rank|by a recipe`) tells which, and is never shown. What a catalogue lacks is said in English.
+Each page has a catalogue of its own, `static/messages/LANGUAGE/PAGE.json`, such as `manager/overview.json`. Messages
+that the pages of a folder share are in a file beside the folder (`manager.json`), and those of all pages in
+`all.json`. The nearest catalogue wins, so two pages can translate one English word differently. If it means two things
+on one page, a suffix after a bar tells them apart (`Rank|by a recipe`); pages never show it. A message that is in no
+catalogue appears in English.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ WITH_WIDGETS = frozenset(
         "manager/tutorial",
     }
 )
-"""Pages with the widgets of raters, or what they answered with them, which speak as they do for raters."""
+"""Pages that show raters' widgets, or answers given with them; they also use the catalogue of raters' pages."""
 OF_MANAGERS = ("manager/", "archive/")
-"""Folders of pages in the languages of managers alone."""
+"""Folders of pages that exist only in the managers' languages."""
 REFUSALS = "manager/refusals"
-"""What the interface refuses with: no page, fetched once something is refused."""
+"""The catalogue of the interface's error messages. It belongs to no page; pages fetch it after the first refusal."""
 COOKIE = "language"
 PLACE = re.compile(r"\{(\w+)\}")
 NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?![.,]*+\d|\w)")
@@ -47,15 +48,15 @@ FIRST_WORD = re.compile(r"[a-z]+'?(?=[ ,;:])")
 CODE = re.compile(r"`([^`]++)`")
 FIGURES = re.compile(r"[\d\s.,;()\[\]–−<>≤≥±%*/+-]+")
 Entry = str | Mapping[str, str]
-"""How a message is said: in one way, or, of a message that counts something, in one way for each form of plural."""
+"""A translation: one text, or one text per plural form for a message that counts something."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
     """A language of the pages.
 
-    name: in itself. form: the form of plural of a whole number, as CLDR names it. thousands, decimal: marks in numbers.
-    managers: managers' pages speak it too, not only raters'. right_to_left: how it is written.
+    name: its own name for itself. form: the plural form of a whole number, as CLDR names it. thousands, decimal:
+    separators in numbers. managers: managers' pages are available in it, too. right_to_left: the writing direction.
     """
 
     name: str
@@ -87,12 +88,12 @@ MANAGERS_NAMES: Mapping[str, str] = MappingProxyType(
 
 
 def languages_of_page(page: str) -> Mapping[str, str]:
-    """The languages that a page is offered in, with their names. page: the name of its template, without the ending."""
+    """Return the languages that a page is offered in, with their names. page: its template's name without ending."""
     return MANAGERS_NAMES if page.startswith(OF_MANAGERS) else NAMES
 
 
 def language_of_request(request: Request, offered: Mapping[str, str] = MANAGERS_NAMES) -> str:
-    """What the reader chose (`?lang=`, then kept in a cookie), else what the browser asks for, else English."""
+    """Return the reader's choice (`?lang=`, stored in a cookie), or else the browser's preference, or else English."""
     for chosen in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
         if chosen is not None and chosen in offered:
             return chosen
@@ -100,7 +101,7 @@ def language_of_request(request: Request, offered: Mapping[str, str] = MANAGERS_
 
 
 def preferred_language(header: str, offered: tuple[str, ...]) -> str | None:
-    """The best of the languages offered by an Accept-Language header; None where it names none of them.
+    """Return the offered language that an Accept-Language header ranks highest; None if it names none of them.
 
     >>> preferred_language("fr, de-AT;q=0.8, en;q=0.5", ("en", "de"))
     'de'
@@ -118,26 +119,26 @@ def preferred_language(header: str, offered: tuple[str, ...]) -> str | None:
 
 
 def mark_translatable(text: str) -> str:
-    """Mark a text as a message that a page will say: it is found by the test that compares it with the catalogues."""
+    """Mark a text as a message that a page will show, so that a test can compare it with the catalogues."""
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class PageMessages:
-    """A language and the messages of a page in it."""
+    """The messages of a page in one language."""
 
     language: str
     known: Mapping[str, Entry]
 
     def translate(self, message: str, **values: object) -> str:
-        """A message, with values put in the place of `{name}`."""
+        """Translate a message, and replace each `{name}` by its value."""
         entry = self.known.get(message, message.partition("|")[0])
         return fill_placeholders(entry if isinstance(entry, str) else entry["other"], values)
 
     def translate_count(self, n: int, singular: str, many: str, **values: object) -> str:
-        """The message for a number of things, with the number in the place of `{n}`.
+        """Return the message for a number of things, and replace `{n}` by the number.
 
-        It is named by its two English texts. A language with other forms has them under the second.
+        The two English texts name the message. A language with other plural forms has its entry under the second.
         """
         form = LANGUAGES[self.language].form(n)
         entry = self.known.get(many)
@@ -148,17 +149,17 @@ class PageMessages:
         return fill_placeholders(text, {"n": self.format_count(n), **values})
 
     def is_left_in_english(self, text: str) -> bool:
-        """Whether a text of the services stays in English on a page of another language."""
+        """Return whether a text of the services stays in English on a page in another language."""
         return self.language != ENGLISH and text not in self.known
 
     def translate_service_text(self, text: str) -> Markup:
-        """A text of the services, whose language is English: translated where it is known, else marked as English."""
+        """Translate an English text of the services if the catalogue has it; otherwise mark it as English."""
         if self.is_left_in_english(text):
             return Markup('<span lang="en">{}</span>').format(text)
         return Markup("{}").format(self.translate(text) if text in self.known else text)
 
     def translate_sentence(self, text: str, names: Collection[str] = ()) -> Markup:
-        """A warning of the services as a sentence: with a capital, and code as code. names: keys that keep their case.
+        """Show a warning of the services as a sentence: capitalized, with code spans. names: keys that keep their case.
 
         >>> words = PageMessages("en", {})
         >>> str(words.translate_sentence("few documents: set `margin`")), str(words.translate_sentence("a: few", ["a"]))
@@ -171,7 +172,7 @@ class PageMessages:
         return Markup('<span lang="en">{}</span>').format(sentence) if self.is_left_in_english(text) else sentence
 
     def translate_cell(self, cell: str) -> Markup:
-        """A cell of a table of the services: figures with the marks of the language, words as `told`.
+        """Localize a table cell of the services: numbers by the language's separators, words as texts of services.
 
         >>> cells = ("[0.12, 1,234.50]", "1.5 (2)", "2026-11-20", "1.0.2")
         >>> [str(PageMessages("de", {}).translate_cell(cell)) for cell in cells]
@@ -183,13 +184,13 @@ class PageMessages:
         return self.translate_service_text(text) if any(map(str.isalpha, text)) else Markup("{}").format(text)
 
     def _marked(self, cell: str) -> str:
-        """A cell with the marks of the language in its numbers, and a semicolon between them."""
+        """Return a cell whose numbers have the language's separators, with semicolons between numbers."""
         marks = str.maketrans(",.", LANGUAGES[self.language].thousands + LANGUAGES[self.language].decimal)
         text = cell.replace(", ", "; ") if FIGURES.fullmatch(cell) else cell
         return NUMBER.sub(lambda found: found[0].translate(marks), text)
 
     def format_count(self, n: int) -> str:
-        """A whole number.
+        """Format a whole number.
 
         >>> PageMessages("de", {}).format_count(7406), PageMessages("en", {}).format_count(7406)
         ('7.406', '7,406')
@@ -198,7 +199,7 @@ class PageMessages:
 
 
 def render_code_spans(text: str) -> Markup:
-    """A text as HTML, with what stands between backticks as code.
+    """Return a text as HTML, with the parts between backticks as code.
 
     >>> str(render_code_spans("a < b: `plumbline audit`"))
     'a &lt; b: <code>plumbline audit</code>'
@@ -209,13 +210,13 @@ def render_code_spans(text: str) -> Markup:
 
 @cache
 def load_page_messages(language: str, page: str = ALL) -> PageMessages:
-    """What a page says in a language. page: the name of its template, without the ending."""
+    """Load the messages of a page in a language. page: its template's name without the ending."""
     return PageMessages(language, load_catalogue(language, page))
 
 
 @cache
 def load_catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
-    """The messages of a page in a language by their English text; none for English itself."""
+    """Load the translations of a page's messages by their English text; empty for English itself."""
     entries: dict[str, Entry] = {}
     if language != ENGLISH and language in NAMES:
         for place in _places(page):
@@ -227,7 +228,7 @@ def load_catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
 
 @cache
 def list_served_catalogues() -> Mapping[str, tuple[str, str]]:
-    """Language and page of every file that modules fetch, by its name: all that a page says, in one file."""
+    """Return language and page of each file that modules fetch, by file name. A file holds all messages of a page."""
     files = {}
     for language in NAMES:
         folder = CATALOGUES / language
@@ -238,7 +239,7 @@ def list_served_catalogues() -> Mapping[str, tuple[str, str]]:
 
 
 def catalogue_file_name(language: str, page: str) -> str | None:
-    """The name of the file that a page's modules fetch; None where they speak English."""
+    """Return the name of the file that a page's modules fetch; None if the page is in English."""
     if language == ENGLISH:
         return None
     names = (_file(language, place) for place in reversed(_places(page)))
@@ -246,7 +247,7 @@ def catalogue_file_name(language: str, page: str) -> str | None:
 
 
 def _places(page: str) -> tuple[str, ...]:
-    """The catalogues of a page, the nearest last.
+    """Return the catalogues of a page, from the most general to the nearest.
 
     >>> _places("manager/overview")
     ('all', 'manager', 'manager/overview')
@@ -263,7 +264,7 @@ def _file(language: str, place: str) -> str:
 
 
 def fill_placeholders(text: str, values: Mapping[str, object]) -> str:
-    """A text with values in the place of `{name}`; a place without a value stays.
+    """Replace each `{name}` in a text by its value; a placeholder without a value stays.
 
     >>> fill_placeholders("{n} of {all}", {"n": 3})
     '3 of {all}'

@@ -1,4 +1,4 @@
-"""What all pages share: templates, headers, the reader's language, and errors shown as pages."""
+"""The common parts of all pages: templates, headers, the reader's language, and errors shown as pages."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ TITLES: Mapping[int, str] = MappingProxyType(
 
 
 PASSES = frozenset({409, 429, 500, 503, 507})
-"""What may be gone when the page is asked for again."""
+"""Statuses of errors that may have passed when the reader tries again."""
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are pages too, for browsers; who is not signed in is led to the landing page and back."""
+    """A route that shows errors to browsers as pages. Visitors without a session sign in on the landing page first."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, with errors turned into pages."""
+        """Return the handler, with errors turned into pages."""
         handler = super().get_route_handler()
 
         async def shown(request: Request) -> Response:
@@ -76,16 +76,16 @@ class PageRoute(APIRoute):
         return shown
 
     def render_error(self, request: Request, error: AppError) -> Response:
-        """What a browser is shown in place of the page."""
+        """Return what a browser shows in place of the page."""
         if isinstance(error, Unauthorized):
             return RedirectResponse(f"/#{urlencode({'next': request.url.path})}", 303)
         return _problem(request, STATUS.get(error.kind, 500), error.title(), error.detail, retry_after_header(error))
 
 
 def render_problem_page(request: Request, status: int, headers: Mapping[str, str]) -> Response | None:
-    """What a browser is told that asked for a page and met no page route, or one that failed; None for programs.
+    """Return the error page for a browser whose request met no page route, or one that failed; None for programs.
 
-    It says the same whatever there is under such addresses.
+    The page is the same whether or not anything exists under such addresses.
     """
     path, route = request.url.path, request.scope.get("route")
     ours = route is None or isinstance(route, PageRoute)
@@ -103,9 +103,9 @@ def render_page(
     who: Who = "staff",
     phrases: Callable[[str], Mapping[str, str]] | None = None,
 ) -> HTMLResponse:
-    """A page from a template; everything put into it is escaped.
+    """Render a page from a template and escape all values.
 
-    who: whose session it speaks for. phrases: what a campaign says in its own words, in a language.
+    who: whose session the page belongs to. phrases: returns a campaign's own phrases in a language.
     """
     cookie = read_session_cookie(request, who)
     page = template.removesuffix(".html")
@@ -151,28 +151,28 @@ def render_page(
 
 
 def _refusals_address(language: str) -> str | None:
-    """Where modules fetch what the interface refuses with, in a language that has a catalogue of it."""
+    """Return where modules fetch the translated error messages; None if the language has no such catalogue."""
     if not messages.load_catalogue(language, messages.REFUSALS):
         return None
     return asset_address(messages.catalogue_file_name(language, messages.REFUSALS) or "")
 
 
 def address_in_language(request: Request, language: str) -> str:
-    """The address of this page in a language, with all else that it was asked for; a list begins anew."""
+    """Return the address of this page in a language, with its other parameters; lists start at the beginning again."""
     rest = [(name, value) for name, value in request.query_params.multi_items() if name not in ("lang", "cursor")]
-    # Of a path with two slashes at its start browsers would read the first part as another host.
+    # If a path begins with two slashes, browsers read its first part as another host.
     path = f"/{request.url.path.lstrip('/')}"
     return f"{quote(path)}?{urlencode([*rest, ('lang', language)])}"
 
 
 def _prefers_pages(request: Request) -> bool:
-    """Whether who asks would rather have a page than JSON, as browsers do; who takes anything gets JSON."""
+    """Return whether the client prefers a page to JSON, as browsers do; a client that accepts anything gets JSON."""
     return choose_media_type(request, ("application/json", "text/html")) == "text/html"
 
 
 @cache
 def make_template_environment() -> Environment:
-    """The templates. A name that a template does not know is an error, not an empty string."""
+    """Return the template environment. A name that a template does not know is an error, not an empty string."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""The form of plural that a whole number takes in a language, as CLDR names it.
+"""The plural form that a whole number takes in a language, as CLDR names it.
 
 Source: Unicode CLDR, plural rules of cardinal numbers, for whole numbers.
 """
@@ -9,7 +9,7 @@ MILLION = 1_000_000
 
 
 def english_or_german_form(n: int) -> str:
-    """English and German.
+    """Return the form in English and German.
 
     >>> [english_or_german_form(n) for n in (0, 1, 2)]
     ['other', 'one', 'other']
@@ -18,12 +18,12 @@ def english_or_german_form(n: int) -> str:
 
 
 def chinese_japanese_form(n: int) -> str:  # noqa: ARG001  (one signature for all)
-    """Chinese and Japanese, which have one form."""
+    """Return the form in Chinese and Japanese, which have only one."""
     return "other"
 
 
 def hindi_form(n: int) -> str:
-    """None is said as one is.
+    """Return the form in Hindi, where zero takes the same form as one.
 
     >>> [hindi_form(n) for n in (0, 1, 2)]
     ['one', 'one', 'other']
@@ -32,7 +32,7 @@ def hindi_form(n: int) -> str:
 
 
 def french_form(n: int) -> str:
-    """None is said as one is; whole millions have a form of their own.
+    """Return the form in French: zero takes the same form as one, and whole millions have their own.
 
     >>> [french_form(n) for n in (0, 1, 2, 1_000_000)]
     ['one', 'one', 'other', 'many']
@@ -41,7 +41,7 @@ def french_form(n: int) -> str:
 
 
 def spanish_form(n: int) -> str:
-    """Whole millions have a form of their own.
+    """Return the form in Spanish, where whole millions have their own.
 
     >>> [spanish_form(n) for n in (0, 1, 2, 1_000_000)]
     ['other', 'one', 'other', 'many']
@@ -50,7 +50,7 @@ def spanish_form(n: int) -> str:
 
 
 def czech_form(n: int) -> str:
-    """Two to four have a form of their own.
+    """Return the form in Czech, where two to four have their own.
 
     >>> [czech_form(n) for n in (0, 1, 2, 4, 5, 22)]
     ['other', 'one', 'few', 'few', 'other', 'other']
@@ -59,7 +59,7 @@ def czech_form(n: int) -> str:
 
 
 def arabic_form(n: int) -> str:
-    """Six forms.
+    """Return the form in Arabic, which has six.
 
     >>> [arabic_form(n) for n in (0, 1, 2, 3, 10, 11, 99, 100, 103)]
     ['zero', 'one', 'two', 'few', 'few', 'many', 'many', 'other', 'few']

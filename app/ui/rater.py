@@ -1,4 +1,4 @@
-"""The rater's pages. What they show and store goes over the same `/v1` addresses as any front-end's."""
+"""The rater's pages. They read and store everything over the same `/v1` addresses as any other front-end."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def completion_codes_page(request: Request, rater: RaterAtWork, database: Databa
 def _page(
     request: Request, name: str, rater: ActingRater, database: Database, values: Mapping[str, object]
 ) -> Response:
-    """A page with what its modules need to know; of the campaign only its address and its languages."""
+    """Render a page with what its modules need; about the campaign, only key, languages, protocol and settings."""
     with database.transaction(snapshot=True) as session:
         about, course = campaigns.get_campaign(session, rater.campaign), tutorials.get_tutorial(session, rater)
         asked = read_questionnaires(about.settings)
@@ -116,7 +116,7 @@ def _texts(database: Database, rater: ActingRater) -> GuidelineTexts | None:
 
 
 def _choose_guidelines(request: Request, texts: GuidelineTexts | None) -> dict[str, object]:
-    """A text in the language that fits best, as HTML."""
+    """Return the text in the language that fits best, as HTML."""
     if texts is None:
         return {"text": None, "text_language": None}
     offered = tuple(sorted(texts.texts, key=lambda code: code != messages.ENGLISH))

@@ -1,4 +1,4 @@
-"""What a campaign asks, told to the pages that come before there is a task: guidelines with practice, the test."""
+"""The forms of a campaign for pages that come before the first task: guidelines with practice, tutorial and test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, pa
 
 
 def campaign_forms_json(campaign: CampaignInfo) -> str:
-    """The forms as JSON, in the shape of `GET /v1/tasks/{task}/forms`."""
+    """Return the forms as JSON, in the shape of `GET /v1/tasks/{task}/forms`."""
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     widgets = (
         make_rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL

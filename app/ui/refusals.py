@@ -1,7 +1,7 @@
-"""What the interface refuses with, in the language of a page: found by pattern, as numbers and names stand in it.
+"""The interface's error messages in the language of a page, found by pattern because they contain numbers and names.
 
-The catalogue has the patterns by their English text, `must be from {1} to {2}`. Modules find them in the same way, and
-fetch the catalogue once something is refused (`static/shared/messages.js`).
+The catalogue lists the patterns by their English text, such as `must be from {1} to {2}`. JavaScript modules find them
+in the same way, and fetch the catalogue at the first refusal (`static/shared/messages.js`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from app.ui.messages import PLACE, REFUSALS, PageMessages, fill_placeholders, lo
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})*|\d+")
 ENGLISH = re.compile(r"[a-z]{2} [a-z0-9]")
 DEEPEST = 3
-"""How often what stands in a message is itself looked up."""
+"""How deep the values inside a message are looked up themselves."""
 LONGEST = 1_000
-"""Characters of a message that is looked up: to compare a longer one with every pattern could take seconds."""
+"""The most characters that are looked up: to compare a longer message with every pattern could take seconds."""
 
 Pattern = tuple[re.Pattern[str], str]
 
 
 @cache
 def load_refusal_patterns(language: str) -> tuple[Pattern, ...]:
-    """The patterns of a language, those with the most words of their own first."""
+    """Return the patterns of a language; those with the most literal text come first."""
     entries = load_catalogue(language, REFUSALS)
     ordered = sorted(entries, key=lambda message: (-len(PLACE.sub("", message)), message))
     return tuple((_compile(message), str(entries[message])) for message in ordered)
@@ -37,9 +37,9 @@ def _compile(message: str) -> re.Pattern[str]:
 
 
 def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> str | None:
-    """A message in the language of the page; None where its catalogue has none like it, or it is too long.
+    """Translate a message; None if the catalogue has no pattern for it, or if it is too long.
 
-    A value that reads as English, and is in no catalogue, keeps a pattern from being used: half a sentence is no help.
+    A pattern is not used if one of its values reads as English and is in no catalogue: half a sentence is no help.
     """
     if depth == DEEPEST or len(message) > LONGEST:
         return None
@@ -54,7 +54,7 @@ def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> s
 
 
 def render_refusal(words: PageMessages, message: str) -> Markup:
-    """The same on a page, as a sentence: where the catalogue lacks it, as it came and marked as English."""
+    """Show an error message as a sentence. Without a translation, the message stays as it is, marked as English."""
     text = translate_refusal(words, message)
     return words.translate_sentence(message) if text is None else render_code_spans(text[:1].upper() + text[1:])
 

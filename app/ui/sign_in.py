@@ -1,6 +1,6 @@
-"""Signing in at the organization's identity provider (OpenID Connect), and what it says when somebody signs out there.
+"""Sign-in at the organization's identity provider (OpenID Connect), and its notices that somebody has signed out.
 
-Without a provider there are no such pages.
+Without a provider, these pages do not exist.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class SignInRoute(PageRoute):
-    """A route whose refusals are a page that says why, and offers to sign in again."""
+    """A route that answers a refusal with a page that gives the reason and offers to sign in again."""
 
     def render_error(self, request: Request, error: AppError) -> Response:
-        """What a browser is shown in place of the page."""
+        """Return what a browser shows in place of the page."""
         if not isinstance(error, Unauthorized | Forbidden | Unavailable):
             return super().render_error(request, error)
-        # Without what is for who is signed in: a cookie of before may have come along.
+        # No CSRF token, which is for signed-in people: the request may carry an older cookie.
         values = {"why": error.name(), "title": error.title(), "detail": error.detail, "csrf": None}
         response = render_page(request, "manager/not_signed_in.html", values, status=STATUS[error.kind])
         response.headers.update(retry_after_header(error))
@@ -63,14 +63,14 @@ router = APIRouter(route_class=SignInRoute, include_in_schema=False)
 
 
 def require_provider(request: Request) -> IdentityProviderClient:
-    """The identity provider. Raises NoIdentityProvider where this installation has none."""
+    """Return the identity provider. Raises NoIdentityProvider if this installation has none."""
     provider = find_identity_provider(request)
     if provider is None:
         raise NoIdentityProvider
     return provider
 
 
-ProviderDep = Annotated[Any, Depends(require_provider)]  # an IdentityProviderClient, imported only where there is one
+ProviderDep = Annotated[Any, Depends(require_provider)]  # an IdentityProviderClient, imported only if there is one
 
 
 @router.get("/oidc/sign-in")
@@ -104,7 +104,7 @@ def finish_single_sign_on(request: Request, provider: ProviderDep, database: Dat
     new = _start_session(request, database, provider, confirmed)
     if new is None:
         raise NoGroupFits
-    # Not a redirection: browsers would not send the new cookie along, as another site began this.
+    # No redirect: browsers would not send the new cookie with it, because another site started this navigation.
     response = render_page(request, "manager/signed_in.html", {"next": attempt.next})
     set_session_cookie(request, response, new.secret, "staff", lifetime=new.lifetime)
     clear_sign_in_attempt_cookie(request, response)
@@ -115,7 +115,7 @@ def finish_single_sign_on(request: Request, provider: ProviderDep, database: Dat
 def _start_session(
     request: Request, database: Database, provider: IdentityProviderClient, confirmed: ProviderConfirmation
 ) -> NewSession | None:
-    """A session in the first organization where a group has a role; None where there is none."""
+    """Start a session in the first organization where a group has a role; None if there is none."""
     roles, new = provider.options.roles, None
     for organization in list_organizations_of_groups(roles, confirmed.person.groups) or [None]:
         number = get_organization_directory(request).find_number(organization)

@@ -1,4 +1,4 @@
-"""A text with light markup as HTML, with marks over it: what the raters' script draws, for pages without a script."""
+"""Renders a text with light markup and marks as HTML, like the raters' script, for pages without scripts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from markupsafe import Markup, escape
 from app.domain.markup import BLOCKS, INLINE, MarkedUpText
 
 Mark = tuple[int, int, str]
-"""Start and end in code points of what is shown, and the class."""
+"""Start and end in code points of the shown text, and the class."""
 
 
 def render_text_layout(layout: MarkedUpText, marks: Sequence[Mark] = ()) -> Markup:
-    """The elements of a layout with the text and its marks inside; only names from the list of tags become elements.
+    """Render a layout with its text and the marks inside; only names in the list of tags become elements.
 
     >>> from app.domain.markup import parse_markup
     >>> str(render_text_layout(parse_markup("<p>a <b>dog</b> <u></p>"), [(2, 5, "is-minor")]))
@@ -41,7 +41,7 @@ def render_text_layout(layout: MarkedUpText, marks: Sequence[Mark] = ()) -> Mark
 
 
 def _between_blocks(layout: MarkedUpText) -> set[int]:
-    """Line ends that stand for the tags between blocks, which begin a line by themselves."""
+    """Return the line ends that stand for tags between blocks, because a block begins a line by itself."""
     edges = (at for tag, start, end in layout.elements if tag in BLOCKS for at in (start - 1, end))
     return {at for at in edges if 0 <= at < len(layout.shown) and layout.shown[at] == "\n"}
 

@@ -1,4 +1,4 @@
-"""The service worker of the rater's pages: a page that is loaded without a network comes from the browser's cache."""
+"""The service worker of the raters' pages, which loads pages from the browser's cache without a network."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Pages of managers: the list of campaigns, and all about one. `table` lists them.
+"""Pages of managers: the list of campaigns, and the pages of one campaign. `table` lists them.
 
-A page of the table is served as `pages` does it, or by a module here with a `router`.
+Either `pages` serves a page of the table, or a module of this package with a `router` does.
 """
 
 from __future__ import annotations

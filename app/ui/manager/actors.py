@@ -1,4 +1,4 @@
-"""Who is meant where a page says who did something: a token by what it is for."""
+"""Names for the actors that a page mentions: a token appears by its purpose."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from app.storage.db import Session
 from app.storage.tokens import load_staff_token_names
 
 MOST = 500
-"""Tokens whose names a page is given; the newest are most often looked for."""
+"""The most tokens whose names a page gets; the newest ones, because readers look for these most often."""
 
 
 def list_actor_names_json(session: Session, caller: Caller, campaign: str | None) -> str:
-    """Names by actor, as JSON: for managers only, as a name can be that of a person. campaign: that of the page."""
+    """Return names by actor as JSON, to managers only, because a name can be a person's. campaign: of the page."""
     if not caller.has_rights_of("manager"):
         return "{}"
     only = None if campaign is None else load_campaign(session, campaign).id

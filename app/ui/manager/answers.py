@@ -1,4 +1,4 @@
-"""What forms of known answers ask: what raters are asked, and how far off each measure of it may be."""
+"""What forms for known answers contain: the raters' questions, and the tolerance of each measure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.ui.rater_forms import campaign_forms_json
 
 
 def rater_forms_and_measures_json(campaign: CampaignInfo) -> dict[str, str]:
-    """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
+    """Return the raters' forms and the comparable measures as JSON; the first measure has its usual tolerance."""
     measures = find_campaign_protocol(campaign).derive_measures(parse_campaign_scoring_options(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
     told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
@@ -19,5 +19,5 @@ def rater_forms_and_measures_json(campaign: CampaignInfo) -> dict[str, str]:
 
 
 def allows_prefilled_errors(campaign: CampaignInfo) -> bool:
-    """Whether errors can be marked in advance in what raters see."""
+    """Return whether errors can be marked in advance in the texts that raters see."""
     return find_campaign_protocol(campaign).accepts_prefill and find_error_span_field(campaign) is not None

@@ -1,4 +1,4 @@
-"""The list of campaigns: searched, filtered, sorted, a page at a time."""
+"""The list of campaigns, which can be searched, filtered and sorted, one page at a time."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def campaign_list_page(
 
 
 def _pair(languages: tuple[str | None, str | None]) -> str:
-    """A pair of languages as it is shown and asked for; empty where neither is known.
+    """Return a language pair as the page shows and filters it; empty if neither language is known.
 
     >>> _pair(("en", "de"))
     'en → de'

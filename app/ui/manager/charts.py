@@ -1,4 +1,4 @@
-"""Charts of a page: what each shows, for the browser to draw, and the address of its picture."""
+"""Charts of a page: the data of each for the browser to draw, and the address of its picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.reports.kit.charts.declaration import describe_chart
 
 @dataclass(frozen=True, slots=True)
 class PageChart:
-    """A chart. name: empty for the default of a report. shows: its declaration; None where there is only a picture."""
+    """A chart. name: empty for a report's default. shows: its declaration; None if there is only a picture."""
 
     name: str
     address: str
@@ -19,7 +19,7 @@ class PageChart:
 
     @property
     def heights(self) -> list[int]:
-        """Pixels to keep free for each panel."""
+        """The height of each panel in pixels, so that the page can reserve the space."""
         return [] if self.shows is None else self.shows["heights"]
 
     @property
@@ -29,5 +29,5 @@ class PageChart:
 
 
 def make_page_chart(address: str, draw: Callable[[], bytes], name: str = "") -> PageChart:
-    """A chart whose picture is at an address. draw: makes the picture; it is asked for its declaration only."""
+    """Return a chart whose picture is at an address. draw: makes the picture; used only to get its declaration."""
     return PageChart(name, address, describe_chart(draw))

@@ -8,15 +8,15 @@ from app.reports.ranking.view import PairLine, RankingView
 from app.ui.messages import PageMessages, mark_translatable
 
 MOST_NAMES = 6
-"""Systems that are named; of more, their number is told."""
+"""The most systems that a sentence names; if there are more, it gives their number."""
 
 
 def describe_ranking_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
-    """What may be claimed of the best system and how many pairs differ; nothing of a ranking without systems.
+    """Return what may be claimed of the best system, and how many pairs differ; empty for fewer than two systems.
 
     A claim is a pair whose adjusted p-value is significant under the recipe, in the order of the ranking. The best
-    system is the first machine translation: which human translation is best, nobody asks. Where there are fewer than
-    two machine translations, every system counts.
+    system is the first machine translation, because nobody asks which human translation is best. With fewer than two
+    machine translations, every system counts.
     """
     tested = [pair for pair in view.pairs if pair.testable and pair.p_value is not None]
     if len(view.systems) < 2:
@@ -36,7 +36,7 @@ def describe_ranking_claims(view: RankingView, words: PageMessages) -> tuple[str
 
 
 def _claims_of_untested(best: str, *, has_test: bool, words: PageMessages) -> tuple[str, ...]:
-    """has_test: whether the recipe has a test, which these data do not suffice for."""
+    """Return the claims without tested pairs. has_test: whether the recipe has a test that needs more data."""
     if not has_test:
         reason = mark_translatable("This recipe tests no differences, so you may not claim the order of the systems.")
         return (words.translate(reason),)

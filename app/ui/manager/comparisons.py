@@ -1,4 +1,4 @@
-"""Comparisons of a campaign with others: one of them with its tables and pictures."""
+"""Comparisons of a campaign with other campaigns: the page of one comparison, with tables and pictures."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def campaign_comparison_page(
 
 
 def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignInfo]:
-    """The campaigns that can be ticked. Raises CampaignNotFound for one that was ticked and is not there."""
+    """Return the campaigns that can be ticked. Raises CampaignNotFound if a ticked one does not exist."""
     by_key = {one.key: one for one in campaigns.list_campaigns(session, after=None, limit=MOST_OFFERED, only=None)}
     by_key |= {key: campaigns.get_campaign(session, key) for key in chosen if key not in by_key}
     return [one for key, one in sorted(by_key.items()) if key != campaign]
@@ -111,7 +111,7 @@ def _make_content(
 def _make_report_content(
     caller: Caller, kind: AnyKind, report: StoredReport, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
-    """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
+    """Return tables, picture addresses and download links; nothing about raters unless the caller is a manager."""
     if not caller.has_rights_of("manager"):
         report = store.redact_report_for_viewers(kind, report)
     view = kind.result.model_validate_json(report.body)

@@ -1,7 +1,7 @@
-"""What the templates of managers' pages are given beside the campaign, for pages whose module does the rest.
+"""What the templates of managers' pages get besides the campaign, for pages whose JavaScript module does the rest.
 
-These pages read and write over the interface that every front-end uses, as their modules say; what is served is the
-page, and what its forms offer.
+The modules of these pages read and write over the interface that every front-end uses. The server provides only the
+page and the choices in its forms.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ Values = Mapping[str, object]
 
 NONE: Values = MappingProxyType({})
 MOST_OWN = 200
-# What can be done with a campaign in a state: the step as the interface names it, and what it is called. One that is
-# planned is opened by a step of its way.
+# The steps that each state of a campaign allows: the step's name in the interface, and its label. A planned campaign
+# is opened by one of its setup steps instead.
 STEPS: dict[str, tuple[tuple[str, str], ...]] = {
     "open": (("pause", mark_translatable("Pause")), ("close", mark_translatable("Close"))),
     "paused": (("open", mark_translatable("Open again")), ("close", mark_translatable("Close"))),
@@ -75,7 +75,7 @@ PLATFORMS = (("prolific", "Prolific"), ("mturk", "Mechanical Turk"), ("toloka", 
 
 @dataclass(frozen=True, slots=True)
 class PageVisit:
-    """Who opens a page of which campaign, in one transaction."""
+    """The caller who opens a page of a campaign, in one transaction."""
 
     session: Session
     campaign: CampaignInfo
@@ -83,14 +83,14 @@ class PageVisit:
 
 
 def empty_page_values(_: PageVisit) -> Values:
-    """The campaign alone."""
+    """Add nothing to the campaign."""
     return NONE
 
 
 def overview_page_values(visit: PageVisit) -> Values:
-    """The steps that the caller can take.
+    """Return the steps that the caller can take, and the verdicts on control items.
 
-    Coordinators learn nothing of systems and scores, viewers nothing of raters.
+    Coordinators learn nothing about systems and scores, viewers nothing about raters.
     """
     if not visit.caller.has_rights_of("manager"):
         return {"steps": (), "verdicts": None}
@@ -99,7 +99,7 @@ def overview_page_values(visit: PageVisit) -> Values:
 
 
 def settings_page_values(visit: PageVisit) -> Values:
-    """The protocols, what raters can compare with, and the languages that can be chosen."""
+    """Return the protocols, the bases that raters can compare with, and the languages that can be chosen."""
     offered = list_protocol_titles()
     own = protocols.get_protocol(visit.campaign.protocol)
     if (own.name, own.title) not in offered:
@@ -108,14 +108,14 @@ def settings_page_values(visit: PageVisit) -> Values:
 
 
 def list_protocol_titles() -> list[tuple[str, str]]:
-    """Name and title of every protocol but the one that managers write, which begins with one of these."""
+    """Return name and title of every protocol except the one that managers write, which begins as one of these."""
     return [(one.name, one.title) for one in protocols.ALL.values() if one.questions is None]
 
 
 def wording_page_values(visit: PageVisit) -> Values:
-    """The languages of the raters' pages, each with the address of what they say; English is named in all of them.
+    """Return the languages of the raters' pages, with the addresses of their messages; English names all messages.
 
-    first: what the list begins with.
+    first: the phrases at the top of the list.
     """
     files = {language: catalogue_file_name(language, RATER) for language in NAMES}
     addresses = {language: asset_address(name) for language, name in files.items() if name is not None}
@@ -124,32 +124,32 @@ def wording_page_values(visit: PageVisit) -> Values:
 
 
 def audit_page_values(visit: PageVisit) -> Values:
-    """Who is meant by each actor."""
+    """Return the name of each actor."""
     return {"actors": list_actor_names_json(visit.session, visit.caller, visit.campaign.key)}
 
 
 def recipe_lock_page_values(visit: PageVisit) -> Values:
-    """The recipes that can be locked. Viewers see what is locked; managers lock and amend."""
+    """Return the recipes that can be locked. Viewers see what is locked; managers lock and amend."""
     manages = visit.caller.has_rights_of("manager")
     recipe_names = list_ranking_recipe_names(visit.session, visit.campaign.key) if manages else []
     return {"recipes": recipe_names, **audit_page_values(visit)}
 
 
 def export_page_values(visit: PageVisit) -> Values:
-    """Formats that fit the campaign's protocol, and whether there is a public archive."""
+    """Return the formats that fit the campaign's protocol, and whether there is a public archive."""
     absent = () if has_archive_link(visit.session, visit.campaign.key) else ("/archive",)
     return {"offered": list_offered_formats(visit.campaign.protocol), "absent": absent}
 
 
 def report_list_values(visit: PageVisit) -> Values:
-    """Every report that the caller may see, by what it is about."""
+    """Return every report that the caller may see, grouped by topic."""
     facts = get_setup_facts(visit.session, visit.campaign.key)
     base = f"/campaigns/{quote(visit.campaign.key, safe='')}"
     return {"groups": group_reports(visit.campaign, facts, visit.caller, base)}
 
 
 def campaign_comparison_list_values(visit: PageVisit) -> Values:
-    """Every comparison that the caller may see."""
+    """Return every comparison that the caller may see."""
     return {
         "kinds": [
             one for one in registry.ALL.values() if one.over == "campaigns" and visit.caller.has_rights_of(one.role)
@@ -158,7 +158,7 @@ def campaign_comparison_list_values(visit: PageVisit) -> Values:
 
 
 def texts_page_values(visit: PageVisit) -> Values:
-    """The formats that can be read, with the options of each, and how many systems there are to wait for."""
+    """Return the formats that can be read, with their options, and the present number of systems."""
     readable = [one for one in formats.ALL.values() if one.read is not None]
     options = json.dumps({one.name: dict(one.options) for one in readable})
     n_systems = get_setup_facts(visit.session, visit.campaign.key).systems
@@ -166,48 +166,48 @@ def texts_page_values(visit: PageVisit) -> Values:
 
 
 def guidelines_page_values(visit: PageVisit) -> Values:
-    """Guidelines and consent as raters see them: kind, name, latest version, and the text of each language as HTML."""
+    """Return guidelines and consent as raters see them: kind, name, latest version, and HTML for each language."""
     return {"texts": [(kind, name, *_latest(visit.session, visit.campaign.key, kind)) for kind, name in TEXT_KINDS]}
 
 
 def design_page_values(visit: PageVisit) -> Values:
-    """What the form of a design begins with: as the campaign's template says."""
+    """Return the design that the form starts with, which comes from the campaign's template."""
     return {"design": json.dumps(dict(find_starting_design(visit.campaign.settings)), indent=2)}
 
 
 def replan_page_values(visit: PageVisit) -> Values:
-    """Documents and systems as they are now."""
+    """Return documents and systems in their present state."""
     scope = load_plan_scope(visit.session, visit.campaign.key)
     return {"documents": json.dumps(scope.documents), "systems": json.dumps(scope.systems)}
 
 
 def preview_page_values(visit: PageVisit) -> Values:
-    """The documents that can be shown."""
+    """Return the documents that can be shown."""
     return {"documents": list_preview_documents(visit.session, visit.campaign.key)}
 
 
 def protocol_page_values(visit: PageVisit) -> Values:
-    """The protocols that one can begin with, and whether there are texts to show."""
+    """Return the protocols that a manager can start from, and the documents that can be shown."""
     offered = [(one.name, one.title) for one in protocols.ALL.values() if one.ranks and one.questions is None]
     return {"offered": offered, "documents": list_preview_documents(visit.session, visit.campaign.key)}
 
 
 def invitations_page_values(visit: PageVisit) -> Values:
-    """The platforms that raters can come from, and the checks that can decide about a completion code."""
+    """Return the platforms that raters can come from, and the checks that can decide about a completion code."""
     there = invitations.list_invitations(visit.session, visit.campaign.key, after=None, limit=1)
     return {"platforms": PLATFORMS, "checks": list(CODE_CHECKS.items()), "invites": bool(there)}
 
 
 def webhooks_page_values(visit: PageVisit) -> Values:
-    """The events that webhooks are told, each with what it means."""
+    """Return the events that webhooks receive, each with its meaning."""
     there = webhooks.list_webhooks(visit.session, visit.campaign.key, after=None, limit=1)
     return {"events": [(kind, EVENT_MEANINGS[kind]) for kind in EVENT_KINDS], "has_webhooks": bool(there)}
 
 
 def tutorial_page_values(visit: PageVisit) -> Values:
-    """The forms of the raters, in which managers give the known answers, and the documents that have these.
+    """Return the raters' forms, in which managers give the known answers, and the documents that have such answers.
 
-    prefill: checks can have errors that are marked in advance.
+    prefill: whether checks can have errors that are marked in advance.
     """
     rows = list_known_answer_documents(visit.session, visit.campaign.key)
     documents = [{"key": row.key, "name": row.name, "kind": row.kind, "position": row.position} for row in rows]
@@ -216,29 +216,29 @@ def tutorial_page_values(visit: PageVisit) -> Values:
 
 
 def qualification_page_values(visit: PageVisit) -> Values:
-    """The forms of the raters, in which managers give the known answers, and whether there is a test."""
+    """Return the raters' forms, in which managers give the known answers, and whether there is a test."""
     absent = () if has_qualification_test(visit.session, visit.campaign.key) else ("/qualification",)
     return {**rater_forms_and_measures_json(visit.campaign), "absent": absent}
 
 
 def quality_page_values(_: PageVisit) -> Values:
-    """The recipes whose scores verdicts can be based on."""
+    """Return the recipes whose scores verdicts can be based on."""
     return {"recipes": list(NAMED)}
 
 
 def exclusions_page_values(visit: PageVisit) -> Values:
-    """The recipes by which an exclusion can be previewed."""
+    """Return the recipes under which an exclusion can be previewed."""
     return {"recipes": list_ranking_recipe_names(visit.session, visit.campaign.key), **audit_page_values(visit)}
 
 
 def list_ranking_recipe_names(session: Session, campaign: str) -> list[str]:
-    """What a campaign can be ranked by: its own recipes, then those that come with the service. Raises NotFound."""
+    """Return the recipes that can rank a campaign: its own, then those of the service. Raises NotFound."""
     own = [one.name for one in recipes.list_named_recipes(session, campaign, after=None, limit=MOST_OWN)]
     return list(dict.fromkeys((*own, *NAMED)))
 
 
 def _latest(session: Session, campaign: str, kind: Kind) -> tuple[int, list[tuple[str, str]]]:
-    """The latest version, 0 where there is none, and the text of each language as HTML."""
+    """Return the latest version, or 0 if there is none, and the text of each language as HTML."""
     try:
         current = guideline_texts.get_guidelines(session, campaign, kind)
     except GuidelinesNotFound:

@@ -1,4 +1,4 @@
-"""The verdicts on control items at a glance, from what is stored."""
+"""Counts of the verdicts on control items, from a stored report."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from app.storage.db import Session
 
 
 def count_raters_by_control_verdict(session: Session, campaign: str) -> dict[str, int] | None:
-    """How many raters pass, fail or have too few control items, by the newest stored report; None without one.
+    """Return how many raters pass, fail or have too few control items, from the newest stored report; None without one.
 
-    Nothing is computed. Raises NotFound.
+    Computes nothing. Raises NotFound.
     """
     row = campaigns.load_campaign(session, campaign)
     body = reports.find_newest_report(session, row.id, f"{QUALITY.over}/{QUALITY.name}")

@@ -1,4 +1,4 @@
-"""Whether a ranking can be trusted: what stored reports say of it, and the pages that say more."""
+"""Evidence of whether a ranking can be trusted: what stored reports say, and the pages that say more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.ui.messages import PageMessages, mark_translatable
 
 @dataclass(frozen=True, slots=True)
 class RankingQuestion:
-    """A question about a ranking. answer: what is known of the answer. page: the end of the address that says more."""
+    """A question about a ranking. answer: what is known so far. page: the end of the address that says more."""
 
     question: str
     answer: str
@@ -29,7 +29,7 @@ class RankingQuestion:
 def list_ranking_questions(
     session: Session, campaign: str, caller: Caller, words: PageMessages
 ) -> list[RankingQuestion]:
-    """The questions that the caller may ask; only reports that are stored are read. Raises NotFound."""
+    """Return the questions that the caller may ask. Only stored reports are read. Raises NotFound."""
     return list(_evidence(session, campaign, caller, words))
 
 
@@ -80,7 +80,7 @@ def _stability(session: Session, campaign: str, words: PageMessages) -> str:
 
 
 def _last_point(view: StabilityView) -> StabilityPointView | None:
-    """Of the first design, the study with the most documents."""
+    """Return the study of the first design that has the most documents; None if there is none."""
     points = view.curves[0].points if view.curves else []
     return points[-1] if points else None
 

@@ -1,4 +1,4 @@
-"""The formats that a campaign can be written in."""
+"""The formats that a campaign can be exported in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class OfferedFormat:
-    """A format that a campaign can be written in. words: what a table of ours is, which has no title of a format."""
+    """A format that a campaign can be exported in. words: describes a table that is no format, so has no title."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ class OfferedFormat:
 
 
 def list_offered_formats(protocol: str) -> list[OfferedFormat]:
-    """The formats that judgments by a protocol can be written in, those that lose nothing first."""
+    """Return the formats that judgments by a protocol can be exported in, the lossless one first."""
     formats_offered = []
     for name in exports.list_writable_formats():
         form = formats.ALL.get(name)

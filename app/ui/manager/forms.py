@@ -1,4 +1,4 @@
-"""The question of a report as fields of a form, from the model that the interface checks it with."""
+"""The options of a report as form fields, made from the model that the interface validates them with."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from app.domain.errors import AppError, Invalid
 from app.ui.messages import ENGLISH, LANGUAGES
 
 TURNS_ON = frozenset({"claim", "margin"})
-"""What a question turns on beside what it must have."""
+"""Options that change what a report asks. The form shows them beside the required fields."""
 OF_SYSTEMS = frozenset({"candidate", "baseline", "system", "other"})
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A field of a form. choices: all that it can be; none where it is free. value: what stands in it.
+    """A field of a form. choices: all possible values; empty if any text is allowed. value: its present content.
 
-    first: it is needed to ask at all, so other fields fold below it. of_system: the key of a system.
-    fault: why what was given was refused. focused: it is the first of those that were.
+    first: it stands above the other fields, which fold. of_system: it takes the key of a system.
+    fault: why its value was refused. focused: it is the first refused field.
     """
 
     name: str
@@ -38,14 +38,14 @@ class FormField:
 
 
 def make_form_fields(model: type[BaseModel], given: Mapping[str, str]) -> list[FormField]:
-    """The fields of a question, with what was given in them, else what holds by default."""
+    """Return the fields of a model, filled with the given values or else the defaults."""
     schema = model.model_json_schema()
     required = schema.get("required", ())
     return [_field(name, one, given, name in required) for name, one in schema.get("properties", {}).items()]
 
 
 def mark_refused_fields(fields: Iterable[FormField], error: AppError) -> tuple[list[FormField], str]:
-    """The fields with what an error says of each, and what it says beside that; nothing where the fields say all."""
+    """Return the fields with an error's message for each, and its other messages; empty if there are no others."""
     fields = list(fields)
     names = {one.name for one in fields}
     faults = {str(name): one.msg for one in error.places for name in one.loc if name in names}
@@ -57,7 +57,7 @@ def mark_refused_fields(fields: Iterable[FormField], error: AppError) -> tuple[l
 
 
 def describe_error(error: AppError) -> str:
-    """What an error says, with every place that it names."""
+    """Return the message of an error, with every place that it names."""
     places = [(" › ".join(str(part) for part in one.loc if part != "query"), one.msg) for one in error.places]
     told = "; ".join(": ".join(filter(None, place)) for place in places)
     return f"{error.detail or error.title()}{': ' if told else ''}{told}"
@@ -66,9 +66,9 @@ def describe_error(error: AppError) -> str:
 def read_filled_form_fields(
     model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH
 ) -> dict[str, str]:
-    """What was given of a question: an empty field is one that was not answered.
+    """Return the values that were given for a model's fields; an empty field counts as not answered.
 
-    language: whose mark numbers may have before decimals. A point is right in all.
+    language: numbers may use its decimal separator. A point is right in every language.
     """
     mark = LANGUAGES[language].decimal
     numeric = {one.name for one in make_form_fields(model, {}) if one.numeric}

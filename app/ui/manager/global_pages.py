@@ -1,4 +1,4 @@
-"""Pages that belong to no campaign, beside the list of campaigns: a new campaign, the audit log of all, and tokens."""
+"""Pages that belong to no campaign, besides the campaign list: a new campaign, the audit log of all, and tokens."""
 
 from __future__ import annotations
 

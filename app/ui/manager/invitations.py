@@ -1,4 +1,4 @@
-"""What the page of invitations calls the checks that can decide about a completion code."""
+"""Labels, on the page of invitations, for the checks that can decide about a completion code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a job to the page of the report that it makes."""
+"""Leads from a job to the page of the report that it makes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OWN_PAGES: Mapping[str, str] = {
     side_by_side.KIND: "Recipes",
     side_by_side.SERIES: "Series",
 }
-"""Pages that are opened without the question: their forms ask it otherwise, or it is part of them."""
+"""Pages that open without the job's options: their forms ask in another way, or the options are part of the page."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -47,7 +47,7 @@ def redirect_job_to_report(
 
 
 def make_report_address(campaign: str, view: JobView) -> str:
-    """The page of a report, where a job failed too: its form says why."""
+    """Return the address of a report's page, also for a failed job, because the form there says why it failed."""
     over, _, name = view.kind.rpartition("/")
     base, given = f"/campaigns/{quote(campaign, safe='')}", view.request.arguments
     if own := OWN_PAGES.get(view.kind) or OWN_PAGES.get(name):
@@ -63,7 +63,7 @@ def make_report_address(campaign: str, view: JobView) -> str:
 
 
 def _query(given: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Options as a form sends them."""
+    """Return options as a form sends them."""
     return [(name, _text(value)) for name, value in given.items() if value is not None]
 
 

@@ -1,4 +1,4 @@
-"""What takes long: a page shows how far it is, or the button that begins it. Opening a page begins nothing."""
+"""Reports that take long: a page shows their progress, or a button that starts them. Opening a page starts nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReportStartButton:
-    """What the button sends: to which address of the interface, by which method, and the body as JSON."""
+    """What the button sends: the address in the interface, the method, and the body as JSON."""
 
     address: str
     method: str
@@ -17,6 +17,6 @@ class ReportStartButton:
 
 
 def make_start_button_values(address: str, body: Mapping[str, object] | None = None) -> dict[str, object]:
-    """What a page shows whose answer nobody has asked for yet."""
+    """Return what a page shows if nobody has asked for its report yet."""
     text = "" if body is None else json.dumps(body)
     return {"start": ReportStartButton(address, "GET" if body is None else "POST", text), "script": "start"}

@@ -1,4 +1,4 @@
-"""How the pages of the table are served: who may open them, the menu between them, and their routes."""
+"""How the pages of the table are served: who may open them, the menu, and the routes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from app.web.deps import CampaignKey, DatabaseDep, find_database
 
 @dataclass(frozen=True, slots=True)
 class MenuPage:
-    """A page in the menu. why_not: when it will show something; None where it does already."""
+    """A page in the menu. why_not: says when it will show something; None if it does already."""
 
     name: str
     address: str
@@ -37,7 +37,7 @@ class MenuPage:
 
 @dataclass(frozen=True, slots=True)
 class MenuSection:
-    """An entry of the menu, which leads to the first of its pages. open: whether the page shown is one of them."""
+    """An entry of the menu, which leads to the first of its pages. open: whether it contains the shown page."""
 
     name: str
     icon: str
@@ -46,7 +46,7 @@ class MenuSection:
 
     @property
     def address(self) -> str:
-        """Where the entry leads."""
+        """The address that the entry leads to."""
         return self.pages[0].address
 
 
@@ -55,12 +55,12 @@ Menu = list[MenuSection]
 
 @dataclass(frozen=True)
 class RequireSession:
-    """A dependency: the signed-in caller, with the rights of one of some roles."""
+    """A dependency that returns the signed-in caller, who must have the rights of one of these roles."""
 
     roles: frozenset[Role]
 
     def __call__(self, request: Request) -> Caller:
-        """The caller. Raises Unauthorized, Forbidden, or NotFound for another's campaign."""
+        """Return the caller. Raises Unauthorized, Forbidden, or NotFound for another campaign."""
         cookie = read_session_cookie(request, "staff")
         if cookie is None:
             raise NoCredential
@@ -76,7 +76,7 @@ class RequireSession:
 
 SECTIONS_OF_THE_WAY = ("Texts", "People", "Design", "Settings")
 PAGES_OF_THE_WAY = [page for section, pages in GROUPS if section in SECTIONS_OF_THE_WAY for page in pages]
-"""The pages that say what comes next; the overview shows the whole way instead."""
+"""The pages that show the next step of the setup; the overview shows all steps instead."""
 WAY = "manager/base"
 
 Onlooker = Annotated[Caller, Depends(RequireSession(VIEWER | COORDINATOR))]
@@ -84,9 +84,9 @@ Manager = Annotated[Caller, Depends(RequireSession(MANAGER))]
 
 
 def make_menu(campaign: str, caller: Caller, facts: SetupFacts, here: str) -> Menu:
-    """The pages of a campaign that the caller may open, by section; sections without any are left out.
+    """Return the pages of a campaign that the caller may open, by section, without empty sections.
 
-    here: the address of the page shown; what lies below a page of the menu belongs to it.
+    here: the address of the shown page; a page below a page of the menu belongs to it.
     """
     start = f"/campaigns/{quote(campaign, safe='')}"
     menu = []
@@ -109,7 +109,7 @@ def _why_not(page: ManagerPage, facts: SetupFacts) -> str | None:
 
 
 def menu_page_address(request: Request) -> str:
-    """The address of a page, written as `make_menu` writes it."""
+    """Return the address of a page in the form that `make_menu` uses."""
     return quote(unquote(request.url.path))
 
 
@@ -122,7 +122,7 @@ def render_campaign_page(
     *,
     status: int = 200,
 ) -> HTMLResponse:
-    """A page of a campaign with the menu. values: what its template needs beside the campaign."""
+    """Render a page of a campaign with the menu. values: what its template needs besides the campaign."""
     with find_database(request).transaction(snapshot=True) as session:
         facts = get_setup_facts(session, about.key)
     base = f"/campaigns/{quote(about.key, safe='')}"
@@ -146,7 +146,7 @@ def render_campaign_page(
 
 
 def _tells_next(shown: ManagerPage, about: CampaignInfo, facts: SetupFacts) -> bool:
-    """Whether a page says what comes next: on the way of a draft, and where there is nothing yet to show."""
+    """Return whether a page names the next step: on setup pages of a draft, and if there is nothing to show yet."""
     return (about.state in DRAFT and shown in PAGES_OF_THE_WAY) or _why_not(shown, facts) is not None
 
 
@@ -158,7 +158,7 @@ def add_pages_without_handlers(router: APIRouter) -> None:
 
 
 def _handler(shown: ManagerPage, contents: Contents) -> Callable[..., HTMLResponse]:
-    """What serves a page: the campaign, what the table says, and the module that is named as the template is."""
+    """Return the handler of a page: the campaign, the table's contents, and the module named like the template."""
     script = shown.template.removesuffix(".html")
     module = {"script": script.partition("/")[2]} if (FOLDER / f"{script}.js").exists() else {}
     allowed = Depends(RequireSession(shown.roles))

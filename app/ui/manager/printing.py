@@ -1,4 +1,4 @@
-"""One printable page of a campaign: its ranking, its pairs, the card and the spread of scores."""
+"""A printable page of a campaign: ranking, pairs, data card and score distribution."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _ranking_values(database: Database, campaign: str, caller: Caller, recipe: R
 
 
 def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[str, object]:
-    """A report of a kind: its title, tables and picture, or why there is none."""
+    """Return a report's title, tables and picture, or the reason why there is none."""
     kind = registry.ALL[f"campaign/{name}"]
     part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
     try:

@@ -1,4 +1,4 @@
-"""A campaign's ranking: table, picture, pairs, and where to fetch them."""
+"""A campaign's ranking: table, picture, pairs, and download links."""
 
 from __future__ import annotations
 
@@ -93,18 +93,18 @@ def ranking_page(
 
 
 def ranking_address(campaign: str, suffix: str, recipe: str, **more: str) -> str:
-    """Where a representation of the ranking is fetched; more: which table or picture, if not the usual one."""
+    """Return the address of a representation of the ranking. more: which table or picture, if not the usual one."""
     asked = urlencode({"recipe": recipe, **more})
     return f"/v1/campaigns/{quote(campaign, safe='')}/ranking{suffix}?{asked}"
 
 
 def pairwise_matrix_address(campaign: str, recipe: str) -> str:
-    """Where the picture of all pairs is."""
+    """Return the address of the picture of all pairs."""
     return ranking_address(campaign, ".svg", recipe, picture="pairs")
 
 
 def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
-    """The recipe that a name means in the campaign, `locked` included; the default where it means nothing."""
+    """Return the recipe with a name in the campaign, `locked` included; the default if there is no such recipe."""
     try:
         return name, named_recipes.find_recipe(session, campaign, name)
     except named_recipes.NoSuchRecipe:
@@ -112,12 +112,12 @@ def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
 
 
 def redact_ranking_for_reader(reader: Caller, report: StoredReport) -> RankingView:
-    """A ranking as a reader sees it: who only views learns nothing of the raters."""
+    """Return a ranking as a reader sees it: without manager's rights, it contains nothing about raters."""
     return ranking_view.read_ranking_view(report.body if reader.has_rights_of("manager") else hide_raters(report).body)
 
 
 def merge_document_count_warnings(warnings: Iterable[str]) -> list[str]:
-    """Warnings, with all that the number of documents is to blame for as one, where the first of them stands.
+    """Merge all warnings about the same number of documents into one, at the place of the first.
 
     >>> few = ["5 documents: too few for BCa", "no pair is tested", "5 documents: too few for rank sets"]
     >>> merge_document_count_warnings(few)

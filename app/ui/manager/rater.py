@@ -1,4 +1,4 @@
-"""The page of one rater: what they did, how well, how long, what they reported, and how to reach them."""
+"""The page of one rater: their work, its quality, their hours and reports, and how to reach them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign under several recipes beside each other, and the pairs that they do not agree on."""
+"""A campaign under several recipes side by side, and the pairs on which they disagree."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def recipe_comparison_page(
 def _make_comparison_content(
     caller: Caller, campaign: str, chosen: list[str], rankings: RankingsSideBySide
 ) -> dict[str, object]:
-    """The table with its picture. Who only views learns nothing of raters."""
+    """Return the table with its picture; nothing about raters unless the caller is a manager."""
     why = [f"{one.name}: {one.why}" for one in rankings.columns if one.why]
     return {
         "why": why if caller.has_rights_of("manager") else [str(hide_rater_and_task_keys(text)) for text in why],

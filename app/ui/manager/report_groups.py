@@ -1,4 +1,4 @@
-"""Reports by the question that they answer, and why one does not apply to a campaign."""
+"""Reports by the question that they answer, and why a report does not apply to a campaign."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (mark_translatable("Metrics|reports"), ("metrics",)),
     (mark_translatable("Publication"), ("card", "datasheet")),
 )
-"""Names of reports by what they are about, in the order of the page."""
+"""Names of reports by topic, in the order of the page."""
 PAGES_OF_THEIR_OWN: Mapping[str, str] = {
     "gate": "/gate",
     "stability": "/stability",
@@ -51,7 +51,7 @@ PAGES_OF_THEIR_OWN: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ReportRequirement:
-    """What a report needs of a campaign. why: said where it is not there."""
+    """What a report needs from a campaign. why: the message if this is missing."""
 
     met: Callable[[SetupFacts, Protocol[Any]], bool]
     why: str
@@ -81,7 +81,7 @@ NEEDS: Mapping[str, ReportRequirement] = {
 
 @dataclass(frozen=True, slots=True)
 class OfferedReport:
-    """A report on the page. why_not: None where it applies."""
+    """A report on the page. why_not: None if it applies."""
 
     title: str
     summary: str
@@ -92,7 +92,7 @@ class OfferedReport:
 
 @dataclass(frozen=True, slots=True)
 class ReportGroup:
-    """Reports about one thing: those that apply, and the others."""
+    """Reports about one topic: those that apply to the campaign, and the others."""
 
     title: str
     fitting: tuple[OfferedReport, ...]
@@ -100,7 +100,7 @@ class ReportGroup:
 
 
 def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, base: str) -> list[ReportGroup]:
-    """Every report of one campaign that the caller may see. base: the address of the campaign's pages."""
+    """Return every report of one campaign that the caller may see. base: the address of the campaign's pages."""
     protocol = find_campaign_protocol(campaign)
     groups = []
     for title, names in GROUPS:
@@ -116,7 +116,7 @@ def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, bas
 
 
 def find_campaign_report_kind(name: str) -> Report[Any, Any]:
-    """A report of one campaign by its name, with routes of its own or without. Raises KeyError."""
+    """Return a report of one campaign by its name, with or without routes of its own. Raises KeyError."""
     of_campaign = f"campaign/{name}"
     return (
         registry.WITH_OWN_ROUTES[of_campaign] if of_campaign in registry.WITH_OWN_ROUTES else registry.ALL[of_campaign]

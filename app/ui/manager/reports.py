@@ -1,4 +1,4 @@
-"""Reports of a campaign: one page for every kind, and for the gate; long ones show the job that makes them."""
+"""Reports of a campaign: one page for every kind and for the gate; for a long report, it shows the job."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from app.web.naming import check_may_name_raters
 
 AnyKind = Report[Any, Any]
 MOST_SYSTEMS = 1000
-"""That a field suggests."""
+"""The most systems that a field suggests."""
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
 
 PAGE = PAGES["Reports"]
@@ -120,7 +120,7 @@ def _page(
 
 
 def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
-    """The command that asks the same of the gate, for CI.
+    """Return the command that asks the gate the same question, for CI.
 
     >>> make_gate_command("ende", {"candidate": "new", "baseline": "my old", "claim": "not_worse", "margin": "0.5"})
     "plumbline gate ende --candidate new --baseline 'my old' --claim not-worse --margin 0.5"
@@ -134,7 +134,7 @@ def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
 
 
 def list_key_column_values(tables: Iterable[TableSection]) -> frozenset[str]:
-    """What stands in the columns of keys and names: a warning that begins with one of them has it as it is."""
+    """Return the values in columns of keys and names. A warning that begins with one of them keeps its case."""
     return frozenset(row[n] for one in tables for row in one.table.rows for n in one.names)
 
 
@@ -146,7 +146,7 @@ def _make_report_content(
     address: str,
     given: Mapping[str, str],
 ) -> dict[str, object]:
-    """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
+    """Return tables, picture addresses and download links; nothing about raters unless the caller is a manager."""
     if not caller.has_rights_of("manager"):
         stored = store.redact_report_for_viewers(kind, stored)
     view = kind.result.model_validate_json(stored.body)

@@ -1,4 +1,4 @@
-"""The series of a campaign: the campaigns that are run as one, such as language pairs, ranked in one table."""
+"""The series of a campaign: campaigns that are run together, such as language pairs, ranked in one table."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def campaign_series_page(
 
 
 def _list_members(session: Session, series: str | None, caller: Caller) -> list[CampaignInfo]:
-    """The campaigns of a series that the reader may see."""
+    """Return the campaigns of a series that the reader may see."""
     if series is None:
         return []
     return campaigns.list_campaigns(
@@ -78,7 +78,7 @@ def _list_members(session: Session, series: str | None, caller: Caller) -> list[
 
 
 def _series_ranking_values(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
-    """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
+    """Return the table with its picture, or the job that makes it; redacted for viewers. Raises Invalid."""
     outcome = side_by_side.find_or_queue_series_rankings(
         database, name, recipe=recipe, only=caller.campaign, ask=find_running_job
     )

@@ -1,4 +1,4 @@
-"""The way of a campaign from texts to publication: the steps, what each still needs, and the page that does it."""
+"""The setup of a campaign from texts to publication: the steps, what each still needs, and the page for it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DRAFT = ("draft", "planned")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupStep:
-    """A step of the way.
+    """A step of the setup.
 
-    name: in the page. state: `next` is the first that must be done; `skipped` is what imported judgments make needless.
-    status_text: what there is, or what is missing, in the page's language. page: the end of the address of the page
-    that does it, and action what the link to it says. post: what the interface is asked for instead, below the
-    campaign's address.
+    name: in the page's language. state: `next` is the first step that must be done; `skipped` is a step that imported
+    judgments make unnecessary. status_text: what exists or is missing, in the page's language. page: the end of the
+    address of the page for this step. action: the label of the link to it. post: if given, the step is a request to the
+    interface instead, at this path below the campaign's address.
     """
 
     name: str
@@ -34,7 +34,7 @@ class SetupStep:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A step before it is known which one is the next. done: None where it is not asked for."""
+    """A step before its state is known. done: None if it is optional. of_collecting: imported judgments replace it."""
 
     name: str
     done: bool | None
@@ -46,7 +46,7 @@ class _Draft:
 
 
 def list_setup_steps(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[SetupStep]:
-    """The steps in their order, in the language of the words."""
+    """Return the steps in order, in the language of the messages."""
     imported = facts.judgments and not facts.plan
     steps: list[SetupStep] = []
     for draft in _drafts(
@@ -76,7 +76,7 @@ def _state(draft: _Draft, *, skipped: bool, before: list[SetupStep]) -> StepStat
 
 
 def find_next_step(steps: list[SetupStep]) -> SetupStep | None:
-    """The step that comes next; None where all is done."""
+    """Return the step that comes next; None if all are done."""
     return next((step for step in steps if step.state == "next"), None)
 
 

@@ -1,4 +1,4 @@
-"""Stability of a campaign's ranking: what is asked, the job that simulates it, curves and tables."""
+"""Stability of a campaign's ranking: the form, the job that simulates studies, curves and tables."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ PICTURES: tuple[tuple[Literal["documents", "power"], str], ...] = (
 )
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ".json"))
 FEWEST = 6
-"""Documents with which a difference can be significant: of 5, the smallest p of both sides is 0.0625."""
-STEP = 5  # between the numbers of documents that are simulated where none are named
+"""The fewest documents for a significant difference: with 5, the smallest two-sided p is 0.0625."""
+STEP = 5  # between the numbers of documents that are simulated if none are given
 FIGURE = re.compile(r"\d[\d.,]*")
 NUMBERS = r"^[0-9]{1,6}(,[0-9]{1,6}){0,199}$"
 
@@ -83,11 +83,11 @@ class StabilityForm(BaseModel):
     seed: Annotated[int, Asks(ge=0, le=2**63 - 1)] = 0
 
     def report_options(self) -> BaseModel:
-        """As the report takes it. Raises Invalid."""
+        """Return the options of the report. Raises Invalid."""
         return parse_report_options(REPORT, self.request_body(), place=REPORT.options_in)
 
     def request_body(self) -> dict[str, object]:
-        """As the interface takes it."""
+        """Return the body of a request to the interface."""
         alone = {"designs", "documents"}
         one_each = [{"grouping": one.assignment.grouping, "normalize": one.normalize} for one in self._designs()]
         documents = None if self.documents is None else [int(count) for count in self.documents.split(",")]
@@ -121,7 +121,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         begin = make_start_button_values(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.request_body())
         return render_campaign_page(request, PAGE, about, caller, {**values, **begin})
     except (Invalid, Conflict) as error:
-        # Of a refusal that a job has kept, its name is what is left of its class.
+        # An error that a job has stored keeps only the name of its class.
         single = type(error).__name__ == NotMultiplyRated.__name__
         fields, why = mark_refused_fields(make_form_fields(StabilityForm, given), error)
         failed = {**values, "fields": fields, "why": why, "single": single, "open": True}
@@ -176,7 +176,7 @@ def serve_stability_report(
 
 
 def group_alike_warnings(warnings: Iterable[str]) -> list[list[str]]:
-    """Warnings by what they say, whatever the design and the figures in it.
+    """Group warnings by what they say, ignoring the design and the figures in them.
 
     >>> warnings = ["psxs, 5 documents: the smallest p is 0.1", "pool", "none, 4 documents: the smallest p is 0.2"]
     >>> group_alike_warnings(warnings)
@@ -189,7 +189,7 @@ def group_alike_warnings(warnings: Iterable[str]) -> list[list[str]]:
 
 
 def _suggest_document_counts(view: StabilityView, given: Mapping[str, str], path: str) -> tuple[str, str] | None:
-    """Numbers of documents that tell more than those that were left open, and where they are asked for."""
+    """Return numbers of documents that tell more than the default ones, and the address that asks for them."""
     if "documents" in given or max(view.request.documents) >= FEWEST or view.documents_available < FEWEST:
         return None
     counts = [str(count) for count in range(FEWEST, min(view.documents_available, 2 * STEP - 1) + 1)]
@@ -197,7 +197,7 @@ def _suggest_document_counts(view: StabilityView, given: Mapping[str, str], path
 
 
 def parse_stability_form(given: dict[str, str]) -> StabilityForm:
-    """The question. Raises Invalid, naming each field that is wrong."""
+    """Parse the form. Raises Invalid, naming each field that is wrong."""
     try:
         return StabilityForm.model_validate(given)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The pages of managers, one row each: address, entry of the menu, title, template, roles and line of the documents."""
+"""The pages of managers, one row each: address, menu entry, title, template, roles and line in the documents."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MANAGER: Roles = frozenset({"manager"})
 class ManagerPage:
     """A page.
 
-    name: in the menu and the title and, in small letters, the end of the address and the template.
-    roles: one of them may open it. purpose: the page's line in the documents.
-    contents: what its template is given beside the campaign; None for a page with a handler of its own.
-    end, file: the end of the address and the template where they are not the name.
-    needs: what the campaign must have before the page shows anything; the menu says so until then.
+    name: in the menu and the title and, in lower case, the end of the address and the name of the template.
+    roles: the roles that may open it. purpose: the page's line in the documents.
+    contents: returns what its template needs besides the campaign; None for a page with a handler of its own.
+    end, file: the end of the address and the name of the template if they differ from the name.
+    needs: what the campaign must have before the page shows anything; until then, the menu says so.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ManagerPage:
 
     @property
     def path(self) -> str:
-        """The end of the address, after the campaign's.
+        """The end of the address, after the campaign's part.
 
         >>> ManagerPage("New campaign", MANAGER, "").path
         '/new-campaign'
@@ -50,7 +50,7 @@ class ManagerPage:
 
     @property
     def route(self) -> str:
-        """The address as a route.
+        """The address as a route pattern.
 
         >>> ManagerPage("Items", MANAGER, "").route
         '/campaigns/{campaign}/items'
@@ -59,11 +59,11 @@ class ManagerPage:
 
     @property
     def template(self) -> str:
-        """The template."""
+        """The file name of the template."""
         return f"manager/{self.file or self.name.lower()}.html"
 
 
-# The pages of a campaign by what they are about: the six entries of its menu, each with its pages in their order.
+# The pages of a campaign by topic: the six entries of its menu, each with its pages in order.
 GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
         mark_translatable("Overview"),
@@ -298,7 +298,7 @@ WHY_NOT: Mapping[Need, str] = {
     "tasks": mark_translatable("after tasks are planned"),
     "judgments": mark_translatable("after the first judgments"),
 }
-"""When a page shows something, by what it needs."""
+"""When a page will show something, by what it needs."""
 
 ABOVE: tuple[ManagerPage, ...] = (CAMPAIGNS, NEW_CAMPAIGN, ALL_AUDIT, TOKENS)
 """The pages that belong to no campaign."""

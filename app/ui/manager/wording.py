@@ -1,4 +1,4 @@
-"""Which phrases the page of a campaign's own wording begins with: those that raters read in a task."""
+"""The phrases at the top of the page for a campaign's own wording: those that raters read in a task."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_TASKS = (
 
 
 def list_task_phrases(campaign: CampaignInfo) -> list[str]:
-    """What every task says, then what the campaign's protocol says to raters, which may not be in catalogues."""
+    """Return the phrases of every task, then the protocol's texts for raters, which catalogues may lack."""
     return list(dict.fromkeys((*IN_TASKS, *_list_texts(json.loads(campaign_forms_json(campaign))))))
 
 
@@ -42,7 +42,7 @@ def _list_texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for name in sorted(value, key=lambda name: name == "widgets"):  # what is asked, then how it is answered
+        for name in sorted(value, key=lambda name: name == "widgets"):  # first the question, then how it is answered
             yield from _list_texts(value[name])
     elif isinstance(value, list):
         for part in value:
