@@ -1,4 +1,4 @@
-"""Idempotency keys: the same request under the same key is carried out once and answered alike for seven days."""
+"""Idempotency keys: a request is carried out once per key, and gets the same answer for seven days."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class SecretAlreadyIssued(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class IdempotentAnswer:
-    """An answer as it leaves. secret: it may be shown once and is not kept. replayed: it was kept."""
+    """An answer to send. secret: whether it may be shown only once and is not stored.
+
+    replayed: whether it was stored.
+    """
 
     status: int
     body: bytes
@@ -37,12 +40,11 @@ class IdempotentAnswer:
 def run_once_per_key(
     session: Session, make: Callable[[], IdempotentAnswer], *, token_id: int, key: str | None, request_hash: bytes
 ) -> IdempotentAnswer:
-    """Carry out `make` once for each (token, key) and keep its answer in the same transaction.
+    """Run `make` once for each (token, key), and store its answer in the same transaction.
 
-    Whoever comes second waits for the first to commit and gets its answer; if the first fails, the second is the first.
-
-    Raises IdempotencyKeyReused for another request under the key, SecretAlreadyIssued where the answer carried a
-    secret.
+    A second request waits until the first one commits, and gets its answer. If the first one fails, the second one
+    runs. Raises IdempotencyKeyReused for another request with the same key, SecretAlreadyIssued if the answer contained
+    a secret.
     """
     if key is None:
         return make()

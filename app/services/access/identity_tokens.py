@@ -1,6 +1,6 @@
-"""Identity tokens and logout tokens of an OpenID provider: signature first, then every claim that counts.
+"""Identity tokens and logout tokens of an OpenID provider: the signature is checked first, then every relevant claim.
 
-Sources: OpenID Connect Core 1.0, section 3.1.3.7; Back-Channel Logout 1.0, section 2.6. It needs the extra `sso`.
+Sources: OpenID Connect Core 1.0, section 3.1.3.7; Back-Channel Logout 1.0, section 2.6. Requires the extra `sso`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ALGORITHMS = (
     "ES384",
     "ES512",
     "Ed25519",
-)  # of public keys only: neither `none` nor what the client's secret signs
-LEEWAY = 60  # seconds that the clocks of provider and database may differ
-OLDEST = 600  # seconds after which a token that was just asked for is no answer to that
+)  # only algorithms with public keys: neither `none` nor signatures with the client's secret
+LEEWAY = 60  # seconds by which the clocks of provider and database may differ
+OLDEST = 600  # maximum age in seconds of a token that was just requested
 LONGEST = 16_384  # characters of a token
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -49,7 +49,7 @@ class UnknownSigningKey(BadIdentityToken):
 
 @dataclass(frozen=True, slots=True)
 class IdentityTokenRules:
-    """What every token has to say. issuer: who made it. client: for whom."""
+    """What every token must contain. issuer: who made it. client: for whom."""
 
     issuer: str
     client: str
@@ -57,7 +57,7 @@ class IdentityTokenRules:
 
 @dataclass(frozen=True, slots=True)
 class LogoutNotice:
-    """Whom the provider signed out. jti: names the notice, lest it be carried out twice."""
+    """Whom the provider signed out. jti: identifies the notice, so that it is carried out only once."""
 
     jti: str
     subject: str | None
@@ -65,9 +65,9 @@ class LogoutNotice:
 
 
 def check_jose_is_installed() -> None:
-    """Raise JoseMissing without the extra."""
+    """Raise JoseMissing if the extra is not installed."""
     try:
-        import joserfc  # noqa: F401  (only whether it is there)
+        import joserfc  # noqa: F401  (only to see whether it is installed)
     except ImportError:
         raise JoseMissing from None
 
@@ -81,7 +81,7 @@ def read_identity_token(
     nonce: str | None,
     access_token: str | None = None,
 ) -> Claims:
-    """The claims of a valid identity token. nonce: None for one that came by a refresh, which need not have it.
+    """Return the claims of a valid identity token. nonce: None for a token from a refresh, which need not have one.
 
     Raises BadIdentityToken, UnknownSigningKey.
     """
@@ -99,7 +99,7 @@ def read_identity_token(
 
 
 def read_logout_token(token: str, keys: Claims, rules: IdentityTokenRules, *, now: datetime) -> LogoutNotice:
-    """Whom a valid logout token signs out. Raises BadIdentityToken, UnknownSigningKey."""
+    """Return whom a valid logout token signs out. Raises BadIdentityToken, UnknownSigningKey."""
     header, claims = _verify(token, keys)
     _require(str(header.get("typ", "logout+jwt")).lower() in {"logout+jwt", "jwt"}, "typ")
     _check_times_and_parties(claims, rules, now)
@@ -134,7 +134,7 @@ def _check_times_and_parties(claims: Claims, rules: IdentityTokenRules, now: dat
 
 
 def _verify(token: str, keys: Claims) -> tuple[Claims, Claims]:
-    """Header and claims, once the signature is one of the provider's."""
+    """Return header and claims after checking that the signature is the provider's."""
     from joserfc import jwt
     from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
     from joserfc.jwk import KeySet
@@ -148,7 +148,7 @@ def _verify(token: str, keys: Claims) -> tuple[Claims, Claims]:
     except InvalidKeyIdError:
         raise UnknownSigningKey from None
     except BadSignatureError:
-        # Without the name of a key it may be one that the provider has replaced since.
+        # Without a key id, the key may be one that the provider has replaced since.
         raise (BadIdentityToken if "kid" in header else UnknownSigningKey)("its signature is refused") from None
     except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise BadIdentityToken(f"its signature is refused: {type(error).__name__}") from None
@@ -156,7 +156,7 @@ def _verify(token: str, keys: Claims) -> tuple[Claims, Claims]:
 
 
 def _header(token: str) -> Claims:
-    """The header as it was sent, which nothing proves yet."""
+    """Return the header as it was sent; it is not verified yet."""
     first = token.partition(".")[0]
     header = json.loads(base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)))
     if not isinstance(header, dict):
@@ -165,9 +165,9 @@ def _header(token: str) -> Claims:
 
 
 def _public_keys(keys: Claims, header: Claims) -> Any:
-    """The keys that may have signed this. Raises UnknownSigningKey where none can have.
+    """Return the keys that may have signed this. Raises UnknownSigningKey if there are none.
 
-    Kinds of keys that are not understood are passed over: a provider may publish those of other uses too.
+    Unknown kinds of keys are skipped, because a provider may also publish keys for other uses.
     """
     kinds = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
     kind, kid = kinds.get(str(header.get("alg"))[:2]), header.get("kid")
@@ -181,7 +181,7 @@ def _public_keys(keys: Claims, header: Claims) -> Any:
 
 
 def _half_hash(text: str, algorithm: str) -> str:
-    """The left half of a hash, as `at_hash` has it; Ed25519 goes with SHA-512."""
+    """Return the left half of a hash, as used in `at_hash`. Ed25519 uses SHA-512."""
     digest = hashlib.new("sha512" if algorithm == "Ed25519" else f"sha{algorithm[2:]}", text.encode()).digest()
     return base64.urlsafe_b64encode(digest[: len(digest) // 2]).decode().rstrip("=")
 

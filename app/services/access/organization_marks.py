@@ -1,7 +1,7 @@
-"""What a credential says about the organization that it belongs to: where to look for it, and nothing else.
+"""The mark in a credential that names its organization. It says only where to look the credential up.
 
-Those of the default organization carry no mark. A mark is part of what is hashed, so that a credential with another
-mark is another credential, which nobody has.
+Credentials of the default organization have no mark. The mark is part of the hashed text, so a credential with a
+changed mark is a different credential, which does not exist.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _MARKED = re.compile(
 
 
 def make_organization_token_prefix() -> str:
-    """What tokens of the organization in use begin with."""
+    """Return the prefix of tokens of the current organization."""
     return f"{MARK}{current_organization_number() or ''}_"
 
 
 def add_organization_mark(text: str) -> str:
-    """The secret of a session or invitation, or the address of an archive, with the mark of the organization in use.
+    """Add the mark of the current organization to a session or invitation secret, or to the address of an archive.
 
-    Also other names that must not be taken for those of another organization.
+    The mark is also added to other names that must not be mistaken for those of another organization.
     """
     number = current_organization_number()
     return text if number == DEFAULT else f"o{number}-{text}"
 
 
 def find_credential_organization(secret: str) -> int:
-    """The organization that a credential, or the address of an archive, names; the default one where it names none.
+    """Return the organization that a credential or an archive's address names, or else the default one.
 
     >>> find_credential_organization("plb3_0f3a9c51d27e_" + "x" * 43), find_credential_organization("o3-" + "x" * 43)
     (3, 3)

@@ -1,4 +1,4 @@
-"""What an installation says about its identity provider."""
+"""The settings of an installation for its identity provider."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ USUAL_SCOPES = ("openid", "profile", "email")
 
 @dataclass(frozen=True, slots=True)
 class IdentityProviderOptions:
-    """issuer: as it stands in the provider's tokens. client, secret: as it knows us; no secret for a public client.
+    """The settings for an identity provider.
 
-    groups_claim: where it names groups, with dots for objects within objects. roles: what groups may do, the first
-    that fits. scopes: what is asked for.
+    issuer: as in the provider's tokens. client, secret: this service's registration there; a public client has no
+    secret. groups_claim: the claim that names groups, with dots for nested objects. roles: what groups may do; the
+    first match wins. scopes: the scopes to request.
     """
 
     issuer: str
@@ -29,7 +30,7 @@ class IdentityProviderOptions:
 
 
 def is_safe_for_secrets(url: str) -> bool:
-    """Whether secrets may be sent there: over https, or to this very machine.
+    """Return whether secrets may be sent to a URL: over https, or to this machine.
 
     >>> [is_safe_for_secrets(url) for url in ("https://id.example.org/a", "http://127.0.0.1:80", "http://id.example.org")]
     [True, True, False]
@@ -45,9 +46,9 @@ def is_safe_for_secrets(url: str) -> bool:
 
 
 def choose_return_path(address: str | None, home: str) -> str:
-    """The page to go on to: a path of ours, whatever was given. home: where to go without one.
+    r"""Return the page to go to next, always a path of this service. home: where to go otherwise.
 
-    Browsers read `//host` and `/\\host` as other hosts, and drop line ends and tabs within addresses.
+    Browsers read `//host` and `/\\host` as other hosts, and ignore line ends and tabs in addresses.
 
     >>> [choose_return_path(address, "/") for address in ("/campaigns/a?b=c", "//evil.example", "https://evil.example")]
     ['/campaigns/a?b=c', '/', '/']

@@ -1,4 +1,4 @@
-"""Which role a person has by the groups that an identity provider names."""
+"""The role of a person, which follows from the groups that the identity provider names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.domain.keys import is_key, is_organization_key
 PersonRole = Literal["admin", "manager", "coordinator", "viewer"]
 ROLES_OF_PEOPLE: tuple[PersonRole, ...] = get_args(PersonRole)
 FORM = "role, role/campaign, or coordinator/campaign/team; with ORGANIZATION: before it for one of several"
-OWNER = "owner"  # what an organization's admin is called, too
+OWNER = "owner"  # another name for an organization's admin
 
 
 class BadGroupRole(Invalid):
@@ -21,9 +21,9 @@ class BadGroupRole(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class GroupRole:
-    """What the members of a group may do. campaign: the only one they see; None for all. team: of a coordinator.
+    """What the members of a group may do. campaign: the only one they see; None for all. team: for a coordinator.
 
-    organization: key of theirs; None for the default one.
+    organization: the key of their organization; None for the default one.
     """
 
     group: str
@@ -34,7 +34,7 @@ class GroupRole:
 
 
 def parse_group_roles(given: Mapping[str, str]) -> tuple[GroupRole, ...]:
-    """From groups to roles, as the settings have them; the order stays. Raises BadGroupRole.
+    """Parse the mapping from groups to roles in the settings, and keep its order. Raises BadGroupRole.
 
     >>> parse_group_roles({"mt": "manager", "bonn": "coordinator/ted-ende/bonn"})[1].team
     'bonn'
@@ -59,15 +59,15 @@ def _parse(group: str, value: str) -> GroupRole:
 
 
 def list_roles_in_organization(roles: Sequence[GroupRole], organization: str | None) -> list[GroupRole]:
-    """The roles of one organization, in their order."""
+    """List the roles in one organization, in their order."""
     return [role for role in roles if role.organization == organization]
 
 
 def list_organizations_of_groups(roles: Sequence[GroupRole], groups: Collection[str]) -> list[str | None]:
-    """The organizations in which somebody of these groups has a role, the first of the settings first."""
+    """List the organizations in which members of these groups have a role, in the order of the settings."""
     return list(dict.fromkeys(role.organization for role in match_group_roles(roles, groups)))
 
 
 def match_group_roles(roles: Sequence[GroupRole], groups: Collection[str]) -> list[GroupRole]:
-    """The roles that somebody of these groups can have, the first of the settings first."""
+    """List the roles that members of these groups can have, in the order of the settings."""
     return [role for role in roles if role.group in groups]

@@ -1,4 +1,4 @@
-"""Whether requests can be served."""
+"""Whether the service can answer requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SchemaMismatch(Unavailable):
 def check_readiness(database: Database) -> None:
     """Raise Unavailable unless the database answers and has the schema of this version or of a later one.
 
-    Migrations only add, so this version goes on while the next one is brought in beside it.
+    Migrations only add to the schema, so this version keeps working while the next one starts beside it.
     """
     schema = database.schema_revision()
     if schema != schema_revisions.find_head_revision() and schema in schema_revisions.list_known_revisions():

@@ -1,4 +1,4 @@
-"""The service as a whole, as those who run it watch it: numbers without names of campaigns or people."""
+"""The state of the whole service for its operators: numbers without names of campaigns or people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.storage import service_state
 from app.storage.db import Database, Session
 
 KEPT = 5.0
-"""Seconds for which the numbers are told again, so that a stranger's request costs next to nothing."""
+"""Seconds for which the numbers are reused, so that a stranger's request costs almost nothing."""
 HEARD = 30.0
 LABELS: Mapping[str, str] = MappingProxyType(
     {
@@ -41,12 +41,12 @@ EXPLAINED: Mapping[str, str] = MappingProxyType(
 )
 
 SHARED = frozenset({"oldest_job_seconds", "queue_depth", "workers", "replication_lag_seconds"})
-"""Of what all organizations share, or of the oldest: numbers that are not added."""
+"""Numbers that are not added up, because all organizations share them or because they describe the oldest job."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateGauge:
-    """A number as it is now. labels: name and value of each."""
+    """A current number. labels: name and value of each."""
 
     name: str
     explained: str
@@ -55,7 +55,7 @@ class StateGauge:
 
 
 class ServiceStateReader:
-    """Reads the numbers, at most every few seconds; who asks meanwhile gets those of before."""
+    """Reads the numbers, at most every few seconds. In between, callers get the earlier numbers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -64,7 +64,7 @@ class ServiceStateReader:
         self._gauges: Sequence[StateGauge] = ()
 
     def read(self) -> Sequence[StateGauge]:
-        """The numbers; where the database is away, that it is."""
+        """Return the numbers. If the database does not answer, return only that."""
         with self._lock:
             if time.monotonic() - self._read_at >= KEPT:
                 self._gauges = self._load()
@@ -84,14 +84,14 @@ class ServiceStateReader:
         return (_gauge("database_up", 1.0), *(_gauge(what, value, label) for (what, label), value in values.items()))
 
     def _load_organization(self) -> dict[tuple[str, str | None], float]:
-        """The numbers of one organization, by name and label."""
+        """Return the numbers of one organization, by name and label."""
         with self._database.transaction() as session:
             rows = service_state.load_service_counts(session, heard=HEARD)
         return {(row.what, row.label): row.value for row in rows}
 
 
 def list_campaign_gauges(session: Session, *, only: str | None) -> list[StateGauge]:
-    """Tasks of campaigns under way, by campaign and state."""
+    """List the numbers of tasks in running campaigns, by campaign and state."""
     return [
         StateGauge("campaign_tasks", "Tasks by state.", row.n, (("campaign", row.campaign), ("state", row.state)))
         for row in service_state.count_tasks_by_campaign(session, only=only)

@@ -1,4 +1,4 @@
-"""Browser sessions: a token is exchanged for a cookie of its own; the token's end is the session's end."""
+"""Browser sessions: a token is exchanged for a cookie with its own secret. The session ends with the token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from app.storage import campaigns, clock, sessions, tokens
 from app.storage.db import Session
 
 CHECK_AFTER = timedelta(seconds=40)
-"""Age from which the identity provider is asked again. Nobody gets in whom it confirmed more than a minute ago."""
+"""Age from which the identity provider is asked again.
+
+Nobody gets in whom it has not confirmed within the last minute.
+"""
 
 
 class SessionNotFound(NotFound):
@@ -28,7 +31,7 @@ class SessionNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A new session. secret: for the cookie only; csrf: for pages, which send it with every change."""
+    """A new session. secret: for the cookie only. csrf: for pages, which send it with every change."""
 
     caller: Caller
     secret: str
@@ -37,14 +40,14 @@ class NewSession:
     lifetime: timedelta
 
     def __repr__(self) -> str:
-        """Without the secrets, so that no log or trace can hold them."""
+        """Return a text without the secrets, so that no log or trace can contain them."""
         return f"NewSession({self.caller!r})"
 
 
 def exchange_token_for_session(session: Session, token: str, *, lifetime: timedelta) -> NewSession:
     """Exchange a token for a session. Raises BadCredential, LinkAlreadyOpened.
 
-    A session that no token can open again lasts as long as its token.
+    If the token can open only one session, the session lasts as long as the token.
     """
     caller = authenticate_for_session(session, token)
     if caller.answers_since is not None and caller.expires_at is not None:
@@ -53,7 +56,7 @@ def exchange_token_for_session(session: Session, token: str, *, lifetime: timede
 
 
 def start_session_for_caller(session: Session, caller: Caller, *, lifetime: timedelta) -> NewSession:
-    """A session of a caller who has proved who they are."""
+    """Start a session for a caller who has been authenticated."""
     secret = add_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="))
     expires_at = sessions.insert_session(
         session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime
@@ -63,9 +66,9 @@ def start_session_for_caller(session: Session, caller: Caller, *, lifetime: time
 
 
 def authenticate_session(session: Session, secret: str) -> Caller:
-    """Who holds this session. Raises BadCredential once it, or its token, has ended.
+    """Return who holds this session. Raises BadCredential if the session or its token has ended.
 
-    Where `check_due` is true the identity provider must be asked before this counts (`app.web.single_sign_on`).
+    If `check_due` is true, the identity provider must confirm the person first (`app.web.single_sign_on`).
     """
     row = sessions.find_token_of_session(session, hash_secret(secret), older=CHECK_AFTER)
     if row is None or not row.live:
@@ -76,7 +79,7 @@ def authenticate_session(session: Session, secret: str) -> Caller:
 
 
 def get_session_expiry(session: Session, secret: str) -> datetime:
-    """When a session ends. Raises SessionNotFound."""
+    """Return when a session ends. Raises SessionNotFound."""
     expires_at = sessions.find_session_expiry(session, hash_secret(secret))
     if expires_at is None:
         raise SessionNotFound
@@ -84,7 +87,7 @@ def get_session_expiry(session: Session, secret: str) -> datetime:
 
 
 def close_session(session: Session, secret: str) -> None:
-    """End a session, if there is one."""
+    """End a session if it exists."""
     row = sessions.find_token_of_session(session, hash_secret(secret), older=CHECK_AFTER)
     sessions.delete_session(session, hash_secret(secret))
     if row is not None:
@@ -92,16 +95,16 @@ def close_session(session: Session, secret: str) -> None:
 
 
 def _record(session: Session, caller: Caller, action: str) -> None:
-    """In the log of the campaign that the token is good for, else of the installation."""
+    """Write to the audit log of the token's campaign, or else of the installation."""
     campaign_id = campaigns.load_campaign(session, caller.campaign).id if caller.campaign is not None else None
     audit.record_action(session, campaign_id, actor=caller.actor, action=action, what={"role": caller.role})
 
 
 def derive_csrf_token(secret: str) -> str:
-    """What a page proves itself with: derived from the session, so nothing more is stored."""
+    """Derive the CSRF token from the session's secret, so that nothing more is stored."""
     return hmac.new(secret.encode("utf-8", "replace"), b"csrf", hashlib.sha256).hexdigest()
 
 
 def matches_csrf_token(secret: str, given: str) -> bool:
-    """Whether this is the session's CSRF token."""
+    """Return whether this is the session's CSRF token."""
     return hmac.compare_digest(derive_csrf_token(secret).encode(), given.encode("utf-8", "replace"))

@@ -1,8 +1,8 @@
-"""People who sign in at an identity provider: their account, their role by their groups, and when it ends.
+"""People who sign in at an identity provider: their account, the role that their groups give them, and when it ends.
 
-A person has one token here, whose secret nobody knows. Its role follows their groups; it is revoked when none of them
-is listed any more, which ends all their sessions. What the provider gives to ask again with is sealed by a key that
-only the browser's cookie yields.
+A person has one token here, whose secret nobody knows. Its role follows the person's groups. When none of these groups
+is listed any more, the token is revoked, which ends all sessions of the person. The provider's tokens for later
+requests are encrypted with a key that can only be derived from the browser's cookie.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from app.storage import tokens as stored_tokens
 from app.storage.db import Session
 
 STILL_GOOD = timedelta(seconds=60)
-"""How long it counts that the provider confirmed somebody."""
+"""How long the provider's confirmation of a person is valid."""
 CLAIM = timedelta(seconds=45)
-"""How long a request may take to ask the provider before another one asks.
+"""How long one request may take to ask the provider before another request does.
 
-Longer than the provider's answers may take together, as two requests must not send the same refresh token.
+This is longer than the provider's answers may take together, because two requests must not send the same refresh token.
 """
 REMEMBERED = timedelta(minutes=30)
-"""How long a logout token is remembered: longer than it is valid."""
+"""How long a logout token is remembered: longer than its validity."""
 
 
 class NoGroupFits(Forbidden):
@@ -42,7 +42,7 @@ class NoGroupFits(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class ProviderPerson:
-    """Who the provider says that somebody is. subject: never changes. groups: those it names now."""
+    """A person as the provider describes them. subject: never changes. groups: the current ones."""
 
     issuer: str
     subject: str
@@ -52,20 +52,20 @@ class ProviderPerson:
 
 @dataclass(frozen=True, slots=True)
 class ProviderTokens:
-    """What the provider gave to ask again with, and to sign out with."""
+    """The provider's tokens for asking again, and for signing out."""
 
     access: str
     refresh: str | None
     identity: str
 
     def __repr__(self) -> str:
-        """Without the tokens, so that no log or trace can hold them."""
+        """Return a text without the tokens, so that no log or trace can contain them."""
         return "ProviderTokens()"
 
 
 @dataclass(frozen=True, slots=True)
 class DueProviderCheck:
-    """A session about which the provider is to be asked. at: since when it is this request that asks."""
+    """A session about which the provider must be asked. at: when this request took over the check."""
 
     session_id: int
     at: datetime
@@ -83,9 +83,9 @@ def sign_in(
     roles: Sequence[GroupRole],
     lifetime: timedelta,
 ) -> NewSession | None:
-    """Start a session of a person. sid: what the provider calls its own session.
+    """Start a session for a person. sid: the provider's name for its own session.
 
-    None where none of their groups may use the service; then all their sessions end, if this is committed.
+    If none of their groups may use the service, return None; their sessions then end when the transaction commits.
     """
     account = accounts.load_login_account_for_update(session, issuer=person.issuer, subject=person.subject)
     token = stored_tokens.load_token_by_id(session, account.token_id) if account is not None else None
@@ -102,7 +102,7 @@ def sign_in(
 
 
 def claim_due_provider_check(session: Session, secret: str) -> DueProviderCheck | None:
-    """The check that this request is to make; None where another one makes it, or made it meanwhile."""
+    """Claim the check for this request, or return None if another request makes it or has just made it."""
     digest = tokens.hash_secret(secret)
     at = accounts.claim_session_recheck(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
     row = accounts.find_login_session(session, digest) if at is not None else None
@@ -112,7 +112,7 @@ def claim_due_provider_check(session: Session, secret: str) -> DueProviderCheck 
 
 
 def is_recently_confirmed_by_provider(session: Session, secret: str) -> bool:
-    """Whether the provider confirmed the person behind a session within the last minute."""
+    """Return whether the provider confirmed the person of a session within the last minute."""
     return accounts.was_session_rechecked_within(session, tokens.hash_secret(secret), STILL_GOOD)
 
 
@@ -125,7 +125,7 @@ def update_role_from_provider(
     *,
     roles: Sequence[GroupRole],
 ) -> None:
-    """Let the role follow what the provider says now; without one, all sessions end. Commit this in either case."""
+    """Update the role to what the provider says now. If there is none, all sessions end. Commit in either case."""
     account = accounts.load_login_account_for_update(session, issuer=due.issuer, subject=due.subject)
     token = stored_tokens.load_token_by_id(session, account.token_id) if account is not None else None
     if token is None or not token.live:
@@ -136,28 +136,28 @@ def update_role_from_provider(
 
 
 def store_renewed_tokens(session: Session, due: DueProviderCheck, given: ProviderTokens, secret: str) -> None:
-    """Keep what the provider gave for a refresh token, which may be spent now, whatever comes of the check."""
+    """Store the tokens from a refresh, whatever the check finds, because the old refresh token may now be used up."""
     accounts.replace_provider_tokens(session, due.session_id, sealed=encrypt_provider_tokens(given, secret))
 
 
 def release_due_provider_check(session: Session, due: DueProviderCheck) -> None:
-    """Let the next request ask the provider, which gave no answer to this one."""
+    """Let the next request ask the provider, because it did not answer this one."""
     accounts.release_session_recheck(session, due.session_id)
 
 
 def end_unconfirmed_session(session: Session, secret: str) -> None:
-    """End a session that the provider does not confirm any more."""
+    """End a session that the provider no longer confirms."""
     sessions.close_session(session, secret)
 
 
 def find_identity_token(session: Session, secret: str) -> str | None:
-    """What names a session to the provider when it is to end there too; None where a token opened it."""
+    """Return the token that names a session to the provider when it ends there, too; None if a token opened it."""
     row = accounts.find_login_session(session, tokens.hash_secret(secret))
     return None if row is None else decrypt_provider_tokens(row.sealed, secret).identity
 
 
 def end_sessions_for_logout(session: Session, notice: LogoutNotice, *, issuer: str) -> bool:
-    """End the sessions that the provider says have ended; False where this notice was carried out before."""
+    """End the sessions that the provider says have ended. Return False if this notice was carried out before."""
     digest = hashlib.sha256(f"{issuer}\n{notice.jti}".encode("utf-8", "replace")).digest()
     if not accounts.mark_logout_token_used(session, digest, lasts=REMEMBERED):
         return False
@@ -168,7 +168,7 @@ def end_sessions_for_logout(session: Session, notice: LogoutNotice, *, issuer: s
 
 
 def encrypt_provider_tokens(given: ProviderTokens, secret: str) -> bytes:
-    """The provider's tokens as they are stored: encrypted, with a key that stands nowhere but in the cookie."""
+    """Encrypt the provider's tokens for storage, with a key that is derived from the cookie and stored nowhere."""
     from joserfc import jwe
     from joserfc.jwk import OctKey
 
@@ -178,7 +178,7 @@ def encrypt_provider_tokens(given: ProviderTokens, secret: str) -> bytes:
 
 
 def decrypt_provider_tokens(sealed: bytes, secret: str) -> ProviderTokens:
-    """What was sealed. Raises BadCredential where it was sealed for another session."""
+    """Decrypt the provider's tokens. Raises BadCredential if they belong to another session."""
     from joserfc import jwe
     from joserfc.errors import JoseError
     from joserfc.jwk import OctKey
@@ -197,7 +197,7 @@ def _sealing_key(secret: str) -> bytes:
 def _give_role(
     session: Session, person: ProviderPerson, token: stored_tokens.TokenRecord | None, roles: Sequence[GroupRole]
 ) -> Caller | None:
-    """The person's credential with the role of their groups; None, and the credential ended, where they have none."""
+    """Give the person's token the role of their groups. If there is none, revoke the token and return None."""
     fitting = _find_role(session, match_group_roles(roles, person.groups))
     live = token is not None and token.live
     if fitting is None:
@@ -224,7 +224,7 @@ def _give_role(
 
 
 def _find_role(session: Session, fitting: Sequence[GroupRole]) -> tuple[GroupRole, dict[str, int | None]] | None:
-    """The first role whose campaign and team are there, with their ids."""
+    """Return the first role whose campaign and team exist, with their ids."""
     for role in fitting:
         if role.campaign is None:
             return role, {"campaign_id": None, "team_id": None}

@@ -1,4 +1,4 @@
-"""Bearer tokens: 256 random bits, shown once, stored as a hash; with a role, maybe a campaign, maybe an end."""
+"""Bearer tokens: 256 random bits, shown once and stored as a hash; with a role and maybe a campaign and an expiry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.storage.db import Database, Session
 from app.storage.sorting import SortCursor
 
 Role = Literal["admin", "manager", "coordinator", "viewer", "frontend", "rater"]
-Given = Literal["admin", "manager", "coordinator", "viewer", "frontend"]  # a rater's comes with a link or invitation
+Given = Literal["admin", "manager", "coordinator", "viewer", "frontend"]  # raters get theirs by a link or an invitation
 ROLES: tuple[Role, ...] = get_args(Role)
 GIVEN: tuple[Given, ...] = get_args(Given)
 TokenSort = Literal["prefix", "made", "-made"]
@@ -29,7 +29,7 @@ LONGEST_NAME = 200
 FIRST_ADMIN_DAYS = 1
 _TOKEN = re.compile(rf"{MARK_PATTERN}(?P<prefix>[0-9a-f]{{12}})_[A-Za-z0-9_-]{{43}}")
 
-# Who includes whom: a manager can do what viewers, coordinators and front-ends can. Nobody judges in a rater's place.
+# Roles that each role includes: a manager can do what viewers, coordinators and front ends can. Only raters judge.
 INCLUDES: Mapping[Role, frozenset[Role]] = MappingProxyType(
     {
         "admin": frozenset(GIVEN),
@@ -40,7 +40,7 @@ INCLUDES: Mapping[Role, frozenset[Role]] = MappingProxyType(
         "rater": frozenset({"rater"}),
     }
 )
-# Whose tokens a role may make, see and revoke, within its own campaign where it is bound to one.
+# Roles whose tokens a role may create, see and revoke, only within its own campaign if it is bound to one.
 MANAGES: Mapping[Role, frozenset[Role]] = MappingProxyType(
     {"admin": frozenset(ROLES), "manager": frozenset({"coordinator", "viewer", "frontend", "rater"})}
 )
@@ -64,12 +64,12 @@ class GrantExceedsRights(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is asking. campaign: the only one this credential is good for, None for all.
+    """Who sends the request. campaign: the only one for which this credential is valid, None for all.
 
-    team: whose enrolments a coordinator sees. rater: whose credential it is, where the role is rater.
-    answers_since: the time before which this credential shows no answers, where whoever made it may not see them.
-    check_due: whether the identity provider has to confirm this person before the request goes on.
-    session_id: of the browser session that a token opened; None for one that shows a token, or an account.
+    team: whose enrolments a coordinator sees. rater: who owns the credential, if the role is rater. answers_since: the
+    credential shows no answers from before this time, because its creator may not see them. check_due: whether the
+    identity provider must confirm this person before the request continues. session_id: of the browser session that a
+    token opened; None for a request with a token, or for an account.
     """
 
     token_id: int
@@ -88,29 +88,29 @@ class Caller:
 
     @property
     def actor(self) -> str:
-        """Who acts, for the record of versions."""
+        """Who acts, as data versions record it."""
         return f"token:{self.prefix}" if self.prefix else audit.OPERATOR
 
     def has_rights_of(self, role: Role) -> bool:
-        """Whether this caller has the rights of a role."""
+        """Return whether this caller has the rights of a role."""
         return role in INCLUDES[self.role]
 
     def can_manage_tokens(self, role: str, campaign: str | None) -> bool:
-        """Whether this caller may make, see and revoke tokens of a role for a campaign."""
+        """Return whether this caller may create, see and revoke tokens of a role for a campaign."""
         return role in MANAGES.get(self.role, frozenset()) and self.campaign in (None, campaign)
 
     def can_lead_team(self, team: str | None) -> bool:
-        """Whether this caller may see and steer the enrolments of a team; None: those of no team."""
+        """Return whether this caller may see and manage the enrolments of a team; None: enrolments without a team."""
         return self.has_rights_of("manager") or (self.role == "coordinator" and team is not None and team == self.team)
 
 
-# Who stands at the command line, and may do all.
+# The operator at the command line, who may do everything.
 THE_OPERATOR = Caller(0, "", "admin", "", None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenView:
-    """A token as its manager sees it. last_used_at: to within five minutes. None: never."""
+    """A token as its manager sees it. last_used_at: accurate to five minutes; None: never used."""
 
     prefix: str
     role: Role
@@ -127,13 +127,13 @@ class TokenView:
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A new token with its secret, which is nowhere else and cannot be shown again."""
+    """A new token with its secret, which is stored nowhere and cannot be shown again."""
 
     token: TokenView
     secret: str
 
     def __repr__(self) -> str:
-        """Without the secret, so that no log or trace can hold it."""
+        """Return a text without the secret, so that no log or trace can contain it."""
         return f"Issued({self.token!r})"
 
 
@@ -148,12 +148,12 @@ def issue_token(
     expires_at: datetime | None = None,
     by: Caller | None = None,
 ) -> IssuedToken:
-    """Make a token. by: who asks; None is the operator at the command line, who may do all.
+    """Create a token. by: who asks; None is the operator at the command line, who may do everything.
 
-    team: of a coordinator. rater: whose token it is; no other role has one, and a rater must.
+    team: for a coordinator. rater: the owner of a rater's token, required for this role and not allowed for others.
 
-    Raises Forbidden for rights beyond those of `by`, NotFound for an unknown campaign, team or rater, Invalid for a
-    bad name or time and for a team or rater that does not go with the role.
+    Raises Forbidden for rights beyond those of `by`, NotFound for an unknown campaign, team or rater, Invalid for a bad
+    name or time and for a team or rater that does not fit the role.
     """
     if by is not None:
         _check_within(by, role, campaign, expires_at)
@@ -175,7 +175,7 @@ def issue_token(
 
 
 def check_future_expiry(session: Session, at: datetime) -> None:
-    """Raise Invalid where the end that a body asks for is past."""
+    """Raise Invalid if the expiry in a request body is in the past."""
     if at <= clock.database_now(session):
         raise Invalid(places=(Place(("body", "expires_at"), "must be in the future"),))
 
@@ -192,9 +192,9 @@ def create_token_unchecked(
     actor: str,
     once: bool = False,
 ) -> IssuedToken:
-    """Make a token that may be made: whoever calls this has seen to the rights. Raises NotFound.
+    """Create a token after the caller has checked the rights. Raises NotFound.
 
-    once: it opens one session, is no credential by itself, and shows no answers from before it was made.
+    once: it opens one session, is not a credential by itself, and shows no answers from before its creation.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id if campaign is not None else None
     bound = {
@@ -212,13 +212,13 @@ def create_token_unchecked(
 
 
 def generate_token_prefix_and_secret() -> tuple[str, str]:
-    """The name of a new token and its secret of 256 random bits."""
+    """Return the name of a new token and its secret of 256 random bits."""
     prefix, key = secrets.token_hex(6), base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
     return prefix, f"{make_organization_token_prefix()}{prefix}_{key}"
 
 
 def authenticate_secret(session: Session, secret: str) -> Caller:
-    """Who holds this secret. Raises BadCredential, always the same, whatever is wrong with it."""
+    """Return who holds this secret. Raises BadCredential, always the same, whatever is wrong."""
     row = _authenticate(session, secret)
     if row.once:
         raise BadCredential
@@ -227,7 +227,7 @@ def authenticate_secret(session: Session, secret: str) -> Caller:
 
 
 def authenticate_for_session(session: Session, secret: str) -> Caller:
-    """Who signs in by this secret. Raises BadCredential, LinkAlreadyOpened for what opens one session and did."""
+    """Return who signs in with this secret. Raises BadCredential, LinkAlreadyOpened for a used one-time link."""
     row = _authenticate(session, secret)
     if row.once and not tokens.mark_token_session_opened(session, row.id):
         raise LinkAlreadyOpened
@@ -245,19 +245,19 @@ def _authenticate(session: Session, secret: str) -> tokens.TokenRecord:
 
 
 def parse_token_prefix(secret: str) -> str | None:
-    """The name of the token that a secret would be of; None where it cannot be one."""
+    """Return the name of the token that a secret belongs to; None if it is not a token's secret."""
     parts = _TOKEN.fullmatch(secret)
     return parts["prefix"] if parts else None
 
 
 def is_credential_valid(database: Database, caller: Caller) -> bool:
-    """Whether a caller's credential still holds, for answers that go on for long."""
+    """Return whether a caller's credential is still valid, for answers that take long."""
     with database.transaction() as session:
         return tokens.is_token_live(session, caller.token_id)
 
 
 def make_caller(row: tokens.TokenRecord) -> Caller:
-    """The caller behind a stored token."""
+    """Make the caller of a stored token."""
     bound = {name: getattr(row, name) for name in ("team", "rater", "campaign_id", "rater_id")}
     since = row.created_at if row.once else None
     return Caller(row.id, row.prefix, row.role, row.name, row.campaign, row.expires_at, **bound, answers_since=since)
@@ -274,10 +274,10 @@ def list_tokens(
     sort: TokenSort = "prefix",
     q: str = "",
 ) -> list[TokenView]:
-    """The tokens that a caller (None: the operator) manages, after a place in an order.
+    """List the tokens that a caller (None: the operator) manages, in a given order, starting after a cursor.
 
-    only: of these roles. live: only those that still open something, or no longer. q: words, each a part of prefix,
-    purpose, campaign, team or rater.
+    only: only these roles. live: only valid tokens, or only those that are not. q: words, each of which must be part of
+    prefix, purpose, campaign, team or rater.
     """
     roles = frozenset(ROLES) if by is None else MANAGES.get(by.role, frozenset())
     rows = tokens.load_tokens_page(
@@ -294,12 +294,12 @@ def list_tokens(
 
 
 def make_token_cursor(token: TokenView, sort: TokenSort) -> SortCursor:
-    """The cursor after a token in a sorted list."""
+    """Return the cursor that points after a token in a sorted list."""
     return (None if sort == "prefix" else token.created_at.isoformat(), token.prefix)
 
 
 def get_token(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
-    """A token that the caller manages, or its own. Raises NotFound."""
+    """Return a token that the caller manages, or the caller's own. Raises NotFound."""
     row = tokens.load_token(session, prefix)
     if by is not None and row.prefix != by.prefix and not by.can_manage_tokens(row.role, row.campaign):
         raise tokens.TokenNotFound
@@ -307,7 +307,7 @@ def get_token(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
 
 
 def revoke_token(session: Session, prefix: str, *, by: Caller | None) -> None:
-    """Revoke a token that the caller manages, or its own; at once, for good. Raises NotFound."""
+    """Revoke a token that the caller manages, or the caller's own; at once and for good. Raises NotFound."""
     shown = get_token(session, prefix, by=by)
     if not tokens.mark_token_revoked(session, prefix):
         return
@@ -316,9 +316,9 @@ def revoke_token(session: Session, prefix: str, *, by: Caller | None) -> None:
 
 
 def create_first_admin_token(session: Session) -> IssuedToken | None:
-    """A token of role admin where no live one exists, so that no default credential ever does.
+    """Create an admin token if there is no valid one, so that no default credential ever exists.
 
-    It lasts for a day: it was printed, or stands in a file, and is there to make another by.
+    It lasts for a day, because it was printed or written to a file and serves only to create another token.
     """
     tokens.lock_first_admin_creation(session)
     if tokens.has_live_admin(session):
@@ -329,7 +329,7 @@ def create_first_admin_token(session: Session) -> IssuedToken | None:
 
 
 def hash_secret(secret: str) -> bytes:
-    """What is stored of a secret. It has 256 random bits, so no salt and no slow hash are needed."""
+    """Return the stored hash of a secret. The secret has 256 random bits, so it needs no salt and no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
@@ -347,7 +347,7 @@ def _check_within(by: Caller, role: Role, campaign: str | None, expires_at: date
 
 
 def _check_bounds(role: Role, campaign: str | None, team: str | None, rater: str | None) -> None:
-    """Raise Invalid for a team or rater that does not go with the role."""
+    """Raise Invalid for a team or rater that does not fit the role."""
     places = []
     if team is not None and role != "coordinator":
         places.append(Place(("team",), "only a coordinator has a team"))

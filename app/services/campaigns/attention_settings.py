@@ -1,4 +1,4 @@
-"""What a campaign's settings say of attention checks: how often they come, whether raters are warned, and repeat."""
+"""The settings of a campaign for attention checks: their rate, whether raters are warned, and repeats."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MOST_REPEATS = 5
 class AttentionCheckSettings(BaseModel):
     """`settings.attention` of a campaign.
 
-    rate: after which share of hand-ins a check comes before the next task; 0: never. loud: raters are warned at once
-    where they fail one; else nothing is shown. repeats: how often such a check comes again until it is passed.
+    rate: the share of hand-ins after which a check comes before the next task; 0: never. loud: raters who fail a check
+    are warned at once; otherwise nothing is shown. repeats: how often a failed check is repeated until it is passed.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
@@ -29,7 +29,7 @@ class AttentionCheckSettings(BaseModel):
 
 
 def parse_attention_check_settings(settings: Mapping[str, object]) -> AttentionCheckSettings:
-    """What the settings of a campaign say. Raises Invalid, naming each field that is wrong."""
+    """Parse a campaign's settings. Raises Invalid, which names each wrong field."""
     given = settings.get(KIND)
     if given is None:
         return AttentionCheckSettings()
@@ -46,7 +46,7 @@ def parse_attention_check_settings(settings: Mapping[str, object]) -> AttentionC
 
 
 def get_attention_check_settings(settings: Mapping[str, object]) -> AttentionCheckSettings:
-    """Those of settings that were checked when they were set; none where they were set before there were checks."""
+    """Return settings that were checked when they were set; none if they are older than attention checks."""
     try:
         return parse_attention_check_settings(settings)
     except Invalid:

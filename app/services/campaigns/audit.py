@@ -1,4 +1,4 @@
-"""The audit log: who changed what, in the transaction that changed it; each row seals those before it."""
+"""The audit log: who changed what, written in the transaction of the change. Each row seals the earlier ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROVIDER = "identity provider"
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One row. campaign: None for what belongs to the installation. n: its place in the chain, from 1."""
+    """One row. campaign: None for the installation. n: its place in the chain, from 1."""
 
     id: int
     campaign: str | None
@@ -30,7 +30,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditChainVerification:
-    """A chain that was followed. faults: what is wrong, and at which row. hash: of the last row; note it elsewhere."""
+    """The result for one chain. faults: what is wrong, and at which row. hash: of the last row; note it elsewhere."""
 
     campaign: str | None
     rows: int
@@ -41,10 +41,10 @@ class AuditChainVerification:
 def record_action(
     session: Session, campaign_id: int | None, *, actor: str, action: str, what: Mapping[str, object] | None = None
 ) -> None:
-    """Record what this transaction does; call it last, because others wait for the chain until the transaction ends.
+    """Record what this transaction does. Call it last, because others wait for the chain until the transaction ends.
 
-    campaign_id: None for what belongs to the installation. action: noun and verb, like `token revoked`. what: the
-    particulars as JSON values, without secrets and without the names of people.
+    campaign_id: None for the installation. action: noun and verb, like `token revoked`. what: the details as JSON
+    values, without secrets and without names of people.
     """
     audit.append_audit_row(session, campaign_id, actor=actor, action=action, what=what or {})
 
@@ -59,12 +59,12 @@ def list_audit_entries(
     own: str | None = None,
     q: str = "",
 ) -> tuple[list[AuditEntry], int | None]:
-    """Rows from the newest on, those older than id `before`; and the last looked at, where a search has to go on.
+    """List rows older than id `before`, newest first, and the last id examined if a search must continue.
 
-    only: of this campaign. own: the one campaign that the reader may see, None for all. installation: the reader may
-    also see what belongs to no campaign. q: words, each a part of who, what or campaign.
+    only: only this campaign. own: the one campaign that the reader may see, None for all. installation: whether the
+    reader may also see rows without a campaign. q: words, each of which must be part of actor, details or campaign.
 
-    Raises NotFound for a campaign that is not there or not the reader's.
+    Raises NotFound if the campaign does not exist or the reader may not see it.
     """
     if only is not None and own not in (None, only):
         raise campaigns.CampaignNotFound
@@ -77,7 +77,7 @@ def list_audit_entries(
 
 
 def verify_audit_chains(session: Session) -> Iterator[AuditChainVerification]:
-    """Follow every chain and compute every hash anew."""
+    """Follow every chain and compute every hash again."""
     for campaign_id, key in audit.list_audit_chains(session):
         previous, rows, faults = audit.START, 0, []
         for row in audit.stream_audit_chain(session, campaign_id):

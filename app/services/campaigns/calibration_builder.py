@@ -1,4 +1,4 @@
-"""A calibration set from earlier campaigns: the pairs that their raters agreed about most, by level of quality.
+"""Proposal of a calibration set from earlier campaigns: the pairs with the best agreement, by level of quality.
 
 Source: Licht et al. 2022, §4.
 """
@@ -37,7 +37,7 @@ class CalibrationScalesDiffer(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class QualityStratum:
-    """A level of quality. available: pairs with ratings enough; spread: the largest of those taken."""
+    """A level of quality. available: pairs with enough ratings. spread: the largest among the chosen pairs."""
 
     name: str
     taken: int
@@ -47,7 +47,7 @@ class QualityStratum:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationProposal:
-    """What a set would hold. without_text: pairs left out because a text is not stored."""
+    """The proposed contents of a set. without_text: pairs left out because a text is not stored."""
 
     protocol: str
     pairs: tuple[CalibrationPair, ...]
@@ -56,13 +56,13 @@ class CalibrationProposal:
 
     @property
     def mean_consensus(self) -> float | None:
-        """Mean agreed score, C."""
+        """Mean consensus score, C."""
         return sum(pair.consensus for pair in self.pairs) / len(self.pairs) if self.pairs else None
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationCandidate:
-    """A pair that may be taken, and how far raters were from its median."""
+    """A pair that may be chosen, and how far its raters' scores are from their median."""
 
     pair: CalibrationPair
     spread: float
@@ -78,10 +78,10 @@ def propose_calibration_set(
     apart: float | None = None,
     reference: bool = False,
 ) -> CalibrationProposal:
-    """Pairs of a source (or of a reference) and an output with the median of their scores, the best agreed first.
+    """Propose pairs of a source (or a reference) and an output with their median score, best agreement first.
 
-    The same two texts are taken once. Raises NotFound for an unknown campaign, CalibrationScalesDiffer, Invalid for
-    fewer than one a stratum or scores without bounds.
+    The same two texts are chosen only once. Raises NotFound for an unknown campaign, CalibrationScalesDiffer, Invalid
+    for less than one pair per stratum or for scores without bounds.
     """
     if per_stratum < 1 or not campaigns:
         raise Invalid("a set needs a campaign and at least one pair a stratum")
@@ -103,7 +103,7 @@ def propose_calibration_set(
 
 
 def _scale_of(parts: Sequence[CampaignCalibrationSplit]) -> ScoreScale:
-    """The scale of all campaigns."""
+    """Return the scale that all campaigns share."""
     first = parts[0]
     for part in parts:
         same = part.ratings.snapshot.campaign.protocol == first.ratings.snapshot.campaign.protocol
@@ -121,7 +121,7 @@ def _candidates(
     chosen: StratumSample,
     texts: Mapping[tuple[str, int, str], tuple[str, str]],
 ) -> Iterator[CalibrationCandidate]:
-    """The chosen units whose texts are stored."""
+    """Yield the chosen units whose texts are stored."""
     middle, spread = unit_median_and_deviation(units)
     labels, counts = given.ratings.rows.labels, units.n_values_by_unit()
     for u in chosen.unit.tolist():

@@ -1,4 +1,4 @@
-"""Calibration sets, and their use: a campaign takes a version in as documents that every rater judges.
+"""Calibration sets, and their use: a campaign adds a version of a set as documents that every rater judges.
 
 Sources: Licht et al. 2022 §4 (pairs with a consensus, across levels of quality); Knowles 2021 §6 (items that all
 annotators do).
@@ -20,7 +20,7 @@ from app.storage import campaigns, test_sets
 from app.storage.db import Session
 from app.storage.tables import documents, systems
 
-LONGEST_KEY = 100  # so that a document's key, the set's with the number of the pair, is a key too
+LONGEST_KEY = 100  # so that a document's key, the set's key plus the number of the pair, is valid, too
 
 
 class CalibrationProtocolDiffers(Conflict):
@@ -43,7 +43,7 @@ class CalibrationTooLate(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPair:
-    """Two texts and how alike they are by consensus, in the protocol's unit. stratum: level of quality."""
+    """Two texts and their similarity by consensus, on the protocol's scale. stratum: level of quality."""
 
     text1: str
     text2: str
@@ -53,7 +53,7 @@ class CalibrationPair:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSet:
-    """A version of a set. frozen_at: since when it is used and stays as it is."""
+    """A version of a set. frozen_at: when it was first used, after which it does not change."""
 
     key: str
     version: int
@@ -63,14 +63,14 @@ class CalibrationSet:
 
     @property
     def mean_consensus(self) -> float:
-        """Mean consensus: the fixed point that raters are shifted to."""
+        """Mean consensus: the fixed point to which raters' scores are shifted."""
         return sum(pair.consensus for pair in self.pairs) / len(self.pairs)
 
 
 def put_calibration_set(
     session: Session, key: str, protocol: str, pairs: Sequence[CalibrationPair], *, actor: str
 ) -> CalibrationSet:
-    """Store a set: the same again changes nothing; other pairs replace a version that nobody used, else are a new one.
+    """Store a set. The same pairs change nothing; other pairs replace an unused version, or else create a new one.
 
     Raises Invalid with places: an unknown protocol, a key that is too long, a consensus off the protocol's scale.
     """
@@ -95,13 +95,13 @@ def put_calibration_set(
 
 
 def get_calibration_set(session: Session, key: str, version: int | None = None) -> CalibrationSet:
-    """A version of a set, the latest where none is named. Raises NotFound."""
+    """Return a version of a set, by default the latest. Raises NotFound."""
     return _read(session, stored.load_calibration_set(session, key, version))
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSetSummary:
-    """A set in its latest version, with the number of its pairs."""
+    """The latest version of a set, with the number of its pairs."""
 
     key: str
     version: int
@@ -111,7 +111,7 @@ class CalibrationSetSummary:
 
 
 def list_calibration_sets(session: Session, *, after: str | None, limit: int) -> list[CalibrationSetSummary]:
-    """Sets by key after `after`."""
+    """List sets by key, starting after `after`."""
     rows = stored.load_calibration_sets_page(session, after=after, limit=limit)
     return [CalibrationSetSummary(row.key, row.version, row.protocol, row.pairs, row.frozen_at) for row in rows]
 
@@ -119,12 +119,12 @@ def list_calibration_sets(session: Session, *, after: str | None, limit: int) ->
 def add_calibration_set_to_campaign(
     session: Session, campaign: str, key: str, version: int | None, *, actor: str
 ) -> CalibrationSet:
-    """Let a campaign have a set: a document of kind calibration for each pair; the version is frozen.
+    """Add a set to a campaign, as one document of kind calibration for each pair, and freeze the version.
 
-    A system of the set's name stands for it, so that its ratings can be told from those of systems; it takes no part.
+    A withdrawn system named after the set stands for it. It distinguishes the set's ratings from those of systems.
 
     Raises NotFound, CalibrationProtocolDiffers, CalibrationTooLate once the campaign is open,
-    CalibrationVersionConflict for another version than it has.
+    CalibrationVersionConflict if the campaign has another version.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     view, chosen = campaign_view(session, campaign), get_calibration_set(session, key, version)
@@ -158,7 +158,7 @@ def add_calibration_set_to_campaign(
 
 
 def make_calibration_document_key(key: str, n: int) -> str:
-    """The key of the document that holds a pair of a set."""
+    """Make the key of the document that holds a pair of a set."""
     return f"{key}:{n:05d}"
 
 
@@ -198,7 +198,7 @@ def _read(session: Session, row: stored.Row) -> CalibrationSet:
 
 
 def count_pairs_by_stratum(chosen: CalibrationSet) -> Mapping[str, int]:
-    """Pairs by stratum."""
+    """Count the pairs in each stratum."""
     counts: dict[str, int] = {}
     for pair in chosen.pairs:
         counts[pair.stratum or "none"] = counts.get(pair.stratum or "none", 0) + 1

@@ -1,4 +1,4 @@
-"""Campaigns: create one, look at one, list them."""
+"""Campaigns: create, get and list them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCampaign:
-    """What a manager says of a new campaign. options: what the protocol needs to know, such as its weights."""
+    """What a manager states about a new campaign. options: the protocol's parameters, such as its weights."""
 
     key: str
     protocol: str
@@ -47,7 +47,7 @@ class NewCampaign:
 def create_campaign(session: Session, new: NewCampaign, *, actor: str) -> CampaignInfo:
     """Create a campaign in state draft.
 
-    Raises Invalid, naming the field, and Conflict where the key is taken.
+    Raises Invalid, which names the field, and Conflict if the key is taken.
     """
     protocol = check_new_campaign(new)
     row = campaigns.insert_campaign(
@@ -71,7 +71,7 @@ def create_campaign(session: Session, new: NewCampaign, *, actor: str) -> Campai
 
 
 def get_campaign(session: Session, key: str) -> CampaignInfo:
-    """The campaign with this key. Raises NotFound."""
+    """Return the campaign with this key. Raises NotFound."""
     return make_campaign_info(campaigns.load_campaign(session, key))
 
 
@@ -86,13 +86,15 @@ def list_campaigns(
     q: str = "",
     name: str | None = None,
 ) -> list[CampaignInfo]:
-    """Campaigns after a place in an order; `only` keeps the one with that key. Raises NotFound where there is none.
+    """List campaigns in a given order, starting after a cursor. `only`: only that key.
 
-    where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. q: words, each a part of
-    the name, the key or the series. name: a part of the name or the key.
+    Raises NotFound if it is unknown. where: required values of `series`, `state`, `protocol`, `source_language` and
+    `target_language`. q: words, each of which must be part of the name, the key or the series. name: a part of the name
+    or the key.
 
-    Sorted by `closed`, who reads page after page misses none that is closed meanwhile: it comes among the closed,
-    perhaps once more. One that is opened again meanwhile may be missed, where its place is read already.
+    In the order `closed`, a reader who goes from page to page misses no campaign that is closed in the meantime: it
+    appears among the closed ones, perhaps for a second time. A campaign that is reopened in the meantime may be missed,
+    if its new place is on a page already read.
     """
     rows = campaigns.load_campaigns_page(
         session,
@@ -108,13 +110,13 @@ def list_campaigns(
 
 
 def make_campaign_cursor(campaign: CampaignInfo, sort: CampaignSort) -> SortCursor:
-    """The cursor after a campaign in a sorted list."""
+    """Return the cursor that points after a campaign in a sorted list."""
     by = {"name": campaign.name, "created": campaign.created_at.isoformat(), "closed": campaign.state}
     return by.get(sort.removeprefix("-")), campaign.key
 
 
 def list_language_pairs(session: Session, *, only: str | None) -> list[tuple[str | None, str | None]]:
-    """The pairs of languages of the campaigns; `only`: of one campaign."""
+    """List the language pairs of the campaigns; `only`: of one campaign."""
     return campaigns.load_language_pairs(session, only=_id_of(session, only))
 
 
@@ -123,7 +125,7 @@ def _id_of(session: Session, key: str | None) -> int | None:
 
 
 def check_new_campaign(new: NewCampaign) -> Protocol[Any]:
-    """The protocol of a campaign that can be as it is said. Raises Invalid, naming each field that is wrong."""
+    """Check a new campaign and return its protocol. Raises Invalid, which names each wrong field."""
     places = []
     if not is_key(new.key):
         places.append(Place(("key",), "must be 1–128 of A–Z a–z 0–9 . _ ~ : @ + -, and not . or .."))
@@ -147,7 +149,7 @@ def check_new_campaign(new: NewCampaign) -> Protocol[Any]:
 
 
 def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
-    """How tasks are shown, which a plan writes into every task, when all is to be handed in, and numbers."""
+    """List faults in settings: how tasks are shown (plans write this into every task), deadline, numbers and others."""
     places = []
     if settings.get("presentation", PRESENTATIONS[0]) not in PRESENTATIONS:
         places.append(Place(("settings", "presentation"), f"must be one of {', '.join(PRESENTATIONS)}"))

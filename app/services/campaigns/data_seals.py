@@ -1,4 +1,4 @@
-"""Whether judgments, voids and comparisons are as they were written: each data version against its seal."""
+"""Verification that judgments, voids and comparisons are unchanged: each data version against its seal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PURGED, SEALED = "rater purged", "data sealed"
 
 @dataclass(frozen=True, slots=True)
 class DataSealVerification:
-    """A campaign's data versions that were followed. hash: of the last seal; note it elsewhere."""
+    """The result for a campaign's data versions. hash: of the last seal; note it elsewhere."""
 
     campaign: str
     versions: int
@@ -26,7 +26,7 @@ class DataSealVerification:
 
 
 def verify_data_seals(session: Session) -> Iterator[DataSealVerification]:
-    """Compute the hash of every sealed row and every seal anew."""
+    """Compute the hash of every sealed row and every seal again."""
     for campaign in seals.load_sealable_campaigns(session):
         rows = seals.check_version_seals(session, campaign.id, load_purged_rows(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_list_contradicted_seals(session, campaign.id, rows)]
@@ -36,9 +36,9 @@ def verify_data_seals(session: Session) -> Iterator[DataSealVerification]:
 
 
 def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:
-    """Seal what is not sealed yet, as it is now, and say so in the audit log; the campaigns in which there was any.
+    """Seal the current state of unsealed versions, record it in the audit log, and return the campaigns concerned.
 
-    A release before this one leaves versions without a seal while it still serves.
+    While an earlier release still runs, it writes versions without a seal.
     """
     results = []
     for campaign in seals.load_sealable_campaigns(session):
@@ -50,7 +50,10 @@ def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:
 
 
 def seal_missing_versions(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
-    """Seal the versions of a campaign from the first one that is not; whether there was any."""
+    """Seal a campaign's unsealed versions, and return whether there were any.
+
+    first: the first one, for the audit log.
+    """
     last = seals.seal_unsealed_versions(session, campaign_id, load_purged_rows(session, campaign_id), hold=True)
     if last is None:
         return False
@@ -60,7 +63,7 @@ def seal_missing_versions(session: Session, campaign_id: int, *, first: int, act
 
 
 def load_purged_rows(session: Session, campaign_id: int) -> seals.PurgedRows:
-    """Rows that were deleted lawfully, by what the audit log keeps of them."""
+    """Load the rows that were deleted legitimately, as the audit log records them."""
     rows = seals.PurgedRows()
     for what in log.stream_audit_details_of_action(session, campaign_id, PURGED):
         for row, version in what.get("versions", {}).items():
@@ -70,7 +73,10 @@ def load_purged_rows(session: Session, campaign_id: int) -> seals.PurgedRows:
 
 
 def _faults(rows: Iterable[seals.Row], versions: int) -> Iterator[str]:
-    """What is wrong with a campaign's versions, in their order; the same fault of many in a row is told once."""
+    """Yield the faults of a campaign's versions in order.
+
+    Consecutive versions with the same fault are reported together.
+    """
     told = [(row.n, why) for row in rows if (why := _fault(row, versions)) is not None]
     there = {row.n for row in rows}
     told += [(n, "gone") for n in range(1, versions + 1) if n not in there]
@@ -95,7 +101,7 @@ def _fault(row: seals.Row, versions: int) -> str | None:
 
 
 def _list_contradicted_seals(session: Session, campaign_id: int, rows: Iterable[seals.Row]) -> Iterator[str]:
-    """Seals that the audit log has another hash of."""
+    """Yield seals for which the audit log has a different hash."""
     hashes = {row.n: row.hash.hex() for row in rows if row.sealed}
     for what in log.stream_audit_details_of_action(session, campaign_id, SEALED):
         if hashes.get(what["version"]) != what["hash"]:

@@ -1,4 +1,4 @@
-"""The deadline of a campaign, as its settings have it."""
+"""The deadline in a campaign's settings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ WHEN = "must be a time with its zone, such as 2026-11-30T18:00:00Z, or null"
 
 
 def list_deadline_faults(settings: Mapping[str, object]) -> Iterator[Place]:
-    """The place of a deadline that is no time."""
+    """Yield the place of a deadline that is not a time."""
     if settings.get(NAME) is not None and parse_deadline(settings) is None:
         yield Place(("settings", NAME), WHEN)
 
 
 def parse_deadline(settings: Mapping[str, object]) -> datetime | None:
-    """When all is to be handed in; None where nothing is said, or nothing that is a time.
+    """Return the deadline for handing in; None if it is not set, or not a time.
 
     >>> parse_deadline({"deadline": "2026-11-30T18:00:00+02:00"}).isoformat()
     '2026-11-30T16:00:00+00:00'

@@ -1,4 +1,4 @@
-"""How a campaign's raters see texts, and where they can comment: settings that change nothing of what is judged."""
+"""How a campaign's raters see texts, and where they can comment: settings that do not change what is judged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_TERMS, LONGEST_TERM = 1000, 200
 
 @dataclass(frozen=True, slots=True)
 class DisplaySettings:
-    """markup: texts are shown with the light markup that stands in them; otherwise as they are stored, tags and all.
+    """How texts are shown. markup: texts are shown with their light markup; otherwise as stored, including tags.
 
     slider_colors: sliders show how their values compare with those of the other columns. glossary: terms that are
     highlighted in sources. output_comments, screen_comments: raters can comment on each output, on each screen.
@@ -34,7 +34,7 @@ AS_STORED = DisplaySettings()
 
 
 def list_display_setting_faults(settings: Mapping[str, object]) -> Iterator[Place]:
-    """The place of each that cannot be used. None is nothing said."""
+    """Yield the place of each setting that cannot be used. None means that it is not set."""
     for name in FLAGS:
         if not isinstance(settings.get(name), bool | None):
             yield Place(("settings", name), "must be true, false or null")
@@ -51,7 +51,7 @@ def list_display_setting_faults(settings: Mapping[str, object]) -> Iterator[Plac
 
 
 def get_display_settings(settings: Mapping[str, object]) -> DisplaySettings:
-    """What a campaign says of how texts are shown."""
+    """Return a campaign's settings for showing texts."""
     terms = settings.get(GLOSSARY)
     return DisplaySettings(
         markup=settings.get("markup") is True,

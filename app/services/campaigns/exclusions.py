@@ -1,4 +1,4 @@
-"""Standing exclusions: leave a rater, task, document or system out with a reason, see first what it does, lift it."""
+"""Standing exclusions: exclude a rater, task, document or system with a reason, preview the effect, lift it again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ExclusionTargetNotFound(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class ExclusionView:
-    """An exclusion as a manager sees it. n: its number, which is the data version that it took."""
+    """An exclusion as a manager sees it. n: its number, which is also its data version."""
 
     n: int
     exclusion: NamedExclusion
@@ -54,7 +54,7 @@ class ExclusionView:
 
 @dataclass(frozen=True, slots=True)
 class SystemRankChange:
-    """A system in the ranking before and after; None where it is not in it."""
+    """A system in the rankings before and after; None if it is not in one."""
 
     system: str
     before: SystemLine | None
@@ -63,8 +63,7 @@ class SystemRankChange:
 
 @dataclass(frozen=True, slots=True)
 class ExclusionEffect:
-    """What an exclusion would do to a ranking, and to how sure it would be found again. systems: in the order of the
-    ranking before."""
+    """The effect of an exclusion on a ranking and on its stability. systems: in the order of the earlier ranking."""
 
     recipe: str
     before: RankingView
@@ -78,9 +77,9 @@ class ExclusionEffect:
 def create_exclusion(
     session: Session, campaign: str, wanted: NamedExclusion, *, reason: str, actor: str
 ) -> ExclusionView:
-    """Exclude something from now on, under the campaign's next data version. Nothing is deleted.
+    """Exclude something from the campaign's next data version on. Nothing is deleted.
 
-    Raises NotFound for an unknown campaign, ExclusionTargetNotFound, Conflict where it is excluded already.
+    Raises NotFound for an unknown campaign, ExclusionTargetNotFound, Conflict if it is already excluded.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     target_id = _target(session, row.id, wanted)
@@ -96,9 +95,9 @@ def create_exclusion(
 def set_system_withdrawn(
     session: Session, campaign_id: int, system_id: int, *, withdrawn: bool, actor: str
 ) -> int | None:
-    """Leave a system out because it was withdrawn, or let that end because it takes part again.
+    """Exclude a system because it was withdrawn, or end this exclusion because the system takes part again.
 
-    The data version that it took; None where nothing had to change: the system is excluded already, or its exclusion
+    Return the new data version. Return None if nothing had to change: the system is already excluded, or its exclusion
     was lifted before.
     """
     if withdrawn:
@@ -125,7 +124,7 @@ def set_system_withdrawn(
 
 
 def lift_exclusion(session: Session, campaign: str, n: int, *, reason: str, actor: str) -> ExclusionView:
-    """Let an exclusion end, under the campaign's next data version; one that is lifted already stays as it is.
+    """End an exclusion with the campaign's next data version. An exclusion that is already lifted does not change.
 
     Raises NotFound.
     """
@@ -141,7 +140,7 @@ def lift_exclusion(session: Session, campaign: str, n: int, *, reason: str, acto
 
 
 def get_exclusion(session: Session, campaign: str, n: int) -> ExclusionView:
-    """An exclusion by its number. Raises NotFound."""
+    """Return an exclusion by its number. Raises NotFound."""
     row = exclusions.find_exclusion(session, campaigns.load_campaign(session, campaign).id, n)
     if row is None:
         raise ExclusionNotFound
@@ -159,10 +158,10 @@ def list_exclusions(
     sort: ExclusionSort = "made",
     q: str = "",
 ) -> list[ExclusionView]:
-    """Exclusions after the one of a number in the order in which they were made, lifted ones included.
+    """List exclusions, including lifted ones, in the order of their creation, starting after a number.
 
-    what: only of this. standing: only those that stand, or only those that were lifted. q: words, each a part of key,
-    reasons or actors.
+    what: only this kind. standing: only those in force, or only those lifted. q: words, each of which must be part of
+    key, reasons or actors.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows = exclusions.load_exclusions_page(
@@ -179,11 +178,11 @@ def list_exclusions(
 
 
 def preview_exclusion(database: Database, campaign: str, wanted: NamedExclusion, *, recipe: Recipe) -> ExclusionEffect:
-    """What excluding something would do to the ranking under a recipe, with what stands already.
+    """Show what an exclusion would do to the ranking under a recipe, together with the standing exclusions.
 
-    A recipe that leaves standing exclusions alone is shown as if it applied them.
+    A recipe that ignores standing exclusions is shown as if it applied them.
 
-    Raises NotFound, ExclusionTargetNotFound, Conflict as `create_exclusion`; Invalid where the recipe does not fit
+    Raises NotFound, ExclusionTargetNotFound, Conflict as `create_exclusion` does; Invalid if the recipe does not fit
     the campaign.
     """
     with database.transaction(snapshot=True) as session:
@@ -192,7 +191,7 @@ def preview_exclusion(database: Database, campaign: str, wanted: NamedExclusion,
 
 
 def look_up_preview_rankings(session: Session, campaign: str, wanted: NamedExclusion, recipe: Recipe) -> RankingPair:
-    """The rankings that a preview compares, with and without what it would leave out. Raises as `create_exclusion`."""
+    """Look up the two rankings that a preview compares. Raises the errors of `create_exclusion`."""
     about = snapshot.load_snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
     base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
@@ -202,7 +201,7 @@ def look_up_preview_rankings(session: Session, campaign: str, wanted: NamedExclu
 
 
 def compute_exclusion_effect(database: Database, both: RankingPair) -> ExclusionEffect:
-    """What becomes of a ranking, from rankings that are stored or computed here and stored."""
+    """Return the effect on a ranking, from rankings that are stored, or computed and stored here."""
     before, after = (
         ranking_view.read_ranking_view(ranking_report.compute_missing_ranking(database, one).body) for one in both
     )
@@ -214,7 +213,7 @@ def compute_exclusion_effect(database: Database, both: RankingPair) -> Exclusion
 def make_exclusion_effect(
     recipe: str, before: RankingView, after: RankingView, stability: StabilityBeforeAndAfter
 ) -> ExclusionEffect:
-    """What becomes of a ranking, and of how sure it is."""
+    """Make the effect on a ranking and on its stability."""
     first, then = _by_system(before), _by_system(after)
     order = [system for system in first if system in then]
     return ExclusionEffect(
@@ -229,7 +228,7 @@ def make_exclusion_effect(
 
 
 def _target(session: Session, campaign_id: int, wanted: NamedExclusion) -> int:
-    """The row that is meant. Raises ExclusionTargetNotFound, AlreadyExcluded."""
+    """Return the id of the row to exclude. Raises ExclusionTargetNotFound, AlreadyExcluded."""
     target_id = exclusions.find_exclusion_target_id(session, campaign_id, wanted.what, wanted.key)
     if target_id is None:
         raise ExclusionTargetNotFound(places=(Place(("body", wanted.what), f"the campaign has no such {wanted.what}"),))

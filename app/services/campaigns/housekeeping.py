@@ -1,4 +1,4 @@
-"""Housekeeping: let go of what has outlived its use."""
+"""Housekeeping: delete what is no longer needed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from app.storage.housekeeping import ReportRetention
 from app.storage.leases import leases
 
 KEPT = timedelta(days=7)
-# A campaign that is watched has another ranking with each change. A gate counts the looks before it, so all gates stay.
+# A campaign that is watched has a new ranking after each change. A gate counts earlier looks, so all gates are kept.
 REPORTS = ReportRetention(newest=50, age=timedelta(days=30), always=(earlier_looks.KIND,))
 
 
 def clean_up_expired_data(database: Database) -> dict[str, int] | None:
-    """Delete expired answers, sessions, abandoned imports and old reports, and free tasks whose lease expired.
+    """Delete expired answers, sessions, abandoned imports and old reports, and free tasks with expired leases.
 
-    How many of each; None where another worker is at it. Nothing that a rater or a report can see is ever deleted.
+    Return the number of each; None if another worker is doing this. Nothing that a rater or a report can see is
+    deleted.
     """
     with database.transaction() as session:
         counts = housekeeping.delete_expired_rows(session, kept=KEPT, reports=REPORTS)

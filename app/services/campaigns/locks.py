@@ -50,7 +50,7 @@ class NormalizationNotFixed(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class LockedAnalysisRules:
-    """What is promised besides the recipe, in the manager's words."""
+    """What is promised in addition to the recipe, in the manager's words."""
 
     hypotheses: tuple[str, ...] = ()
     exclusion_rules: tuple[str, ...] = ()
@@ -59,9 +59,9 @@ class LockedAnalysisRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisLockRequest:
-    """What to lock; None is as it is locked, at first `recommended` and no rules.
+    """What to lock. None keeps the locked value; at first this is `recommended`, without rules.
 
-    normalize: settles a recipe that leaves it to the data, while there are none.
+    normalize: fixes the normalization of a recipe that leaves it to the data, while there are no data.
     """
 
     recipe: str | None = None
@@ -74,9 +74,9 @@ class AnalysisLockRequest:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisLockEntry:
-    """One entry of the chain. hash: of everything else in it, so of all entries before by `previous`.
+    """One entry of the chain. hash: of all its other fields, and, through `previous`, of all earlier entries.
 
-    choices: the recipe as it was stored, which a later version reads as `recipe`.
+    choices: the recipe as it was stored; a later version reads it as `recipe`.
     """
 
     n: int
@@ -92,11 +92,11 @@ class AnalysisLockEntry:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe that the choices are."""
+        """The recipe that the choices define."""
         return parse_stored_recipe(self.choices)
 
     def digest(self, campaign: str) -> bytes:
-        """SHA-256 of the entry in one fixed form of JSON: keys sorted, no spaces."""
+        """Return the SHA-256 of the entry in canonical JSON: keys sorted, no spaces."""
         said = {
             "campaign": campaign,
             "n": self.n,
@@ -113,7 +113,7 @@ class AnalysisLockEntry:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisLockChain:
-    """The lock with its amendments. intact: every hash matches its entry and the entry before."""
+    """The lock with its amendments. intact: whether every hash matches its entry and the previous entry."""
 
     campaign: str
     entries: tuple[AnalysisLockEntry, ...]
@@ -121,9 +121,9 @@ class AnalysisLockChain:
 
 
 def lock_analysis(session: Session, campaign: str, wanted: AnalysisLockRequest, *, actor: str) -> AnalysisLockChain:
-    """Lock recipe and rules, or amend the lock. Before the first judgment the first entry is a pre-registration.
+    """Lock recipe and rules, or amend the lock. A first entry before the first judgment is a pre-registration.
 
-    Raises NotFound, AmendmentReasonMissing for an amendment without one, LockUnchanged, NormalizationNotFixed, or
+    Raises NotFound, AmendmentReasonMissing for an amendment without a reason, LockUnchanged, NormalizationNotFixed, or
     Invalid naming the field.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
@@ -158,7 +158,7 @@ def lock_analysis(session: Session, campaign: str, wanted: AnalysisLockRequest, 
 
 
 def get_analysis_lock(session: Session, campaign: str) -> AnalysisLockChain:
-    """The lock with its amendments. Raises NotFound for an unknown campaign and where nothing is locked."""
+    """Return the lock with its amendments. Raises NotFound for an unknown campaign, and if nothing is locked."""
     row = campaigns.load_campaign(session, campaign)
     entries = _entries(session, row.id, int(row.data_version))
     if not entries:
@@ -168,9 +168,9 @@ def get_analysis_lock(session: Session, campaign: str) -> AnalysisLockChain:
 
 
 def redact_raters_in_analysis_lock(session: Session, chain: AnalysisLockChain) -> AnalysisLockChain:
-    """The lock as viewers see it: no text that somebody wrote has a rater's key or name.
+    """Return the lock as viewers see it: no text contains a rater's key or name.
 
-    Hashes are of the texts as written.
+    Hashes are still those of the original texts.
     """
     known = raters.load_all_rater_names(session, campaigns.load_campaign(session, chain.campaign).id)
 
@@ -186,7 +186,7 @@ def redact_raters_in_analysis_lock(session: Session, chain: AnalysisLockChain) -
 
 
 def _recipe(session: Session, campaign: str, wanted: AnalysisLockRequest, last: AnalysisLockEntry | None) -> Recipe:
-    """The recipe as it is frozen. Raises NoSuchRecipe, NormalizationNotFixed."""
+    """Return the recipe to be locked. Raises NoSuchRecipe, NormalizationNotFixed."""
     if wanted.recipe is None and last is not None:
         recipe = last.recipe
     else:
@@ -201,7 +201,10 @@ def _recipe(session: Session, campaign: str, wanted: AnalysisLockRequest, last: 
 
 
 def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
-    """What the ratings that are there make of `auto`. Raises NormalizationNotFixed where there are none."""
+    """Return the normalization that `auto` means for the existing ratings.
+
+    Raises NormalizationNotFixed if there are none.
+    """
     asked = snapshot.load_snapshot(session, campaign, None)
     rows = recipe_ratings.load_recipe_ratings(session, asked, recipe)
     if not len(rows):
@@ -215,7 +218,7 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
 
 
 def _rules(wanted: AnalysisLockRequest, last: AnalysisLockEntry | None) -> LockedAnalysisRules:
-    """The rules as they are locked from now on."""
+    """Return the rules to be locked."""
     had = last.rules if last else LockedAnalysisRules()
     return LockedAnalysisRules(
         hypotheses=had.hypotheses if wanted.hypotheses is None else tuple(wanted.hypotheses),
@@ -262,5 +265,5 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[AnalysisL
 
 
 def _rules_as_json(rules: LockedAnalysisRules) -> dict[str, object]:
-    """The rules as JSON values."""
+    """Return the rules as JSON values."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(rules).items()}

@@ -1,4 +1,4 @@
-"""What a campaign demands of raters who hear and watch: the setting `media`."""
+"""What a campaign requires of raters who listen and watch: the setting `media`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _KNOWN = frozenset({"hear_all", "most_plays"})
 
 @dataclass(frozen=True, slots=True)
 class MediaPlaybackRules:
-    """hear_all: audio and video must be heard to the end before a task is handed in.
+    """Rules for playing media. hear_all: audio and video must be heard to the end before a task is handed in.
 
-    most_plays: how often each may be played, counted in whole lengths; None: as often as raters like.
+    most_plays: how often each may be played, counted in full lengths; None means no limit.
     """
 
     hear_all: bool = False
@@ -24,7 +24,7 @@ class MediaPlaybackRules:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, object]) -> Self:
-        """Those of a campaign's settings, which were checked when they were set."""
+        """Read the rules from a campaign's settings, which were checked when they were set."""
         given = settings.get("media")
         if not isinstance(given, Mapping):
             return cls()
@@ -35,7 +35,7 @@ class MediaPlaybackRules:
 
 
 def list_playback_rule_faults(settings: Mapping[str, object]) -> Iterator[Place]:
-    """What of the setting cannot be used. None is nothing said."""
+    """Yield the parts of the setting that cannot be used. None means that it is not set."""
     given = settings.get("media")
     if given is None:
         return

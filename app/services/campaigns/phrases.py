@@ -1,4 +1,4 @@
-"""Phrases of the raters' pages that a campaign says in words of its own: `settings.phrases`, by language."""
+"""Phrases of the raters' pages that a campaign replaces with its own wording: `settings.phrases`, by language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLACE = re.compile(r"\{\w+\}")
 
 
 def list_phrase_faults(settings: Mapping[str, object]) -> Iterator[Place]:
-    """The place of each phrase that a page could not say. No phrases at all are fine, and so is null."""
+    """Yield the place of each phrase that a page could not use. The setting may be missing or null."""
     given = settings.get(NAME)
     if given is None:
         return
@@ -29,7 +29,7 @@ def list_phrase_faults(settings: Mapping[str, object]) -> Iterator[Place]:
             yield Place(place, f"must be an object of at most {MOST_PHRASES} phrases")
         else:
             faults = ((message, _fault(message, text)) for message, text in phrases.items())
-            # A phrase is no name, so the problem quotes it rather than giving it as a place.
+            # A phrase is not a name, so the problem quotes it instead of using it as a place.
             yield from (Place(place, f"“{message[:QUOTED]}” {why}") for message, why in faults if why)
 
 
@@ -45,7 +45,7 @@ def _fault(message: str, text: object) -> str | None:
 
 
 def get_custom_phrases(settings: Mapping[str, object], language: str) -> Mapping[str, str]:
-    """The campaign's own phrases in a language, by their English text."""
+    """Return the campaign's own phrases in a language, by their English text."""
     given = settings.get(NAME)
     phrases = given.get(language) if isinstance(given, Mapping) else None
     if not isinstance(phrases, Mapping):

@@ -1,4 +1,7 @@
-"""The protocol of a campaign as data: what it asks and what each part scores. It changes until it is answered."""
+"""The protocol of a campaign as data: what it asks, and how each part is scored.
+
+It can change until the first answer.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from app.storage.db import Session
 
 @dataclass(frozen=True, slots=True)
 class ProtocolNameAndOptions:
-    """A protocol by name, and its options; those of `custom` are the whole of it."""
+    """A protocol by name, and its options; the options of `custom` define the whole protocol."""
 
     protocol: str
     options: Mapping[str, object] = field(default_factory=dict)
@@ -24,7 +27,7 @@ class ProtocolNameAndOptions:
 
 @dataclass(frozen=True, slots=True)
 class CampaignProtocol:
-    """What a campaign asks. forms: by the level that is asked. measures: what a judgment comes to; the first ranks."""
+    """What a campaign asks. forms: one for each judged level. measures: scores of a judgment; the first one ranks."""
 
     campaign: CampaignInfo
     forms: tuple[RaterForm, ...]
@@ -32,7 +35,7 @@ class CampaignProtocol:
 
 
 def get_campaign_protocol(session: Session, campaign: str) -> CampaignProtocol:
-    """Raises NotFound."""
+    """Return the protocol of a campaign. Raises NotFound."""
     about = get_campaign(session, campaign)
     protocol, options = find_campaign_protocol(about), parse_campaign_scoring_options(about)
     basis: Basis = about.basis  # type: ignore[assignment]  # checked in SQL
@@ -44,10 +47,10 @@ def get_campaign_protocol(session: Session, campaign: str) -> CampaignProtocol:
 def put_campaign_protocol(
     session: Session, campaign: str, written: ProtocolNameAndOptions, *, seen: Callable[[int], bool], actor: str
 ) -> CampaignProtocol:
-    """Judge by another protocol, while the campaign is a draft in which nothing was answered.
+    """Change the protocol, while the campaign is a draft without answers.
 
-    seen: whether a settings version is the one that the caller saw. Raises CampaignEditConflict, CampaignChangeTooLate,
-    Invalid, NotFound.
+    seen: whether the caller saw a given settings version. Raises CampaignEditConflict, CampaignChangeTooLate, Invalid,
+    NotFound.
     """
     changes = {"protocol": written.protocol, "options": dict(written.options)}
     change_campaign_settings(session, campaign, changes, seen=seen, actor=actor)
@@ -55,7 +58,7 @@ def put_campaign_protocol(
 
 
 def describe_protocol_as_custom(name: str, options: Mapping[str, object]) -> ProtocolNameAndOptions:
-    """A built-in protocol as one that a manager writes. Raises NotFound, Invalid."""
+    """Describe a built-in protocol as a custom one. Raises NotFound, Invalid."""
     protocol = protocols.get_protocol(name)
     usual = options or protocol.examples[0].options
     return ProtocolNameAndOptions(

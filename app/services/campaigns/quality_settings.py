@@ -1,4 +1,4 @@
-"""What a campaign's settings say of quality control while it runs: which checks, what each leads to, which codes."""
+"""The settings of a campaign for quality control while it runs: checks, their consequences, completion codes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ NAME = "quality"
 CODE = "{code}"
 MOST_PAIRS = 1000
 Action = Literal["warn", "end_task", "block"]
-"""warn: it is put on record. end_task: no new task while the check fails. block: the enrolment is paused, once."""
+"""warn: put on record. end_task: no new task while the check fails. block: pause the enrolment, once."""
 Template = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
 
 
 class RaterQualitySettings(BaseModel):
     """`settings.quality` of a campaign.
 
-    code_pass, code_fail: completion codes by verdict; `{code}` in them is a code of the task's own. code_checks: who
-    fails one of these gets code_fail. code_tutorial: so does whoever has a smaller share of right first answers in the
-    tutorial. code_attention: and whoever passes a smaller share of attention checks at the first try.
+    code_pass, code_fail: completion codes by verdict; `{code}` in them is replaced with a code for the task.
+    code_checks: a rater who fails one of these gets code_fail. code_tutorial, code_attention: so does a rater with a
+    smaller share of right first answers in the tutorial, or of attention checks passed at the first attempt.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
@@ -40,30 +40,30 @@ class RaterQualitySettings(BaseModel):
 
     @property
     def has_completion_codes(self) -> bool:
-        """Whether a completion code tells the verdict."""
+        """Whether completion codes depend on the verdict."""
         return self.code_pass is not None and self.code_fail is not None
 
     @property
     def has_consequences(self) -> bool:
-        """Whether anything follows from a verdict."""
+        """Whether a verdict has any consequences."""
         return self.has_completion_codes or bool(self.actions)
 
     @property
     def checks_with_consequences(self) -> frozenset[Check]:
-        """The checks from which anything follows."""
+        """The checks that have consequences."""
         return frozenset(self.actions) | (frozenset(self.code_checks) if self.has_completion_codes else frozenset())
 
     def to_criteria(self) -> RaterQualityCriteria:
-        """As the statistics take them."""
+        """Return the criteria for the statistics."""
         return RaterQualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
     def checks_leading_to(self, action: Action) -> frozenset[Check]:
-        """The checks that lead to an action."""
+        """Return the checks that lead to an action."""
         return frozenset(check for check, given in self.actions.items() if given == action)
 
 
 def parse_rater_quality_settings(settings: Mapping[str, object]) -> RaterQualitySettings:
-    """What the settings of a campaign say. Raises Invalid, naming each field that is wrong."""
+    """Parse a campaign's settings. Raises Invalid, which names each wrong field."""
     given = settings.get(NAME)
     if given is None:
         return RaterQualitySettings()

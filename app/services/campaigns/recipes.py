@@ -1,4 +1,4 @@
-"""Recipes by name: those of published practice, and those that a campaign names for itself, every revision kept."""
+"""Recipes by name: those of published practice, and a campaign's own, of which every revision is kept."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ class RecipeNameReserved(Conflict):
 def put_named_recipe(
     session: Session, campaign: str, name: str, given: Mapping[str, object], *, actor: str
 ) -> NamedRecipe:
-    """Store a recipe under a name: other choices than the latest revision's are a new one, the same change nothing.
+    """Store a recipe under a name. Choices that differ from the latest revision become a new revision.
 
-    given: plain JSON values; what is left out is as in the recipe that its `name` names, else in `recommended`.
-
+    given: plain JSON values; missing ones are taken from the recipe that its `name` names, or else from `recommended`.
     Raises RecipeNameReserved, NotFound for an unknown campaign, Invalid with places in the body.
     """
     if name in RESERVED or name.partition("+")[0] in NAMED:
@@ -54,7 +53,7 @@ def put_named_recipe(
 
 
 def get_named_recipe(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
-    """A campaign's own recipe, the latest revision or the one asked for. Raises NotFound."""
+    """Return a campaign's own recipe, in the latest or a given revision. Raises NotFound."""
     row = recipes.find_recipe(session, campaigns.load_campaign(session, campaign).id, name, revision=revision)
     if row is None:
         raise RecipeNotFound
@@ -62,13 +61,13 @@ def get_named_recipe(session: Session, campaign: str, name: str, *, revision: in
 
 
 def list_named_recipes(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
-    """A campaign's own recipes by name after `after`, each in its latest revision."""
+    """List the latest revisions of a campaign's own recipes by name, starting after `after`."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [make_named_recipe(row) for row in recipes.load_recipes_page(session, campaign_id, after=after, limit=limit)]
 
 
 def parse_campaign_recipe_json(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
-    """A recipe sent as plain JSON values; one of the campaign's own names is the recipe to start from.
+    """Parse a recipe sent as plain JSON values; it may start from one of the campaign's own recipes.
 
     Raises NotFound for an unknown campaign, Invalid with places in the body.
     """

@@ -1,4 +1,7 @@
-"""Numbers among a campaign's settings that something goes by: refused when they are set, rather than passed over."""
+"""Numbers in a campaign's settings that the program uses.
+
+Wrong ones are refused when they are set, not ignored later.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ SHORTEST_LEASE, LONGEST_LEASE = 30, 14 * 24 * 3600  # seconds
 
 @dataclass(frozen=True, slots=True)
 class _NumberBounds:
-    """What a number may be. above: it is more than the least, not only as much."""
+    """The bounds of a number. above: whether it must be greater than the lower bound."""
 
     least: float = -inf
     most: float = inf
@@ -42,7 +45,7 @@ KNOWN = {
 
 
 def list_setting_number_faults(settings: Mapping[str, object]) -> Iterator[Place]:
-    """The place of each that cannot be used. None is nothing said."""
+    """Yield the place of each number that cannot be used. None means that it is not set."""
     for name, bounds in KNOWN.items():
         value = settings.get(name)
         if value is not None and not bounds.hold(value):
@@ -52,12 +55,12 @@ def list_setting_number_faults(settings: Mapping[str, object]) -> Iterator[Place
 def _finite(value: float) -> bool:
     try:
         return isfinite(value)
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer larger than any float
         return False
 
 
 def get_lease_duration(settings: Mapping[str, object]) -> timedelta:
-    """How long a lease goes on: the campaign's `lease_seconds`, two hours where it says nothing of use."""
+    """Return the duration of a lease: the campaign's `lease_seconds`, or two hours if that is missing or unusable."""
     given = settings.get("lease_seconds")
     if isinstance(given, bool) or not isinstance(given, int | float):
         return LEASE

@@ -1,4 +1,4 @@
-"""A campaign's settings: changed only by who saw the latest of them, and only as far as its state allows."""
+"""A campaign's settings: only callers who have seen the latest version can change them, as far as the state allows."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ class CampaignChangeTooLate(Conflict):
 def change_campaign_settings(
     session: Session, key: str, changes: Mapping[str, object], *, seen: Callable[[int], bool], actor: str
 ) -> CampaignInfo:
-    """Overwrite some settings; `settings` as a whole.
+    """Overwrite some settings; `settings` is replaced as a whole.
 
-    seen: whether a settings version is the one that the caller saw. Whoever comes at the same time waits, and is late.
-
+    seen: whether the caller saw a given settings version. A simultaneous second caller waits, and is then too late.
     Raises CampaignEditConflict, CampaignChangeTooLate naming each field, Invalid, NotFound.
     """
     row = campaigns.load_campaign(session, key, lock=True)
@@ -72,7 +71,7 @@ def _check_open(session: Session, row: campaigns.CampaignRecord, changes: Mappin
 
 
 def _check_changes(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> dict[str, object]:
-    """The fields as they are stored, after the checks that a new campaign passes."""
+    """Return the fields as they are stored, after the checks for new campaigns."""
     merged = {name: getattr(row, name) for name in NewCampaign.__slots__} | dict(changes)
     protocol = check_new_campaign(NewCampaign(**merged))
     values = {name: merged[name] for name in changes}

@@ -1,4 +1,4 @@
-"""How far a campaign is set up: what it has, from which the pages tell what comes next."""
+"""How far a campaign is set up: what it has, from which the pages derive the next step."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ __all__ = ["SetupFacts", "get_setup_facts", "load_judged_campaigns"]
 
 
 def get_setup_facts(session: Session, campaign: str) -> SetupFacts:
-    """What the campaign with this key has; nothing where there is no such campaign."""
+    """Return what the campaign with this key has; nothing if it does not exist."""
     return load_setup_facts(session, campaign)
