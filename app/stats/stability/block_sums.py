@@ -1,6 +1,6 @@
-"""Sums by item of a campaign that is too large to be held at once: block by block, each of whole documents.
+"""Sums by item of a campaign that does not fit into memory, computed in blocks of whole documents.
 
-A block is laid out and summed by the functions that sum a campaign at once; the sums are put together here.
+The functions that sum a whole campaign lay out and sum each block; this module combines the sums.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from app.stats.stability.extraction import (
 from app.stats.stability.studies import ItemRatingSums, index_raters_in_pools, sum_item_ratings
 
 _EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np.inf}
-"""What stands in the places of nobody, by the name of the sum."""
+"""Values at the places without a rater, by the name of the sum."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _BlockSums:
-    """The usable documents of a block. pools: codes of raters among all, of each document's bucket."""
+    """Sums of the usable documents of a block. pools: codes, among all raters, of the raters of each bucket."""
 
     sums: ItemRatingSums
     pools: tuple[Codes, ...]
@@ -36,7 +36,7 @@ class _BlockSums:
 def sum_item_ratings_of_blocks(
     blocks: Iterable[Ratings], systems: Codes, *, centre: float, labels: RatingLabels, higher_is_better: bool
 ) -> ItemRatingSums:
-    """Sum the multiply-rated documents of all blocks, as `sum_item_ratings` does what `extract_multiply_rated` finds.
+    """Sum the multiply-rated documents of all blocks, as `extract_multiply_rated` and `sum_item_ratings` do at once.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _no_documents() -> UnusableDocumentReasons:
 def _put_together_documents(
     summed: list[_BlockSums], kept: Bools, labels: RatingLabels, systems: Codes, *, higher_is_better: bool
 ) -> DocumentRaterPools:
-    """Documents with the buckets that their raters make, as of all documents at once."""
+    """Combine the documents, with their buckets by raters, as if all documents had been read at once."""
     names = [name for block in summed for name in block.sums.data.documents]
     pools = [pool for block in summed for pool in block.pools]
     first = np.cumsum([0, *(len(block.pools) for block in summed)])
@@ -95,7 +95,7 @@ def _put_together_documents(
     of_pool, pool = np.unique(pool, return_inverse=True)
     chosen = [pools[n] for n in of_pool]
     used = np.unique(np.concatenate(chosen))
-    # A bit for each rater: rows of bits have the order of rows of booleans.
+    # Pack one bit per rater: rows of bits sort like rows of booleans.
     sets = np.zeros((len(chosen), -(-used.size // 8)), dtype=np.uint8)
     for row, raters in enumerate(chosen):
         held = np.zeros(used.size, dtype=np.bool_)
@@ -115,7 +115,7 @@ def _put_together_documents(
 
 
 def _put_together(summed: list[_BlockSums], name: str, kept: Bools, most: int) -> Floats:
-    """One of the sums of all documents that are kept; most: raters of the largest pool, and a place is for nobody."""
+    """Combine one of the sums of all documents in use. most: raters of the largest pool; one empty place is added."""
     n_systems = summed[0].sums.total.shape[1]
     whole = np.full((int(kept.sum()), n_systems, most + 1), _EMPTY[name])
     at = begin = 0

@@ -1,8 +1,8 @@
-"""The work of a request cut into chunks: each a pure function of (data, request, number of the chunk).
+"""The work of a request, cut into chunks: each is a pure function of (data, request, chunk number).
 
-Whoever computes a chunk, on whatever machine and in whatever order, gets the same result. Draws are keyed by what they
-are of, not by the order of computing: a curve is the same alone and among others, all designs see the same document
-sets, and all normalizations of an assignment the same studies.
+The result of a chunk does not depend on the machine or on the order of computing. Draws are keyed by what they are for,
+not by their order: a curve is the same alone and among others, all designs use the same document sets, and all
+normalizations of an assignment use the same studies.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from app.stats.stability.testing import (
 )
 
 STABILITY_VERSION = "stability-2"
-"""Of a report. 2 tells the claims of each pair; chunks are those of 1, so that a job begun before goes on."""
+"""Version of the report. 2 added the claims of each pair; chunks did not change, so jobs begun under 1 continue."""
 STUDIES_OF_A_CHUNK = 250
 STUDIES_AT_ONCE = 50
 _FULL_PERMUTATIONS = 10_000
-_MOST_RATINGS = 2_000_000  # item ratings held at once
+_MOST_RATINGS = 2_000_000  # item ratings in memory at once
 _CACHED_RATINGS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
 class StudyChunk:
-    """Studies of one assignment on one number of documents: those of the document sets from `first` to `last` − 1."""
+    """Studies of one assignment on one number of documents, for the document sets `first` to `last` − 1."""
 
     index: int
     assignment: RaterAssignmentScheme
@@ -64,11 +64,11 @@ class StudyChunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkOutcome:
-    """What the studies of a chunk found.
+    """Results of the studies of a chunk.
 
-    means: of every system, in the unit of the method, shape (methods, n, S). claims: of every pair, shape
-    (methods, n, S(S−1)/2), see `testing.find_significant_claims`. why: the reason where the assignment is out of
-    reach; no studies then.
+    means: of every system, in the unit of the method, shape (methods, n, S). claims: of every pair, shape (methods, n,
+    S(S−1)/2), see `testing.find_significant_claims`. why: the reason if the assignment is impossible; there are no
+    studies then.
     """
 
     means: Floats
@@ -76,7 +76,7 @@ class ChunkOutcome:
     why: str | None = None
 
     def to_bytes(self) -> bytes:
-        """The same outcome gives the same bytes."""
+        """Serialize the outcome; equal outcomes give equal bytes."""
         out = io.BytesIO()
         for array in (self.means, self.claims, np.frombuffer((self.why or "").encode(), dtype=np.uint8)):
             np.save(out, array, allow_pickle=False)
@@ -84,7 +84,7 @@ class ChunkOutcome:
 
     @classmethod
     def from_bytes(cls, body: bytes) -> ChunkOutcome:
-        """What `to_bytes` wrote."""
+        """Read what `to_bytes` wrote."""
         buffer = io.BytesIO(body)
         means, claimed, why = (np.load(buffer, allow_pickle=False) for _ in range(3))
         return cls(means, claimed, why.tobytes().decode() or None)
@@ -92,14 +92,14 @@ class ChunkOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FullDataClaims:
-    """What all ratings say of each pair, shape (pairs,): which system has the better mean, and which is claimed so."""
+    """Full-data results of each pair, shape (pairs,): which system has the better mean, and which is claimed better."""
 
     order: Order
     claims: Claims
 
 
 def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
-    """The chunks of a resolved request, those of a point beside each other."""
+    """Return the chunks of a resolved request; those of one point are adjacent."""
     chunks: list[StudyChunk] = []
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
     for assignment, methods in request.assignments().items():
@@ -112,7 +112,7 @@ def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
 
 @dataclass(frozen=True)
 class StabilitySimulator:
-    """A data set, or sums of one, and a resolved request, made ready once for any number of chunks."""
+    """A data set, or sums of one, and a resolved request, prepared once for any number of chunks."""
 
     data: MultiplyRatedDocuments | ItemRatingSums
     request: StabilityRequest
@@ -124,19 +124,16 @@ class StabilitySimulator:
 
     @cached_property
     def item_sums(self) -> ItemRatingSums:
-        """Sums by item."""
+        """Sums of the ratings by item."""
         return self.data if isinstance(self.data, ItemRatingSums) else sum_item_ratings(self.data)
 
     @cached_property
     def chunks(self) -> tuple[StudyChunk, ...]:
-        """All the work there is."""
+        """All chunks of the request."""
         return make_study_chunks(self.request)
 
     def run_chunk(self, index: int) -> ChunkOutcome:
-        """Compute a chunk.
-
-        Raises Invalid where a bucket has too few raters for the ratings per item.
-        """
+        """Compute a chunk; the outcome holds a reason if a bucket has too few raters for the ratings per item."""
         chunk = self.chunks[index]
         pieces: list[tuple[Floats, Claims]] = []
         for number in range(chunk.first, chunk.last):
@@ -155,7 +152,7 @@ class StabilitySimulator:
         )
 
     def _simulate_document_set(self, chunk: StudyChunk, number: int) -> Iterator[tuple[Floats, Claims]]:
-        """Studies of one document set, some at a time."""
+        """Simulate the studies of one document set, some at a time."""
         request = self.request
         documents = self.documents_of_set(chunk.documents, number)
         studies = min(request.per_set, request.studies - number * request.per_set)
@@ -183,9 +180,9 @@ class StabilitySimulator:
         return means.transpose(1, 0, 2), find_significant_claims(signed, p, self.significance_rule).transpose(1, 0, 2)
 
     def _sum_by_document(self, chunk: StudyChunk, documents: Codes, raters: Codes) -> Floats:
-        """Sums of each document, shape (n, V, D, S), of a few studies at a time: their arrays stay in the cache.
+        """Return sums by document, shape (n, V, D, S), for a few studies at a time, whose arrays stay in the cache.
 
-        With all at once, a quarter of a set's processor time went into memory that the system gave and took back.
+        With all studies at once, a quarter of the processor time of a set was spent on allocating and freeing memory.
         """
         n, of_study = len(raters), raters[0].size
         sums = np.empty((n, len(chunk.methods), *raters.shape[1:3]))
@@ -197,9 +194,9 @@ class StabilitySimulator:
         return sums
 
     def claims_of_full_data(self) -> dict[Method, FullDataClaims]:
-        """What all ratings together say under each normalization asked for, tested as the studies are.
+        """Return the claims of all ratings together under each requested normalization, tested as in the studies.
 
-        At least 10 000 permutations, since there is one study only.
+        Uses at least 10 000 permutations, because there is only one study.
         """
         request, whole = self.request, full_data_study(self.item_sums)
         methods = tuple(dict.fromkeys(design.normalize for design in request.designs))
@@ -218,17 +215,17 @@ class StabilitySimulator:
 
     @property
     def significance_rule(self) -> SignificanceRule:
-        """When a difference is significant."""
+        """The rule by which a difference is significant."""
         return SignificanceRule(self.request.alpha, self.request.two_sided, self.request.plus_one)
 
     def _orient_sums(self, sums: Floats) -> Floats:
-        """The same sums with larger as better, changed in place, documents last: (n, V, D, S) to (n, V, S, D)."""
+        """Make larger sums better, in place, and move documents to the last axis: (n, V, D, S) to (n, V, S, D)."""
         if not self.document_rater_pools.higher_is_better:
             np.negative(sums, out=sums)
         return sums.transpose(0, 1, 3, 2)
 
     def documents_of_set(self, count: int, number: int) -> Codes:
-        """The documents of a set, ascending; the same for every design."""
+        """Return the documents of a set, ascending; the same for every design."""
         bucket = self.document_rater_pools.bucket
         sizes = np.bincount(bucket, minlength=len(self.document_rater_pools.pools)).astype(np.int64)
         of_buckets = np.split(np.argsort(bucket, kind="stable"), np.cumsum(sizes)[:-1])

@@ -1,4 +1,4 @@
-"""From outcomes of studies to points and curves: SRP is never shown alone."""
+"""Points and curves from the outcomes of studies: SRP is never shown alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.stats.stability.testing import Claims
 
 VACUOUS_SHARE = 0.5
 MOST_REASONS = 3
-"""Numbers of documents of a design whose reasons are told in full."""
+"""Most numbers of documents of a design for which the reason is given in full."""
 FIXED_POOL = "a fixed rater pool cannot show rater × system variance"
 
 
@@ -27,13 +27,14 @@ FIXED_POOL = "a fixed rater pool cannot show rater × system variance"
 class StabilityPoint:
     """What studies of one design on one number of documents would find.
 
-    srp: Stable Ranking Probability; mc_error: its standard error from simulating finitely many studies. n_pairs:
-    ordered pairs of studies. mean_significant_pairs, share_without_significance: of a study. kendall_tau, pearson:
-    mean between studies, None where undefined. sign_error_rate: share of claims that contradict the full data, None
-    without claims. retained_claims: mean |SB_e1 ∩ B_e2| (own proposal). both_significant_srp: every claim of one study
-    is significant in the other. full_data_tau: mean Kendall τ-b of a study with the full-data ranking.
-    same_claims_as_full_data: share of studies that claim exactly what the full data claim. claimed, contradicted: share
-    of studies that claim each of the curve's pairs as the full data order it, and the other way round.
+    srp: Stable Ranking Probability; mc_error: its standard error due to the finite number of simulated studies.
+    n_pairs: ordered pairs of studies. mean_significant_pairs, share_without_significance: per study. kendall_tau,
+    pearson: mean between studies, None if undefined. sign_error_rate: share of claims that contradict the full data,
+    None without claims. retained_claims: mean |SB_e1 ∩ B_e2| (our own proposal). both_significant_srp: every claim of
+    one study is significant in the other. full_data_tau: mean Kendall τ-b of a study with the full-data ranking.
+    same_claims_as_full_data: share of studies whose claims are exactly those of the full data. claimed, contradicted:
+    for each of the curve's pairs, shares of studies that claim it in the order of the full data, and in the reverse
+    order.
     """
 
     documents: int
@@ -58,9 +59,10 @@ class StabilityPoint:
 
 @dataclass(frozen=True, slots=True)
 class StabilityCurve:
-    """Points of one design by number of documents; or the reason why there are none.
+    """Points of one design by number of documents, or the reason why there are none.
 
-    pairs: whose claims are told of each point, as codes of the systems, the better by the full data first.
+    pairs: the pairs whose claims are reported for each point, as codes of the systems, the better by the full data
+    first.
     """
 
     design: StudyDesign
@@ -75,10 +77,10 @@ def compute_stability_curves(
     """Compute every curve of a request.
 
     outcomes: of every chunk with its number, in any order; by default they are computed here. Only those of unfinished
-    points are held at a time.
+    points are kept in memory.
 
-    Raises Invalid where a design does not fit the data, unless the request is lenient; where it left the document
-    counts open, for a design that fits with none of them.
+    Raises Invalid if a design does not fit the data, unless the request is lenient. If the request left the document
+    counts open, a design is refused only if it fits with none of them.
     """
     fitting, points, why = (
         _Fit(simulator),
@@ -102,20 +104,20 @@ def compute_stability_curves(
 
 
 def impossible_design_error(documents: int, why: str) -> Invalid:
-    """The refusal of a design that the raters of the data cannot have on a number of documents."""
+    """Return the error for a design that is impossible with the raters of the data on a number of documents."""
     place = Place(("body", "designs"), f"{documents} documents: {why}")
     return Invalid("a design does not fit the data", places=(place,))
 
 
 class _AssignmentReasons:
-    """The reasons of an assignment by number of documents: of the first chunk that has one, whichever came first."""
+    """Reasons by assignment and number of documents: that of the first chunk with one, in any order of arrival."""
 
     def __init__(self, request: StabilityRequest) -> None:
         self._request = request
         self._found: dict[tuple[RaterAssignmentScheme, int], tuple[int, str]] = {}
 
     def note(self, chunk: StudyChunk, why: str | None) -> None:
-        """Keep the reason of a chunk, if it has one. Raises Invalid where the request takes no point less."""
+        """Keep the reason of a chunk, if it has one. Raises Invalid if the request needs every point."""
         if why is None:
             return
         if requires_every_point(self._request):
@@ -124,7 +126,7 @@ class _AssignmentReasons:
         self._found[at] = min(self._found.get(at, (chunk.index, why)), (chunk.index, why))
 
     def of(self, assignment: RaterAssignmentScheme) -> str | None:
-        """The reasons in words, those of a few counts in full."""
+        """Return the reasons in words, in full for the first few counts."""
         counts = [count for count in self._request.document_counts if (assignment, count) in self._found]
         reasons = [f"{count} documents: {self._found[assignment, count][1]}" for count in counts[:MOST_REASONS]]
         more = ", ".join(map(str, counts[MOST_REASONS:]))
@@ -139,7 +141,7 @@ class _AssignmentReasons:
 
 
 def requires_every_point(request: StabilityRequest) -> bool:
-    """Whether one point that cannot be had refuses a resolved request."""
+    """Return whether a resolved request is refused if a single point is impossible."""
     return not (request.lenient or request.open_counts)
 
 
@@ -156,7 +158,7 @@ def _curve(
 
 
 class _Fit:
-    """Turns the outcomes of a point into its figures, against the full data."""
+    """Computes the figures of a point from its outcomes and the full data."""
 
     def __init__(self, simulator: StabilitySimulator) -> None:
         self.request, self.sign = simulator.request, 1 if simulator.document_rater_pools.higher_is_better else -1
@@ -171,7 +173,7 @@ class _Fit:
     def points(
         self, held: list[tuple[StudyChunk, ChunkOutcome]]
     ) -> Iterator[tuple[tuple[StudyDesign, int], StabilityPoint]]:
-        """The points of all normalizations of an assignment on one number of documents."""
+        """Yield the points of all normalizations of an assignment on one number of documents."""
         held.sort(key=lambda one: one[0].first)
         if any(outcome.why is not None for _, outcome in held):
             return
@@ -184,7 +186,7 @@ class _Fit:
             yield (design, chunk.documents), point
 
     def point(self, documents: int, means: Floats, claimed: Claims, method: Method) -> StabilityPoint:
-        """Figures of n studies: means of shape (n, S), claims of shape (n, pairs)."""
+        """Compute the figures of n studies: means of shape (n, S), claims of shape (n, pairs)."""
         truth, (as_ordered, turned) = self.truth[method], self.told[method].claim_shares(claimed)
         order = find_better_of_pairs(means, self.sign)
         size = self._group_size(documents, len(means))
@@ -219,19 +221,19 @@ class _Fit:
         )
 
     def _group_size(self, documents: int, studies: int) -> int:
-        """Studies that are compared with one another: of one document set, or all where all have the same documents."""
+        """Return how many studies are compared with each other: those of one document set, or all of them."""
         alike = self.request.pairs == "all" or documents == self.available
         return studies if alike else self.request.per_set
 
 
 def _mean_of(parts: list[tuple[float, int]]) -> float | None:
-    """Mean of correlations, none beyond 1 by rounding."""
+    """Return the mean of correlations, clipped to [−1, 1] against rounding."""
     n = sum(count for _, count in parts)
     return min(1.0, max(-1.0, sum(total for total, _ in parts) / n)) if n else None
 
 
 def _tau_with(order: Order, truth: Order) -> float | None:
-    """Mean Kendall τ-b of the studies with one ranking, over those where it is defined."""
+    """Return the mean Kendall τ-b of the studies with one ranking, over those where it is defined."""
     untied = np.sqrt(np.abs(order).sum(axis=1, dtype=np.float64) * np.abs(truth).sum(dtype=np.float64))
     agree = order.astype(np.float64) @ truth.astype(np.float64)
     known = untied > 0

@@ -1,4 +1,4 @@
-"""The multiply-rated part of a campaign as dense arrays, with the buckets that its raters make."""
+"""The multiply-rated part of a campaign as dense arrays, with the buckets of documents that share their raters."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from app.stats.selection import DroppedRows
 Indices = npt.NDArray[np.int64]
 FEWEST_RATERS = 2
 MOST_PLACES = 8_000_000
-"""Places of the arrays, segments × systems × raters of the largest pool, up to which documents may differ in raters."""
+"""Largest array, segments × systems × raters of the largest pool, for which documents may have different raters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DocumentRaterPools:
-    """Documents whose every output was rated by the same two or more raters: which they are, and by whom.
+    """Documents whose every output was rated by the same two or more raters, and their raters.
 
-    systems, documents, raters: labels of the S, D and R codes used here.
-    bucket: of each document, shape (D,). pools: rater codes of each bucket, ascending; nth of an array is a place here.
-    left_out: documents that cannot be used, by reason.
+    systems, documents, raters: labels of the S, D and R codes used here. bucket: of each document, shape (D,). pools:
+    rater codes of each bucket, ascending; axes over raters follow this order. left_out: documents that cannot be used,
+    by reason.
     """
 
     systems: tuple[str, ...]
@@ -39,16 +39,16 @@ class DocumentRaterPools:
 
     @property
     def raters_per_document(self) -> Codes:
-        """Raters of each document, shape (D,)."""
+        """Number of raters of each document, shape (D,)."""
         return np.array([len(pool) for pool in self.pools], dtype=np.int64)[self.bucket]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MultiplyRatedDocuments(DocumentRaterPools):
-    """The same with their ratings.
+    """Multiply-rated documents with their ratings.
 
-    document: of each segment, shape (G,), never falling.
-    score, errors: shape (G, S, M), M the largest pool; 0 beyond a bucket's pool. errors is None where none are marked.
+    document: of each segment, shape (G,), non-decreasing. score, errors: shape (G, S, M), M the size of the largest
+    pool; 0 beyond a bucket's pool. errors is None if no errors are marked.
     """
 
     document: Codes
@@ -57,7 +57,7 @@ class MultiplyRatedDocuments(DocumentRaterPools):
 
     @property
     def n_segments(self) -> Codes:
-        """Segments of each document, shape (D,)."""
+        """Number of segments of each document, shape (D,)."""
         return np.bincount(self.document, minlength=len(self.documents))
 
     @property
@@ -71,9 +71,9 @@ class NotMultiplyRated(Invalid):
 
 
 def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
-    """Lay the multiply-rated documents out as dense arrays.
+    """Arrange the multiply-rated documents as dense arrays.
 
-    Several ratings of one output by one rater count as their mean. A document is left out where it had fewer than two
+    Several ratings of one output by one rater count as their mean. A document is left out if it had fewer than two
     raters, lacks a system that others have, or was not rated by the same raters throughout.
 
     Parameters
@@ -83,9 +83,9 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
     Raises
     ------
     NotMultiplyRated
-        No document is left, or fewer than two systems.
+        No document is left, or there are fewer than two systems.
 
-    Source: Riley et al. 2024, §2 (buckets); which documents are left out is our own rule (docs/stability.md).
+    Source: Riley et al. 2024, §2 (buckets); the rule for leaving documents out is our own (docs/stability.md).
     """
     cells = tabulate_rating_cells(ratings, np.unique(ratings.system))
     usable, left_out = cells.find_unusable_document_reasons().choose_usable_documents()
@@ -94,7 +94,7 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
 
 
 def require_usable_documents(n_systems: int, usable: Bools, left_out: tuple[DroppedRows, ...]) -> None:
-    """Raise NotMultiplyRated where no document is left, or only one system was rated."""
+    """Raise NotMultiplyRated if no document is left, or if only one system was rated."""
     if n_systems == 1:
         raise NotMultiplyRated("only one system was rated, so there is nothing to rank")
     if not usable.any():
@@ -106,8 +106,8 @@ def require_usable_documents(n_systems: int, usable: Bools, left_out: tuple[Drop
 class UnusableDocumentReasons:
     """Why documents cannot be used, shape (documents,) each.
 
-    raters: of each document. outputs: segments × systems. few: too few raters; partial: a system is missing;
-    uneven: not every output has the same raters.
+    raters: of each document. outputs: segments × systems. few: too few raters; partial: a system is missing; uneven:
+    the outputs were not all rated by the same raters.
     """
 
     raters: Indices
@@ -118,16 +118,16 @@ class UnusableDocumentReasons:
 
     @property
     def usable(self) -> Bools:
-        """Those that can be used, as far as each can tell by itself."""
+        """Documents that can be used, judging each one by itself."""
         return ~(self.few | self.partial | self.uneven)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Of several sets of documents, one after another."""
+        """Concatenate the reasons of several sets of documents."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 
     def choose_usable_documents(self) -> tuple[Bools, tuple[DroppedRows, ...]]:
-        """Which documents are used, shape (documents,), and why the others are not."""
+        """Return which documents are used, shape (documents,), and why the others are not."""
         crowded = _find_crowded_documents(self.usable, self.raters, self.outputs)
         reasons = (
             ("rated by fewer than two raters", self.few),
@@ -141,7 +141,7 @@ class UnusableDocumentReasons:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingCells:
-    """One row a (segment, system, rater) with dense codes of those that occur; rated: shape (documents, raters)."""
+    """One row per segment, system and rater, with dense codes; rated: shape (documents, raters)."""
 
     segment: Indices
     system: Indices
@@ -157,11 +157,11 @@ class RatingCells:
 
     @property
     def n_systems(self) -> int:
-        """S."""
+        """Number of systems, S."""
         return int(self.systems.size)
 
     def find_unusable_document_reasons(self) -> UnusableDocumentReasons:
-        """What speaks against each document."""
+        """Return the reasons against each document."""
         n = self.documents.size
         raters = self.rated.sum(axis=1)
         has = np.zeros((n, self.n_systems), dtype=np.bool_)
@@ -174,9 +174,9 @@ class RatingCells:
 
 
 def tabulate_rating_cells(ratings: Ratings, systems: Codes) -> RatingCells:
-    """Average what one rater gave one output several times; number what occurs.
+    """Average repeated ratings of an output by one rater and number segments, raters and documents.
 
-    systems : codes of all that were rated, ascending; the ratings need not have every one.
+    systems : codes of all systems that were rated, ascending; the ratings need not contain every one.
     """
     n_raters = max(len(ratings.labels.raters), 1)
     key = (ratings.segment.astype(np.int64) * max(ratings.n_systems, 1) + ratings.system) * n_raters + ratings.rater
@@ -201,7 +201,7 @@ def tabulate_rating_cells(ratings: Ratings, systems: Codes) -> RatingCells:
 
 
 def _find_crowded_documents(usable: Bools, raters: Indices, outputs: Indices) -> Bools:
-    """Documents with so many raters that arrays with as many places for every output would be too large.
+    """Find documents with so many raters that arrays with as many places for every output would be too large.
 
     raters, outputs: of each document, shape (documents,).
     """
@@ -217,7 +217,7 @@ def _find_crowded_documents(usable: Bools, raters: Indices, outputs: Indices) ->
 def arrange_multiply_rated_documents(
     ratings: Ratings, cells: RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]
 ) -> MultiplyRatedDocuments:
-    """The documents that are used, one or more, as dense arrays."""
+    """Return the documents in use, at least one, as dense arrays."""
     rated = cells.rated[usable]
     used = rated.any(axis=0)
     sets, bucket = np.unique(rated[:, used], axis=0, return_inverse=True)

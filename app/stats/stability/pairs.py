@@ -1,4 +1,4 @@
-"""How often each pair of systems is claimed: the power of a design for it, of as many pairs as a report can hold."""
+"""How often each pair of systems is claimed: a design's power for it, for as many pairs as a report can hold."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from app.stats.stability.srp import Order
 from app.stats.stability.testing import Claims
 
 MOST_REPORTED = 50_000
-"""Pairs of a point times points of a report: the 105 of 15 systems at the 324 points of Figures 3–8 are 34,020."""
+"""Pairs of a point × points of a report: the 105 pairs of 15 systems at the 324 points of Figures 3–8 are 34,020."""
 DECIMALS = 6
-"""Of shares: enough to tell any two of at most 10,000 studies apart, and few enough to be short."""
+"""Decimals of shares: enough to distinguish any two counts among at most 10,000 studies."""
 
 
 def max_reported_rank_distance(request: StabilityRequest, systems: int) -> int:
-    """How many places apart in the ranking by all ratings the systems of a pair may be for its claims to be told.
+    """Return the largest distance in the full-data ranking at which the claims of a pair are reported.
 
-    request : resolved. Returns systems − 1 where all pairs fit, 0 where not even the neighbours do.
+    request : resolved. Returns systems − 1 if all pairs fit, 0 if not even neighbours do.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def max_reported_rank_distance(request: StabilityRequest, systems: int) -> int:
 
 
 def _pairs(reach: int, systems: int) -> int:
-    """Pairs at most so many places apart.
+    """Return the number of pairs at most `reach` places apart.
 
     >>> _pairs(1, 15), _pairs(14, 15)
     (14, 105)
@@ -45,11 +45,11 @@ def _pairs(reach: int, systems: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportedPairs:
-    """The pairs whose claims are told under a normalization.
+    """The pairs whose claims are reported under a normalization.
 
-    pairs: codes of the systems of each, the better by all ratings first, in the order of that ranking; of equal ones
-    the first in `systems` counts as better. columns: of these pairs among all, shape (P,). first: whether the better
-    is the first of the two in `systems`, shape (P,).
+    pairs: codes of the systems of each, the better by all ratings first, in the order of that ranking; of equal systems
+    the first in `systems` counts as better. columns: indices of these pairs among all, shape (P,). first: whether the
+    better is the first of the two in `systems`, shape (P,).
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -58,7 +58,7 @@ class ReportedPairs:
 
     @classmethod
     def within_reach(cls, order: Order, systems: int, reach: int) -> Self:
-        """The pairs at most `reach` places apart in a ranking.
+        """Select the pairs at most `reach` places apart in a ranking.
 
         order : shape (pairs,), see `srp.find_better_of_pairs`.
         """
@@ -74,7 +74,7 @@ class ReportedPairs:
         return cls(tuple(zip(better.tolist(), worse.tolist(), strict=True)), columns, better < worse)
 
     def claim_shares(self, claimed: Claims) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Shares of the studies that claim each of the pairs as all ratings order it, and the other way round.
+        """Return the shares of studies that claim each pair as all ratings order it, and in the reverse order.
 
         claimed : shape (n, pairs).
         """

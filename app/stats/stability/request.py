@@ -1,4 +1,4 @@
-"""What is asked: study designs, document counts and how studies are drawn and tested."""
+"""A request: study designs, document counts, and how studies are drawn and tested."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Signs = Literal["study", "document_set"]
 STUDIES, STUDIES_PER_SET, PERMUTATIONS, ALPHA = 250, 50, 500, 0.05
 MOST_STUDIES, MOST_PERMUTATIONS, MOST_DESIGNS, MOST_COUNTS = 10_000, 100_000, 64, 200
 MOST_VERDICTS = 20_000_000
-"""Studies of a point times pairs of systems: what is held of a point at once."""
+"""Limit on studies of a point × pairs of systems: what is held of a point at once."""
 FEW_DOCUMENTS = 60
 ENTROPIES: Final = (0.55, 0.7, 0.85)
 METHODS: Final[tuple[Method, ...]] = ("none", "mean", "error", "z")
@@ -24,7 +24,10 @@ GROUPINGS: Final[tuple[Grouping, ...]] = ("psxs", "system_balanced", "none")
 
 @dataclass(frozen=True, slots=True)
 class RaterAssignmentScheme:
-    """Who rates what in a study. entropy: of the work over raters, None for as even as possible. ratings: per item."""
+    """Who rates what in a study.
+
+    entropy: of the work over raters, None for as even as possible. ratings: per item.
+    """
 
     grouping: Grouping = "psxs"
     entropy: float | None = None
@@ -33,7 +36,7 @@ class RaterAssignmentScheme:
 
 @dataclass(frozen=True, slots=True)
 class StudyDesign:
-    """A way to run a study: an assignment, and the normalization of what it yields."""
+    """A way to run a study: an assignment, and the normalization of its ratings."""
 
     assignment: RaterAssignmentScheme = RaterAssignmentScheme()
     normalize: Method = "none"
@@ -43,12 +46,12 @@ class StudyDesign:
 class StabilityRequest:
     """Curves over document counts for several designs; the defaults are the paper's.
 
-    documents: how many each study has, over all buckets; None for steps of 20 up to what there is, of 5 below 60.
-    studies: of each point. per_set: studies of one draw of documents; 1 draws them anew for every study.
-    pairs: which studies are compared, those of the same documents or all. signs: whether every study draws its own
-    signs for the permutation test, or those of one document set share them. lenient: designs that do not fit the data
-    are left out with the reason, instead of refused. open_counts: the document counts were left open (`resolved` says
-    so): those that a design cannot have are left out with the reason, and a design is refused where it can have none.
+    documents: numbers of documents per study, over all buckets; None for steps of 20 up to all available, of 5 below
+    60. studies: per point. per_set: studies per draw of documents; 1 draws new documents for every study. pairs: which
+    studies are compared, those of the same documents or all. signs: whether every study draws its own signs for the
+    permutation test, or all studies of a document set share them. lenient: designs that do not fit the data are left
+    out with the reason, instead of refused. open_counts: the document counts were left open (set by `resolve`): counts
+    that are impossible for a design are left out with the reason, and a design is refused only if all of them are.
 
     Sources: Riley et al. 2024, §5, §6.1.4, §7.4 and appendix 10.3.
     """
@@ -68,10 +71,10 @@ class StabilityRequest:
     open_counts: bool = False
 
     def resolve(self, available: int, systems: int) -> Self:
-        """The same with document counts and set sizes as they will be used.
+        """Return the request with document counts and set sizes as they will be used.
 
-        available : multiply-rated documents. systems : that were rated on them. Raises Invalid for what cannot be
-        simulated.
+        available : number of multiply-rated documents. systems : number of systems rated on them. Raises Invalid for
+            what cannot be simulated.
         """
         counts = default_document_counts(available) if self.documents is None else tuple(sorted(set(self.documents)))
         per_set = min(self.per_set, self.studies)
@@ -103,11 +106,11 @@ class StabilityRequest:
 
     @property
     def n_document_sets(self) -> int:
-        """Document sets of a point."""
+        """Number of document sets of a point."""
         return -(-self.studies // self.per_set)
 
     def assignments(self) -> dict[RaterAssignmentScheme, tuple[Method, ...]]:
-        """Each assignment with the normalizations asked of it: what differs in those only is simulated once."""
+        """Return each assignment with its normalizations: designs that differ only in those are simulated once."""
         by_assignment: dict[RaterAssignmentScheme, tuple[Method, ...]] = {}
         for design in self.designs:
             by_assignment[design.assignment] = (*by_assignment.get(design.assignment, ()), design.normalize)
@@ -121,9 +124,9 @@ def _check(wrong: bool, field: str, message: str) -> None:
 
 
 def default_document_counts(available: int) -> tuple[int, ...]:
-    """Steps of 20 up to what there is, of 5 below 60 documents; all of them where there are fewer than 5.
+    """Steps of 20 up to all available documents, of 5 below 60; all of them if there are fewer than 5.
 
-    No more counts than may be asked for at a time: larger studies than of 4,000 documents are to be named.
+    There are no more counts than a request may have: studies of more than 4,000 documents must be requested explicitly.
 
     >>> default_document_counts(181)[-1], default_document_counts(30), default_document_counts(3)
     (180, (5, 10, 15, 20, 25, 30), (3,))
@@ -136,9 +139,9 @@ def default_document_counts(available: int) -> tuple[int, ...]:
 
 
 def riley_2024_designs() -> tuple[StudyDesign, ...]:
-    """Figures 3–8 of Riley et al. 2024 as one set of curves: 36 designs.
+    """Return the 36 designs of Figures 3–8 of Riley et al. 2024 as one set of curves.
 
-    Every grouping dealt evenly, and with and without grouping the entropies .55, .7 and .85; each under every
+    Every grouping with even work, and the entropies .55, .7 and .85 with and without grouping; each under every
     normalization of the paper.
     """
     even = [RaterAssignmentScheme(grouping) for grouping in GROUPINGS]

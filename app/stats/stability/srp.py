@@ -1,4 +1,4 @@
-"""Stable Ranking Probability of a group of studies, and what must stand beside it."""
+"""Stable Ranking Probability of a group of studies, and the figures that must accompany it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from app.stats.aggregate import round_scores
 from app.stats.ratings import Floats
 from app.stats.stability.testing import Claims
 
-_ROWS = 512  # rows of the study × study matrices that are held at once
+_ROWS = 512  # rows of the study × study matrices in memory at once
 Order = npt.NDArray[np.int8]
 
 
 def find_better_of_pairs(means: Floats, better_sign: int) -> Order:
-    """Which system of each pair has the better mean: 1 the first, −1 the second, 0 equal to 10 decimals.
+    """Return which system of each pair has the better mean: 1 the first, −1 the second, 0 if equal to 10 decimals.
 
     means : shape (…, S). Returns shape (…, S(S−1)/2).
     """
@@ -26,9 +26,9 @@ def find_better_of_pairs(means: Floats, better_sign: int) -> Order:
 
 
 def stable_ranking_matrix(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
-    """SR(e1, e2): every claim of e1 has the better mean in e2. Shape (n, n), the diagonal included.
+    """SR(e1, e2): every claim of e1 has the better mean in e2. Shape (n, n), including the diagonal.
 
-    claims : shape (n, pairs). order : shape (n, pairs), `find_better_of_pairs` the means.
+    claims : shape (n, pairs). order : shape (n, pairs), the result of `find_better_of_pairs` for the means.
 
     Source: Riley et al. 2024, §5.
 
@@ -43,7 +43,7 @@ def stable_ranking_matrix(claims: Claims, order: Order) -> npt.NDArray[np.bool_]
 
 
 def _both_ways(signed: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-    """One column for each ordered pair: 1 where the first of it is better."""
+    """Return one column per ordered pair: 1 if its first system is better."""
     return np.concatenate([signed > 0, signed < 0], axis=1).astype(np.float32)
 
 
@@ -55,9 +55,10 @@ def _broken(held: npt.NDArray[np.float32], kept: npt.NDArray[np.float32]) -> npt
 class StudyPairSums:
     """Sums over the ordered pairs of different studies of one group.
 
-    n: studies. n_pairs: n(n−1). stable, both: pairs with SR = 1, and with every claim of the first significant in the
-    second. each: pairs with SR = 1 that a study is part of, shape (n,). retained: Σ |SB_e1 ∩ B_e2|.
-    tau, pearson: sums over the unordered pairs where they are defined, and how many those are.
+    n: studies. n_pairs: n(n−1). stable: pairs with SR = 1. both: pairs in which every claim of the first study is
+    significant in the second. each: for each study, number of pairs with SR = 1 that it belongs to, shape (n,).
+    retained: Σ |SB_e1 ∩ B_e2|. tau, pearson: sums over the unordered pairs where they are defined, and the number of
+    those.
     """
 
     n: int
@@ -112,13 +113,13 @@ def _unit_deviations(means: Floats) -> Floats:
 
 
 def _unit_rows(rows: Floats) -> Floats:
-    """Rows of length 1; rows of length 0 become NaN."""
+    """Scale rows to length 1; rows of length 0 become NaN."""
     length = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
     return np.asarray(np.divide(rows, length, out=np.full(rows.shape, np.nan), where=length > 1e-9), dtype=np.float64)
 
 
 def _pairwise(unit: Floats) -> tuple[float, int]:
-    """Sum of the products of all unordered pairs of rows that are defined, and their number.
+    """Return the sum of the products of all unordered pairs of defined rows, and their number.
 
     Kendall's τ-b is such a product: of the signs of all pairs of systems, over the root of the numbers of untied ones.
     """
@@ -128,7 +129,7 @@ def _pairwise(unit: Floats) -> tuple[float, int]:
 
 
 def pooled_srp(groups: list[StudyPairSums]) -> float:
-    """SRP with the ordered pairs of studies of all groups pooled: stable ones by all. At least one group has a pair."""
+    """Return SRP pooled over all groups: stable ordered pairs of studies / all ordered pairs, at least one."""
     return sum(group.stable for group in groups) / sum(group.n_pairs for group in groups)
 
 
@@ -136,9 +137,9 @@ ENOUGH_SETS = 10
 
 
 def srp_monte_carlo_error(groups: list[StudyPairSums]) -> float:
-    """Standard error of SRP from the number of simulated studies.
+    """Standard error of SRP due to the finite number of simulated studies.
 
-    One group: jackknife over studies, SE² = (n−1)/n · Σ_b (SRP₋b − mean)². Ten groups or more: SD of the SRP of each
+    One group: jackknife over studies, SE² = (n−1)/n · Σ_b (SRP₋b − mean)². Ten groups or more: SD of the groups' SRP
     over √(number of groups). Fewer: the larger of that and the jackknife over all studies.
 
     Source: Efron & Tibshirani 1993, ch. 11 (jackknife). Pairs of studies share studies, so √(p(1 − p)/pairs) would be

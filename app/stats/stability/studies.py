@@ -1,7 +1,7 @@
-"""From who rated what to the scores of a study: rater moments, normalization, sums by document; many studies at once.
+"""The scores of many studies at once from who rated what: rater moments, normalization, sums by document.
 
-Normalization comes after assignment, from raw ratings, per rater over the study (Riley et al. 2024, §6.1.3). Every
-method but `none` is x ↦ a_r·x + b_r, so sums by item are enough: segments are touched once, not in every study.
+Normalization follows assignment, starts from raw ratings, and is per rater over the study (Riley et al. 2024, §6.1.3).
+Every method but `none` is x ↦ a_r·x + b_r, so sums by item suffice: segments are read once, not in every study.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class ItemRatingSums:
     """Ratings summed over the segments of each item: all that a study needs.
 
     total, square, errors, low, high: shape (D, S, M + 1), the last place empty, for items with fewer raters than
-    others. Scores are less `centre`, so that squares lose no digits. place: of a rater in a bucket's pool, shape
-    (buckets, R + 1), M where the rater is not in it.
+    others. Scores have `centre` subtracted, so that squares lose no digits. place: index of a rater in a bucket's pool,
+    shape (buckets, R + 1), M if the rater is not in it.
     """
 
     data: DocumentRaterPools
@@ -44,12 +44,12 @@ class ItemRatingSums:
 
     @property
     def n_raters(self) -> int:
-        """R, raters of the data set; in arrays of rater codes R itself stands for nobody."""
+        """Number of raters of the data set, R; in arrays of rater codes, R itself means no rater."""
         return len(self.data.raters)
 
 
 def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) -> ItemRatingSums:
-    """Sum each item's ratings over its segments. centre: None for the mean of all."""
+    """Sum each item's ratings over its segments. centre: None for the mean of all scores."""
     pool = data.raters_per_document
     there = np.arange(data.score.shape[2]) < pool[data.document][:, None, None]
     weight = np.broadcast_to(there, data.score.shape)
@@ -70,7 +70,7 @@ def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) 
 
 
 def index_raters_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """`ItemRatingSums.place`: where each rater is in each pool, as small numbers: pools may be as many as documents."""
+    """Return `ItemRatingSums.place` with the smallest integer type, because there may be as many pools as documents."""
     sizes = np.array([len(pool) for pool in pools], dtype=np.int64)
     wide = int(sizes.max())
     place = np.full((len(pools), n_raters + 1), wide, dtype=np.min_scalar_type(wide))
@@ -80,18 +80,18 @@ def index_raters_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[
 
 
 def _by_document(data: MultiplyRatedDocuments, values: Floats, how: np.ufunc = np.add, empty: float = 0.0) -> Floats:
-    """Reduce over the segments of each document; an empty place is added at the end."""
+    """Reduce over the segments of each document and append an empty place."""
     sums = how.reduceat(values, data.document_starts, axis=0)
     return np.concatenate([sums, np.full((*sums.shape[:2], 1), empty)], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
 class StudyBatch:
-    """Ratings of n studies of the same documents; what is not asked for is not summed.
+    """Ratings of n studies of the same documents; sums are computed only when they are used.
 
-    at: which item and rater each rating is of, a place in the flat sums of the items, shape (n, D, S, k). who: index of
-    (study, rater) of each, into what is flat over (n, R + 1). n_segments: of each document, shape (D,). ratings: of
-    each item of a document, shape (D,).
+    at: which item and rater each rating is of, as an index into the flat sums of the items, shape (n, D, S, k). who:
+    index of (study, rater) of each rating in arrays flattened from (n, R + 1). n_segments: of each document, shape
+    (D,). ratings: of each item of a document, shape (D,).
     """
 
     items: ItemRatingSums
@@ -106,14 +106,14 @@ class StudyBatch:
         return np.asarray(np.take(self.items.total, self.at), dtype=np.float64)
 
     def _sum_by_rater(self, values: Floats) -> Floats:
-        """By rater of a study, shape (n, R + 1), the last for nobody."""
+        """Sum by rater of a study, shape (n, R + 1), the last for no rater."""
         shape = len(self.at), self.items.n_raters + 1
         sums = np.bincount(self.who.reshape(-1), weights=values.reshape(-1), minlength=shape[0] * shape[1])
         return np.asarray(sums.reshape(shape), dtype=np.float64)
 
     @cached_property
     def ratings_per_rater(self) -> Floats:
-        """Segment ratings of each rater, shape (n, R + 1); 0 for nobody."""
+        """Number of segment ratings of each rater, shape (n, R + 1); 0 for no rater."""
         weights = np.broadcast_to(self.n_segments[None, :, None, None].astype(np.float64), self.at.shape)
         count = self._sum_by_rater(weights)
         count[:, -1] = 0.0
@@ -140,19 +140,19 @@ class StudyBatch:
 
     @property
     def rater_sds(self) -> Floats:
-        """Of each rater, with ddof 1, shape (n, R + 1)."""
+        """Standard deviation of each rater, with ddof 1, shape (n, R + 1)."""
         return np.sqrt(self._variance)
 
     @property
     def errors_per_rater(self) -> Floats:
-        """Marked errors of each rater, shape (n, R + 1)."""
+        """Number of errors that each rater marked, shape (n, R + 1)."""
         return self._sum_by_rater(np.take(self.items.errors, self.at))
 
     @cached_property
     def has_constant_scores(self) -> Bools:
         """Raters whose scores do not vary, or who gave fewer than two: shape (n, R + 1).
 
-        A variance near zero may be rounding, so those few raters are looked at by their lowest and highest score.
+        A variance near zero may be due to rounding, so the lowest and highest scores of these few raters are compared.
         """
         constant = np.asarray(self.ratings_per_rater < 2, dtype=np.bool_)
         typical = np.maximum(1.0, self._square / np.maximum(self.ratings_per_rater, 1.0))
@@ -165,11 +165,11 @@ class StudyBatch:
 
 
 def gather_study_ratings(items: ItemRatingSums, documents: Codes, raters: Codes) -> StudyBatch:
-    """Look up what the raters of each study gave.
+    """Look up the ratings that the raters of each study gave.
 
     Parameters
     ----------
-    documents : codes of the documents of these studies, shape (D',). raters : shape (n, D', S, k), R for nobody; each
+    documents : codes of the documents of these studies, shape (D',). raters : shape (n, D', S, k), R for no rater; each
         must be in the pool of the document's bucket.
 
     Returns
@@ -198,9 +198,9 @@ def normalized_document_sums(studies: StudyBatch, method: Method) -> Floats:
     -------
     Sums over the segments of each document, in the unit of the method, shape (n, D, S).
 
-    `mean`: x·M/m_r, unchanged where m_r = 0. `center`: x − m_r + M. `error`: c·x'·E_r with the study mean kept,
-    `error_rate` with E_r/n_r; where no rater marked an error the mean-normalized scores stay. `z`: (x − m_r)/s_r with
-    ddof 1, and 0 for raters whose scores do not vary.
+    `mean`: x·M/m_r, unchanged if m_r = 0. `center`: x − m_r + M. `error`: c·x'·E_r with the study mean kept,
+    `error_rate` with E_r/n_r; if no rater marked an error, these are the mean-normalized scores. `z`: (x − m_r)/s_r
+    with ddof 1, and 0 for raters whose scores do not vary.
 
     Source: Riley et al. 2024, §6.1.3; z = 0 for constant raters as in WMT22.
     """
@@ -215,7 +215,7 @@ def normalized_document_sums(studies: StudyBatch, method: Method) -> Floats:
 
 
 def _coefficients(studies: StudyBatch, method: Method) -> tuple[Floats, Floats]:
-    """a_r and b_r so that a centred score x of rater r becomes a_r·x + b_r; 0 for nobody. Shape (n, R + 1) each."""
+    """Return a_r and b_r that turn a centred score x of rater r into a_r·x + b_r; 0 for no rater, shape (n, R + 1)."""
     centre, count = studies.items.centre, studies.ratings_per_rater
     anybody = (count > 0).astype(np.float64)
     mean = studies.rater_means + centre  # m_r
@@ -249,7 +249,7 @@ def _error_factor(studies: StudyBatch, method: Method, overall: Floats, usable: 
 
 
 def full_data_study(items: ItemRatingSums) -> StudyBatch:
-    """All ratings that there are, as one study: the full data that simulated studies are compared with."""
+    """Return all ratings as one study: the full data with which simulated studies are compared."""
     wide = items.total.shape[2] - 1
     nobody = items.n_raters
     pools = np.full((len(items.data.pools), wide), nobody, dtype=np.int64)

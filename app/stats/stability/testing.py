@@ -16,15 +16,15 @@ from app.stats.testing.permutation import all_sign_patterns
 Claims = npt.NDArray[np.int8]
 Counts = npt.NDArray[np.int64]
 _CACHE_BYTES = 1 << 19
-_PIECE = 4096  # permutations that are drawn at once
+_PIECE = 4096  # permutations drawn at once
 _WORD = 8  # bytes
-_COUNTED = 255 * _WORD  # permutations that are counted at once, so that no count of a byte runs over
-_HELD = 1 << 23  # signs, and permuted sums, that are held at once
+_COUNTED = 255 * _WORD  # permutations counted at once, so that no byte counter overflows
+_HELD = 1 << 23  # signs, and permuted sums, in memory at once
 
 
 @dataclass(frozen=True, slots=True)
 class SignificanceRule:
-    """When a difference counts: p ≤ alpha, of two sides or of the better one; with or without +1."""
+    """When a difference is significant: p ≤ alpha, two-sided or for the better side; with or without +1."""
 
     alpha: float = 0.05
     two_sided: bool = True
@@ -33,7 +33,7 @@ class SignificanceRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PermutationPValues:
-    """p of every pair (i, j), i < j: `first` that i is better, `second` that j is; the same array for two sides."""
+    """p of every pair (i, j), i < j: `first` that i is better, `second` that j is; the same array if two-sided."""
 
     first: Floats
     second: Floats
@@ -41,10 +41,10 @@ class PermutationPValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignPatternPiece:
-    """Signs of documents, a bit each: 1 is +1, 0 is −1.
+    """Signs of documents, one bit each: 1 is +1, 0 is −1.
 
-    packed: of b patterns for each study, or for all studies n = 1, shape (n, b, bytes); the first document in the
-    highest bit. documents: D.
+    packed: b patterns for each study, or n = 1 if all studies share them, shape (n, b, bytes); the first document in
+    the highest bit. documents: D.
     """
 
     packed: npt.NDArray[np.uint8]
@@ -57,11 +57,11 @@ class SignPatternPiece:
 
     @property
     def n_patterns(self) -> int:
-        """Patterns of a study."""
+        """Number of patterns per study."""
         return int(self.packed.shape[1])
 
     def unpack(self, study: int, out: Floats | None = None) -> Floats:
-        """Those of one study, shape (b, D); written to `out` where there is one."""
+        """Return the signs of one study, shape (b, D), written to `out` if given."""
         bits = np.unpackbits(self.packed[study], axis=1, count=self.documents).view(np.int8)
         bits *= 2
         bits -= 1
@@ -71,12 +71,12 @@ class SignPatternPiece:
 
 
 def enumerates_all_signs(n_documents: int, permutations: int) -> bool:
-    """Whether all 2^D patterns of signs are no more than the permutations asked for."""
+    """Return whether the 2^D patterns of signs are no more than the requested permutations."""
     return n_documents < 63 and 2**n_documents <= permutations
 
 
 def all_document_signs(n_documents: int) -> Iterator[SignPatternPiece]:
-    """Every pattern of signs, in pieces that all studies share."""
+    """Yield every pattern of signs, in pieces that all studies share."""
     for flips in all_sign_patterns(n_documents, _PIECE):
         yield SignPatternPiece(np.packbits(flips > 0, axis=1)[None], n_documents)
 
@@ -84,7 +84,7 @@ def all_document_signs(n_documents: int) -> Iterator[SignPatternPiece]:
 def sample_document_signs(
     rng: np.random.Generator, studies: int, permutations: int, n_documents: int
 ) -> Iterator[SignPatternPiece]:
-    """Random signs of so many studies in pieces, none larger than is held at once; fair and independent."""
+    """Yield fair, independent random signs for `studies` studies, in pieces that fit into memory."""
     row_bytes, most = 8 * ceil(n_documents / 64), max(1, min(_PIECE, _HELD // (studies * n_documents)))
     for start in range(0, permutations, most):
         rows = min(most, permutations - start)
@@ -95,11 +95,11 @@ def sample_document_signs(
 def permutation_p_values(
     sums: Floats, signs: Iterable[SignPatternPiece], *, exact: bool, rule: SignificanceRule
 ) -> PermutationPValues:
-    """Permutation p of every pair of systems in every study.
+    """Return the permutation p of every pair of systems in every study.
 
-    Swapping two systems on a document changes the sign of its sum of differences, so with the sums X of a study and
-    one matrix of signs F a permutation of every pair is a difference of two rows of X·Fᵀ: systems are multiplied, not
-    pairs.
+    Swapping two systems on a document changes the sign of its sum of differences. With the sums X of a study and one
+    matrix of signs F, a permutation of every pair is therefore a difference of two rows of X·Fᵀ: systems are
+    multiplied, not pairs.
 
     Parameters
     ----------
@@ -129,14 +129,14 @@ def permutation_p_values(
 
 
 def _permute_sums(sums: Floats, piece: SignPatternPiece) -> Iterator[tuple[int, Floats]]:
-    """Permuted sums of some studies at a time, as many as a cache holds, after the number of the first of them.
+    """Yield the number of a first study and the permuted sums of it and the next ones, as many as the cache holds.
 
-    sums : shape (n, rows, D). Yields shape (studies, rows, patterns); it is valid until the next one.
+    sums : shape (n, rows, D). Yields shape (studies, rows, patterns), which the next iteration overwrites.
     """
     n, rows, documents = sums.shape
     step = max(1, min(piece.n_patterns, _COUNTED, _HELD // rows))
     at_once = min(n, max(1, _CACHE_BYTES // (8 * rows * step)))
-    held = np.empty(at_once * rows * step)  # once: the system takes its time to give and take back such arrays
+    held = np.empty(at_once * rows * step)  # allocated once, because allocating and freeing such arrays is slow
     signs, shared = np.empty((piece.n_patterns, documents)), len(piece.packed) == 1
     if shared:
         piece.unpack(0, signs)
@@ -154,7 +154,7 @@ def _permute_sums(sums: Floats, piece: SignPatternPiece) -> Iterator[tuple[int, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tallies:
-    """How many permutations are at least, and at most, as far apart as what was observed; shape (rows, pairs) each.
+    """Numbers of permutations at or above, and at or below, the observed difference; shape (rows, pairs) each.
 
     least, most: what a permutation has to reach, or must not exceed.
     """
@@ -167,7 +167,7 @@ class _Tallies:
 
     @classmethod
     def of(cls, observed: Floats, *, two_sided: bool) -> Self:
-        """None yet. observed : differences of the sums, shape (rows, pairs)."""
+        """Return tallies of 0. observed : differences of the sums, shape (rows, pairs)."""
         tolerance = 1e-9 * np.maximum(1.0, np.abs(observed))
         least = (np.abs(observed) if two_sided else observed) - tolerance
         beyond, reverse = np.zeros(observed.shape, dtype=np.int64), np.zeros(observed.shape, dtype=np.int64)
@@ -176,8 +176,7 @@ class _Tallies:
     def add(self, rows: slice, permuted: Floats) -> None:
         """Count the permuted sums of some rows, shape (rows, S, b); b is at most _COUNTED.
 
-        What is reached is a byte each, of which eight are added at a time: a word is added as if each of its bytes were
-        a number of its own.
+        Hits are one byte each, and eight are added at a time: adding 64-bit words adds each of their bytes separately.
         """
         n, n_systems, b = permuted.shape
         step = min(n, max(1, _CACHE_BYTES // (8 * n_systems * b)))
@@ -205,20 +204,20 @@ class _Tallies:
 
 
 def _pair_differences(values: Floats) -> Floats:
-    """Differences of all pairs of the last axis."""
+    """Return the differences of all pairs on the last axis."""
     first, second = np.triu_indices(values.shape[-1], k=1)
     return np.asarray(values[..., first] - values[..., second], dtype=np.float64)
 
 
 def _add_bytes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
-    """The sum of the eight bytes of each word."""
+    """Return the sum of the eight bytes of each word."""
     return np.asarray(np.add.reduce(words[..., None].view(np.uint8), axis=-1, dtype=np.uint16), dtype=np.uint16)
 
 
 def find_significant_claims(sums: Floats, p: PermutationPValues, rule: SignificanceRule) -> Claims:
-    """What each study claims of each pair: 1 the first is significantly better, −1 the second, 0 neither.
+    """Return the claim of each study on each pair: 1 the first is significantly better, −1 the second, 0 neither.
 
-    sums : as for `permutation_p_values`. A claim needs the better sum, and p ≤ alpha.
+    sums : as for `permutation_p_values`. A claim needs the better sum and p ≤ alpha.
     """
     sign = np.sign(np.round(_pair_differences(sums.sum(axis=3)), 10))
     claimed = np.where(sign > 0, p.first <= rule.alpha, (sign < 0) & (p.second <= rule.alpha))

@@ -1,4 +1,4 @@
-"""Correction for testing many pairs at once."""
+"""Adjustment of p-values for testing many pairs at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.stats.ratings import Floats
 def adjust_p_values(p_values: Floats, method: Adjust) -> Floats:
     """Adjusted p-values of one family, shape (pairs,), in the order given.
 
-    `none` returns a copy, and so does `maxT`, which needs more than p-values: see `step_down`.
+    `none` returns a copy. So does `maxT`, which needs more than p-values: see `step_down`.
     """
     if method == "holm":
         return holm(p_values)
@@ -54,7 +54,7 @@ def _in_place(values: Floats, order: Indices) -> Floats:
 
 
 def two_sided_p_values(p_values: Floats, reverse: Floats) -> Floats:
-    """How one-sided pairs enter a family: min(1, 2·min(p, p_reverse)), because either system may be the better.
+    """Convert one-sided p-values before adjustment: min(1, 2·min(p, p_reverse)), because either system may be better.
 
     Both of shape (pairs,), without NaN. Bonferroni over the two directions; our own choice.
     """

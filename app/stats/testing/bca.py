@@ -1,8 +1,8 @@
-"""The test of WMT26: one mean is above another where the lower end of a BCa bootstrap interval is above 0.
+"""The test of WMT26: one mean is above another if the lower end of a BCa bootstrap interval is above 0.
 
-It is made twice, with differences on common units and with two independent samples, and one of them is enough. The
-draws are those of `scipy.stats.bootstrap` with `numpy.random.default_rng(seed)` for each pair; means are rounded to ten
-decimals, so that equal ones are ties on every machine.
+It is run twice, with differences on common units and with two independent samples, and one success is enough. For each
+pair, the draws are those of `scipy.stats.bootstrap` with `numpy.random.default_rng(seed)`. Means are rounded to ten
+decimals, so that equal means are ties on every machine.
 
 Source: humeval/02b-analyze_results.py of wmt-conference/wmt26-general-mt (`is_significantly_better`); BCa: Efron 1987.
 """
@@ -26,16 +26,16 @@ Counts = npt.NDArray[np.uint8]
 
 RESAMPLES = 100
 _DECIMALS = 10
-_LARGE = 1 << 27  # values; what has fewer is kept, of four samples: 512 MB at most
+_LARGE = 1 << 27  # values; smaller draws are cached, for four samples: 512 MB at most
 _BLOCK = 1 << 16  # values drawn at a time: they stay in the processor's cache
-_FEWEST_ROWS = 16  # draws at a time, of however many values
+_FEWEST_ROWS = 16  # smallest number of draws at a time, however large each is
 
 Moments = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class OneSidedPValues:
-    """Of a difference of means. p_value: that it is above 0; p_reverse: that it is below 0; both NaN if not tested."""
+    """p-values of a difference of means. p_value: that it is above 0; p_reverse: below 0; both NaN if not tested."""
 
     p_value: float
     p_reverse: float
@@ -47,13 +47,13 @@ NOT_TESTED = OneSidedPValues(np.nan, np.nan)
 def bca_paired_p_values(
     scores: Floats, pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
 ) -> list[OneSidedPValues]:
-    """Of the mean of the differences of two rows, for each pair of rows; scores: shape (k, n), of common units.
+    """p of the mean difference of two rows, for each pair of rows; scores: shape (k, n), of common units.
 
-    Fewer than two differences, or equal ones, are not tested; none above 0: no claim.
+    Fewer than two differences, or equal ones, are not tested. If no difference is above 0, there is no claim.
     """
     if scores.shape[1] < 2:
         return [NOT_TESTED] * len(pairs)
-    # The mean of drawn differences is the difference of drawn means: there are fewer systems than pairs.
+    # The mean of drawn differences is the difference of drawn means, and there are fewer systems than pairs.
     (means,) = _draw_means([scores], resamples, seed)
     return [_claim_paired(means[i] - means[j], scores[i] - scores[j], alpha) for i, j in pairs]
 
@@ -69,7 +69,7 @@ def _claim_paired(drawn: Floats, differences: Floats, alpha: float) -> OneSidedP
 def bca_two_sample_p_values(
     samples: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
 ) -> list[OneSidedPValues]:
-    """Of the mean of one sample less that of another, for each pair of samples. Fewer than two values: not tested."""
+    """p of the difference of the means of two samples, for each pair; samples below two values are not tested."""
     claims = [NOT_TESTED] * len(pairs)
     moments = [_moments(sample) if sample.size > 1 else (0.0, 0.0) for sample in samples]
     together = defaultdict[tuple[int, int], list[int]](list)
@@ -90,7 +90,7 @@ def bca_two_sample_p_values(
 
 
 def _draw_means(samples: Sequence[Floats], resamples: int, seed: int) -> list[Floats]:
-    """The means of what is drawn from one sample, or from two one after the other, with replacement.
+    """Return the means of draws with replacement from one sample, or from two, one after the other.
 
     samples: rows of one length share their draws, shapes (k, n). The means have shapes (k, resamples).
     """
@@ -112,23 +112,23 @@ def _draw_means(samples: Sequence[Floats], resamples: int, seed: int) -> list[Fl
 
 @lru_cache(maxsize=2)
 def _keep_draws(seed: int, size: int, after: tuple[int, int] | None = None) -> _Draws:
-    """Pairs with as many units have the same draws, and so has every branch of a multiverse; fewer are the first ones.
+    """Return cached draws: pairs with equally many units share them, as do all branches of a multiverse.
 
-    after: size of a sample that is drawn from before, and how often.
+    A smaller number of draws takes the first ones. after: size of a sample that is drawn from before, and how often.
     """
     return _Draws(np.random.default_rng(seed) if after is None else _keep_draws(seed, after[0]).after(after[1]), size)
 
 
 class _Draws:
-    """Draws from so many values, one after another, that are kept once they are made. Threads share them."""
+    """Successive draws from `size` values, cached once they are made; safe to share between threads."""
 
     def __init__(self, rng: np.random.Generator, size: int) -> None:
         self._rng, self._size, self._making = rng, size, Lock()
         self._kept: list[Counts] = []
-        self._starts, self._states = [0], [rng.bit_generator.state]  # of each block, and of the next one
+        self._starts, self._states = [0], [rng.bit_generator.state]  # of each block, and of the one to come
 
     def blocks(self, first: int, last: int) -> Iterator[Counts]:
-        """Those from the first to before the last."""
+        """Yield the draws from `first` to before `last`."""
         with self._making:
             while (start := self._starts[-1]) < last:
                 n = min(_rows_at_once(self._size), last - start)
@@ -140,7 +140,7 @@ class _Draws:
                 yield counts[max(first - start, 0) : last - start]
 
     def after(self, draws: int) -> np.random.Generator:
-        """A generator that has made so many of these draws."""
+        """Return a generator in the state after `draws` draws."""
         for _ in self.blocks(0, draws):
             pass
         block = bisect_right(self._starts, draws) - 1
@@ -155,14 +155,14 @@ def _rows_at_once(size: int) -> int:
 
 
 def _draw_counts(rng: np.random.Generator, size: int, resamples: int) -> Iterator[Counts]:
-    """How often each value is drawn, shape (resamples, size), in blocks of rows."""
+    """Yield how often each value is drawn, shape (resamples, size), in blocks of rows."""
     rows = _rows_at_once(size)
     starts = size * np.arange(rows)[:, None]
     for first in range(0, resamples, rows):
         n = min(rows, resamples - first)
         picked = rng.integers(0, size, size=(n, size))
         picked += starts[:n]
-        # One byte holds what is drawn: more than 255 times the same of n has a chance below 10^-500.
+        # One byte is enough: the chance that one of n values is drawn more than 255 times is below 10^-500.
         yield np.bincount(picked.ravel(), minlength=n * size).astype(np.uint8).reshape(n, size)
 
 
@@ -174,16 +174,16 @@ def _claim(drawn: Floats, estimate: float, acceleration: float, alpha: float) ->
 
 
 def _moments(sample: Floats) -> Moments:
-    """Sums of the cubes and of the squares of what each value adds to the mean."""
+    """Sums of the cubes and of the squares of each value's influence on the mean."""
     n = sample.size
     influence = sample - sample.mean()  # (n − 1)·(mean of the means without one − the mean without this one)
     return float((influence**3).sum()) / n**3, float((influence**2).sum()) / n**2
 
 
 def _accelerate(moments: Sequence[Moments]) -> float:
-    """From leaving out one value at a time; NaN where no value differs from the others.
+    """Acceleration from leaving out one value at a time; NaN if all values are equal.
 
-    moments: of the samples whose means, added up, are the estimate.
+    moments: of the samples whose means add up to the estimate.
 
     Source: Efron & Tibshirani 1993, §14.3 and §25.6 (several samples).
     """
@@ -192,10 +192,10 @@ def _accelerate(moments: Sequence[Moments]) -> float:
 
 
 def _p_value(drawn: Floats, estimate: float, acceleration: float, alpha: float) -> float:
-    """The smallest level at which the lower end is above 0, from 1/(B + 1); it is below α exactly where that end is."""
+    """The smallest level at which the lower end is above 0, at least 1/(B + 1); below α exactly if the end at α is."""
     below = float((drawn < estimate).mean() + (drawn <= estimate).mean()) / 2
     if not np.isfinite(acceleration):
-        return np.nan  # no value differs from another
+        return np.nan  # all values are equal
     if not 0 < below < 1:
         return 1.0  # no interval, so no claim
     bias = float(scipy.special.ndtri(below))
@@ -220,7 +220,7 @@ def _uncorrected_level(bias: float, acceleration: float, z: float) -> float:
 
 
 def _level_of_zero(drawn: Floats) -> float:
-    """The level whose percentile, by linear interpolation, is 0; infinite where all are above 0, or none."""
+    """The level whose percentile, by linear interpolation, is 0; infinite if all draws are above 0, or none."""
     above = drawn > 0
     n = drawn.size - int(np.count_nonzero(above))
     if n in (0, drawn.size):

@@ -1,6 +1,7 @@
-"""Every pair of systems tested as a recipe says.
+"""Tests of every pair of systems, as a recipe says.
 
-Pairs are (first, second) with the first ranked higher; p_value is that the first is better, p_reverse the second.
+Pairs are (first, second) with the first ranked higher; p_value is that the first is better, p_reverse that the second
+is.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from app.stats.testing.significance import (
 from app.stats.testing.unpaired import UnpairedTestResult, welch_t_test, wilcoxon_rank_sum
 
 FEWEST_DOCUMENTS = 6
-"""A document-level test of a pair with fewer documents is not made: it could hardly say anything."""
+"""A pair with fewer documents is not tested by document, because the test would have hardly any power."""
 
 SIGN_TESTS = frozenset({"permutation", "marot"})
 DRAWN_TESTS = SIGN_TESTS | {"bootstrap"}
@@ -44,10 +45,10 @@ PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt2
 class PairTestResults:
     """Result of one test on every pair; arrays of shape (pairs,), NaN where the pair was not tested.
 
-    p_reverse is NaN for tests without direction. lean: +1 where the first is the better by this test, −1 the second.
-    smallest: the smallest p this design can reach, None where the test has no floor. enumerated: that floor is set by
-    the number of documents or segments, not by the number of draws. p_signed: the combination that keeps direction,
-    beside Stouffer's of two-sided p-values.
+    p_reverse is NaN for tests without direction. lean: +1 if the first is better by this test, −1 if the second is.
+    smallest: the smallest p this design can reach, None if the test has no floor. enumerated: that floor is set by the
+    number of documents or segments, not by the number of draws. p_signed: for Stouffer's combination of two-sided
+    p-values, the combination that keeps direction.
     """
 
     p_value: Floats
@@ -60,14 +61,12 @@ class PairTestResults:
 
 
 def run_pair_tests(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
-    """Test every pair as `recipe` says.
+    """Test every pair as `recipe` says; a pair that no chain of raters links is not testable.
 
     Parameters
     ----------
     panel : systems in ranking order. shared : what pairs have in common, with blocks by the recipe's unit.
     sign : +1 where a larger score is better.
-
-    A pair that no chain of raters links is not testable.
     """
     tests = _run_test(panel, shared, recipe, sign)
     if shared.linked is None or shared.linked.all():
@@ -98,9 +97,9 @@ def _run_test(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, 
 
 
 def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
-    """Number of sign draws: the recipe's, else enough for the number of hypotheses adjusted for.
+    """Number of sign draws: the recipe's, or else enough for the number of hypotheses adjusted for.
 
-    The joint permutation of maxT pays no factor for their number.
+    The joint permutation of maxT needs no more draws for more hypotheses.
     """
     if recipe.permutations is not None:
         return recipe.permutations
@@ -108,7 +107,7 @@ def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
 
 
 def required_sign_draws(tests: PairTestResults, recipe: Recipe, n_pairs: int) -> int | None:
-    """The number of draws there should be where `draws` was cut and a pair depends on it; None where nothing was."""
+    """Return the number of draws needed if the number used was capped and decides a pair; None if it was not."""
     if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
         return None
     enough = permutations_needed(_family(recipe, n_pairs), recipe.alpha)
@@ -116,7 +115,7 @@ def required_sign_draws(tests: PairTestResults, recipe: Recipe, n_pairs: int) ->
 
 
 def _family(recipe: Recipe, n_pairs: int) -> int:
-    """Hypotheses that the number of draws must allow for."""
+    """Number of hypotheses that the number of draws must allow for."""
     return n_pairs if recipe.adjust in {"holm", "bh"} else 1
 
 
@@ -216,9 +215,10 @@ def _test_differences(differences: Floats, recipe: Recipe) -> DirectionalPValues
 
 
 def _by_bootstrap(shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResults:
-    """Draws of documents, or of segments, with replacement; every pair on its common ones.
+    """Draw documents, or segments, with replacement; every pair on its common ones.
 
-    p is no smaller than that of a sign flip of so many: fewer units cannot speak more clearly, however often drawn.
+    p is no smaller than the smallest p of a sign flip of the same units: few units give no more evidence, however often
+    they are drawn.
     """
     by_document = recipe.unit == "document"
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
@@ -242,7 +242,7 @@ def _by_bootstrap(shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResul
 
 
 _FLIPS = 60
-"""Sign flips of more units are not counted: their p is smaller than any that is drawn."""
+"""Sign flips of more units are not counted, because their p is smaller than that of any number of draws."""
 
 
 def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
@@ -271,7 +271,7 @@ def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResult
 
 
 def _smaller_p_of_both(paired: PairTestResults, unpaired: PairTestResults) -> PairTestResults:
-    """The smaller p of two tests: WMT26's rule, which has two chances to reject and so more false claims than α."""
+    """The smaller p of two tests: WMT26's rule, whose two chances to reject give more false claims than α."""
     with np.errstate(invalid="ignore"):
         p, reverse = (np.fmin(getattr(paired, n), getattr(unpaired, n)) for n in ("p_value", "p_reverse"))
     return _without_floor(p, reverse, np.where(paired.lean != 0, paired.lean, unpaired.lean))
@@ -290,8 +290,8 @@ def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> UnpairedTestResult | N
 
 def _by_alternative(result: UnpairedTestResult, recipe: Recipe) -> tuple[float, float, int]:
     if recipe.test == "rank_sum_legacy":
-        # SciPy before 1.7 returned half the two-sided p by default, blind to direction: only the order of the ranking
-        # says which system it favours, so there is no reverse.
+        # SciPy before 1.7 returned half the two-sided p by default, without direction: only the order of the ranking
+        # tells which system it favours, so there is no reverse.
         return result.two_sided / 2, np.nan, 1
     if recipe.alternative == "two-sided":
         return result.two_sided, np.nan, result.lean

@@ -1,6 +1,7 @@
 """Tests of paired differences, many pairs of systems at once: Wilcoxon's signed-rank and the paired t.
 
-Every kernel takes a row a pair and a column a unit (segment or document), positive where the first system is better.
+Every function takes one row per pair and one column per unit (segment or document), positive if the first system is
+better.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from app.stats.aggregate import round_scores
 from app.stats.ratings import Bools, Floats
 
 MOST_EXACT = 200
-"""Differences of one pair up to which the exact distribution is offered: the work grows with their cube."""
+"""Most differences of a pair for the exact distribution, whose cost grows with their cube."""
 
 _EXACT_WITH_TIES, _EXACT_WITHOUT = 13, 50
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionalPValues:
-    """p-values of both directions and of no direction, arrays of shape (pairs,), NaN where undefined.
+    """One-sided p-values of both directions and two-sided ones, arrays of shape (pairs,), NaN where undefined.
 
-    lean: +1 where the first tends to be better by this test, −1 where the second does.
+    lean: +1 if the first tends to be better by this test, −1 if the second does.
     """
 
     greater: Floats
@@ -38,7 +39,7 @@ class DirectionalPValues:
 
 @dataclass(frozen=True, slots=True)
 class _SignedRanks:
-    """Signed ranks of each pair. ranks: of |d|, 0 where a zero does not count. plus: W⁺. mean, variance: of W⁺."""
+    """Signed ranks of each pair. ranks: of |d|, 0 for a zero that does not count. plus: W⁺. mean, variance: of W⁺."""
 
     ranks: Floats
     plus: Floats
@@ -110,7 +111,7 @@ def _signed_ranks(differences: Floats, zero_method: ZeroMethod) -> _SignedRanks:
 
 
 def _average_ranks(size: Floats) -> tuple[Floats, Bools, Floats]:
-    """Average ranks of each row, whether values above 0 tie, and t³ − t at the first of each tie above 0."""
+    """Average ranks of each row, whether values above 0 are tied, and t³ − t at the first of each tie above 0."""
     n_rows, n = size.shape
     order = np.argsort(size, axis=1, kind="stable")
     ordered = np.take_along_axis(size, order, axis=1)
@@ -145,7 +146,7 @@ def _normal(ranked: _SignedRanks, *, correction: bool) -> tuple[Floats, Floats, 
 
 
 def _exact(ranks: Floats, plus: float, mean: float) -> tuple[float, float]:
-    """P(W ≥ w) and P(W ≤ w) over all signs of the ranks above 0; average ranks are halves, so twice them is whole."""
+    """P(W ≥ w) and P(W ≤ w) over all signs of the ranks above 0, which are doubled, because they may be halves."""
     steps = np.rint(2 * ranks[ranks > 0]).astype(np.int64)
     total = int(steps.sum())
     chance = np.zeros(total + 1)
@@ -154,13 +155,13 @@ def _exact(ranks: Floats, plus: float, mean: float) -> tuple[float, float]:
         moved = chance * 0.5
         moved[step:] += 0.5 * chance[: total + 1 - step]
         chance = moved
-    # Zeros that count for both sides move W and its mean alike.
+    # Zeros that count for both sides shift W and its mean equally.
     at = round(2 * (plus - mean) + total / 2)
     return min(1.0, float(chance[at:].sum())), min(1.0, float(chance[: at + 1].sum()))
 
 
 def paired_t_test(differences: Floats) -> DirectionalPValues:
-    """Student's paired t test of every row; NaN where undefined: fewer than two units, or no variation at all.
+    """Student's paired t test of every row; NaN if undefined: fewer than two units, or no variation at all.
 
     Source: Student 1908.
 
@@ -181,9 +182,9 @@ def paired_t_test(differences: Floats) -> DirectionalPValues:
 
 
 def paired_t_p_value(first: Sequence[float], second: Sequence[float]) -> float:
-    """Two-sided p of the paired t test of two systems, as SciPy's `ttest_rel` has it: 0 of one constant difference.
+    """Two-sided p of the paired t test of two systems, as SciPy's `ttest_rel`: 0 if all differences are equal.
 
-    NaN below two pairs, and where no pair differs.
+    NaN for fewer than two pairs, or if all differences are 0.
 
     >>> round(paired_t_p_value([1.0, 2.0, 3.0], [0.5, 1.0, 1.0]), 6), paired_t_p_value([2.0, 3.0], [1.0, 2.0])
     (0.118083, 0.0)
@@ -200,8 +201,8 @@ def paired_t_p_value(first: Sequence[float], second: Sequence[float]) -> float:
 def stouffer(p_values: Floats) -> Floats:
     """Combine p-values of the strata in the rows: 1 − Φ(Σ Φ⁻¹(1 − p_k)/√K), shape (pairs,), over those not NaN.
 
-    On two-sided p-values (WMT24) this loses direction: strata that contradict each other add up, and one stratum
-    with p = 1 makes the whole 1.
+    On two-sided p-values (WMT24) this loses direction: strata that contradict each other add up, and one stratum with p
+    = 1 makes the combined p 1.
 
     Source: Stouffer et al. 1949.
     """
@@ -209,7 +210,7 @@ def stouffer(p_values: Floats) -> Floats:
 
 
 def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArray[np.int8]]:
-    """Combine two-sided p-values with the direction of each stratum: z = sign·Φ⁻¹(1 − p/2); two-sided p, and its sign.
+    """Combine two-sided p-values with the strata's directions: z = sign·Φ⁻¹(1 − p/2); two-sided p, and its sign.
 
     Parameters
     ----------
@@ -220,7 +221,7 @@ def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArra
     -------
     p of shape (pairs,), NaN without any stratum, and its direction: +1, 0 or −1.
 
-    Source: Stouffer et al. 1949; the signs are our own, so that opposite strata cancel.
+    Source: Stouffer et al. 1949; the signs are our own addition, so that opposite strata cancel.
     """
     z = _combined_z(-scipy.special.ndtri(_positive(p_values) / 2) * sides)
     lean = np.sign(round_scores(np.nan_to_num(z))).astype(np.int8)
@@ -228,11 +229,11 @@ def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArra
 
 
 def _combined_z(z: Floats) -> Floats:
-    """Σ z_k/√K over the strata that have one; NaN without any."""
+    """Σ z_k/√K over the strata that are not NaN; NaN if there are none."""
     strata = (~np.isnan(z)).sum(axis=0)
     return np.where(strata > 0, np.nansum(z, axis=0) / np.sqrt(np.maximum(strata, 1)), np.nan)
 
 
 def _positive(p_values: Floats) -> Floats:
-    """p-values that have a quantile above −∞, however certain the stratum."""
+    """Raise p-values to at least the smallest positive number, so that their quantile stays above −∞."""
     return np.maximum(p_values, np.finfo(np.float64).tiny)

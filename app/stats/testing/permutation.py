@@ -21,9 +21,9 @@ MOST_PERMUTATIONS = 1_000_000
 _CHUNK_BYTES = 8 << 20
 _CACHE_BYTES = 1 << 19
 _TILE, _TILE_ROWS = 1 << 11, 1 << 9
-"""Units and permutations of one product, where more than `_MOST_UNITS` would leave few permutations to a chunk."""
+"""Units and permutations of one product, used above `_MOST_UNITS` units, where a chunk would hold few permutations."""
 _MOST_UNITS = 1 << 14
-_DIFFERENCES = 1 << 20  # of pairs and units, held at once
+_DIFFERENCES = 1 << 20  # of pairs and units, in memory at once
 
 Tallies = npt.NDArray[np.int64]
 
@@ -32,10 +32,10 @@ Tallies = npt.NDArray[np.int64]
 class PairBlock:
     """Pairs of systems that share the same segments.
 
-    sums: sums of scores over the shared segments, shape (systems, units), 0 in units that they do not share; larger
-    is better. first, second: rows of `sums`, one entry a pair. pair: where the result of each pair goes.
-    units: the units that hold a shared segment. weights: number (or weight) of the shared segments of each unit, shape
-    (units,); None is 1 in each of `units`.
+    sums: sums of scores over the shared segments, shape (systems, units), 0 in units that they do not share; larger is
+    better. first, second: rows of `sums`, one entry per pair. pair: index of each pair in the results. units: the units
+    that hold a shared segment. weights: number (or weight) of the shared segments of each unit, shape (units,); None
+    means 1 in each of `units`.
     """
 
     sums: Floats
@@ -54,7 +54,7 @@ class PairBlock:
         return ones
 
     def differences(self, pairs: slice = slice(None)) -> Floats:
-        """first − second for each pair, or some of them, and unit, shape (pairs, units)."""
+        """first − second for each pair, or for some of them, and each unit, shape (pairs, units)."""
         return self.sums[self.first[pairs]] - self.sums[self.second[pairs]]
 
     def sum_differences(self, *, squared: bool = False) -> Floats:
@@ -70,8 +70,8 @@ class PairBlock:
 class PermutationCounts:
     """How the permuted sums compare with the observed one, for each pair.
 
-    beyond: permutations whose sum is ≥ the observed, or for two sides |sum| ≥ |observed|. reverse: sum ≤ the observed,
-    None for two sides. total: number of permutations. exact: all 2^units were enumerated, the observed one among them.
+    beyond: number of permutations with sum ≥ observed, or, two-sided, |sum| ≥ |observed|. reverse: with sum ≤ observed,
+    None if two-sided. total: number of permutations. exact: all 2^units were enumerated, including the observed one.
     """
 
     beyond: Tallies
@@ -80,11 +80,11 @@ class PermutationCounts:
     exact: npt.NDArray[np.bool_]
 
     def p_values(self, *, plus_one: bool) -> Floats:
-        """p of `beyond`: #/2^D where enumerated, else (# + 1)/(B + 1), or #/B without `plus_one`."""
+        """p of `beyond`: #/2^D if enumerated, else (# + 1)/(B + 1), or #/B without `plus_one`."""
         return self._p(self.beyond, plus_one=plus_one)
 
     def p_reverse(self, *, plus_one: bool) -> Floats:
-        """p of `reverse` in the same way, NaN for two sides."""
+        """p of `reverse` in the same way; NaN if two-sided."""
         if self.reverse is None:
             return np.full(self.total.size, np.nan)
         return self._p(self.reverse, plus_one=plus_one)
@@ -100,7 +100,7 @@ def permutations_needed(hypotheses: int, alpha: float) -> int:
 
 
 def capped_number_of_permutations(hypotheses: int, alpha: float) -> int:
-    """`permutations_needed`, at most 10⁶ of them."""
+    """`permutations_needed`, at most 10⁶."""
     return min(permutations_needed(hypotheses, alpha), MOST_PERMUTATIONS)
 
 
@@ -132,7 +132,7 @@ def count_permuted_sums(
     for block in blocks:
         if enumerate_small and block.units.size < 63 and 2**block.units.size <= permutations:
             counts.total[block.pair], counts.exact[block.pair] = 2**block.units.size, True
-            # Blocks with equally many units share the patterns, whichever units these are.
+            # Blocks with equally many units share the patterns, even if the units differ.
             enumerated.setdefault(block.units.size, []).append(replace(block, sums=block.sums[:, block.units]))
         else:
             sampled.append(block)
@@ -153,7 +153,7 @@ def count_permuted_sums(
 
 @dataclass(frozen=True, slots=True)
 class _StackPart:
-    """Rows of a stack and the pairs that come of them: row first − row second, or where `ends` is None each row one."""
+    """Rows of a stack and the pairs made of them: row first − row second, or one pair per row if `ends` is None."""
 
     rows: Floats
     observed: Floats
@@ -162,11 +162,11 @@ class _StackPart:
 
 
 class _Stack:
-    """The sums of several blocks under one another, so that one product permutes them all."""
+    """The stacked sums of several blocks, so that one product permutes them all."""
 
     def __init__(self, blocks: Sequence[PairBlock]) -> None:
-        # A block with fewer pairs than systems is cheaper as differences. Where every pair has its own segments all
-        # are such, and one part holds them all: going through them one by one costs more than what is computed.
+        # A block with fewer pairs than systems is cheaper as differences. If every pair has its own segments, all
+        # blocks are such, and one part holds them all: handling them one by one would cost more than the computation.
         small = [block for block in blocks if block.pair.size <= len(block.sums)]
         parts = [_stack_part_of_block(block) for block in blocks if block.pair.size > len(block.sums)]
         self.parts = [*parts, *([_stack_part_of_pairs(small)] if small else [])]
@@ -180,7 +180,7 @@ class _Stack:
         self._compare(self.matrix @ flips.T, counts)
 
     def count_packed(self, drawn: npt.NDArray[np.uint8], counts: PermutationCounts) -> None:
-        """The same of packed permutations, some units at a time; sums then differ in their last digits."""
+        """Add packed permutations to `counts`, some units at a time; sums then differ in their last digits."""
         n_units = self.matrix.shape[1]
         kept = np.zeros((len(self.matrix), len(drawn)))
         for start in range(0, n_units, _TILE):
@@ -190,8 +190,8 @@ class _Stack:
         self._compare(kept, counts)
 
     def _compare(self, kept: Floats, counts: PermutationCounts) -> None:
-        """Compare the sums of the units that keep their sign, shape (rows, n)."""
-        # A few pairs at a time, so that all that follows the product stays in the processor's cache.
+        """Compare the sums of the units that keep their sign, shape (rows, n), with the observed ones."""
+        # Take a few pairs at a time, so that the arrays after the product stay in the processor's cache.
         step = max(1, _CACHE_BYTES // (8 * kept.shape[1]))
         for part, rows, totals in zip(
             self.parts, np.split(kept, self.ends), np.split(self.totals, self.ends), strict=False
@@ -226,18 +226,18 @@ def _compare(permuted: Floats, observed: Floats, pair: Indices, counts: Permutat
 
 
 def _rows_at_once(stack: _Stack) -> int:
-    """Permutations that fit into one chunk, with their signs and their sums."""
+    """Return the number of permutations that fit into one chunk, with their signs and sums."""
     return max(1, _CHUNK_BYTES // (8 * int(max(1, *stack.matrix.shape))))
 
 
 def sample_sign_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
-    """Random 0/1 rows in chunks. A row takes whole 64-bit words, so the chunk size changes nothing."""
+    """Yield random 0/1 rows in chunks. A row takes whole 64-bit words, so results do not depend on the chunk size."""
     for drawn in _draw_packed_patterns(n_units, permutations, seed, chunk):
         yield np.unpackbits(drawn, axis=1, count=n_units).astype(np.float64)
 
 
 def _draw_packed_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[npt.NDArray[np.uint8]]:
-    """The same, eight units a byte."""
+    """Yield random rows in chunks, packed eight units to a byte."""
     rng = np.random.Generator(np.random.PCG64(seed))
     row_bytes = 8 * ceil(n_units / 64)
     for start in range(0, permutations, chunk):
@@ -246,7 +246,7 @@ def _draw_packed_patterns(n_units: int, permutations: int, seed: int, chunk: int
 
 
 def all_sign_patterns(n_units: int, chunk: int) -> Iterator[Floats]:
-    """All 2^n rows of 0 and 1 in chunks."""
+    """Yield all 2^n rows of 0 and 1 in chunks."""
     for start in range(0, 2**n_units, chunk):
         numbers = np.arange(start, min(start + chunk, 2**n_units), dtype=np.int64)[:, None]
         yield ((numbers >> np.arange(n_units)) & 1).astype(np.float64)

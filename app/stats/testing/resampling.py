@@ -1,7 +1,7 @@
-"""Bootstrap over documents: percentile and BCa intervals of ratios, and the test that the percentiles make.
+"""Bootstrap over documents: percentile and BCa intervals of ratios, and the test based on the percentiles.
 
-A statistic is Σsums/Σweights over documents; a draw takes as many documents as there are, with replacement, the same
-for all statistics.
+A statistic is Σsums/Σweights over documents. A draw takes D of the D documents, with replacement, and is the same for
+all statistics.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def bootstrap_values(sums: Floats, weights: Floats, *, draws: int, seed: int) ->
 
 
 def _draw_blocks(sums: Floats, weights: Floats, draws: int, seed: int) -> Iterator[Floats]:
-    """The same some draws at a time, shape (R, some draws)."""
+    """Yield the bootstrap values in blocks of draws, shape (R, some draws)."""
     documents, rng = sums.shape[1], np.random.Generator(np.random.PCG64(seed))
     if (weights == weights[:1]).all():
-        weights = weights[:1]  # systems that share their documents share the weight of a draw
+        weights = weights[:1]  # systems with the same documents have the same weight in a draw
     for counts in bootstrap_document_counts(rng, documents, draws, rows=max(1, _CHUNK // max(documents, 1))):
         with np.errstate(invalid="ignore", divide="ignore"):
             values = (sums @ counts.T) / (weights @ counts.T)
@@ -50,9 +50,9 @@ def bootstrap_intervals(
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends of the 1 − α intervals of each statistic, shapes (R,); NaN below two documents.
 
-    `t`: the error of whole documents and Student's t. `percentile`: quantiles of the draws by linear interpolation.
-    `bca`: bias-corrected and accelerated, the acceleration from leaving out one document at a time; t below 20
-    documents.
+    `t`: the standard error over whole documents and Student's t. `percentile`: quantiles of the draws by linear
+    interpolation. `bca`: bias-corrected and accelerated, with the acceleration from leaving out one document at a time;
+    t below 20 documents.
 
     Source: Cochran 1977, §6.3; Efron 1987; Efron & Tibshirani 1993, §14.3.
     """
@@ -103,7 +103,7 @@ def _bca_levels(
 
 
 def bootstrap_p_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> tuple[Floats, Floats]:
-    """One-sided bootstrap p-values of each statistic, that it is not above 0 and that it is not below; shapes (R,).
+    """One-sided bootstrap p-values of each statistic, for the nulls ≤ 0 and ≥ 0; shapes (R,).
 
     (1 + number of draws ≤ 0)/(B + 1) and (1 + number ≥ 0)/(B + 1); the two-sided p is twice the smaller.
 

@@ -1,4 +1,4 @@
-"""Which data count for a pair of systems: their common segments, reduced to what the tests need.
+"""The data that count for a pair of systems: their common segments, reduced to what the tests need.
 
 Pairs are (first, second) with the first ranked higher.
 """
@@ -23,10 +23,10 @@ _PAIRS_AT_ONCE = 256
 class CommonSegmentsByPair:
     """What the two systems of each pair have in common; arrays of shape (pairs,).
 
-    difference: mean over common segments, first minus second, positive when the first is better; NaN without any.
-    precision: its error by documents. segments: common ones. share: of the segments that either has.
-    blocks: sums for the sign permutation, by the unit asked for; by_document: the same by document. linked: whether a
-    chain of raters links the two systems; None where nobody asked.
+    difference: mean over common segments, first minus second, positive if the first is better; NaN without any.
+    precision: of the difference, by documents. segments: number of common ones. share: of the segments that either has.
+    blocks: sums for the sign permutation, by the requested unit; by_document: the same by document. linked: whether a
+    chain of raters links the two systems; None if not requested.
     """
 
     difference: Floats
@@ -39,15 +39,15 @@ class CommonSegmentsByPair:
 
     @property
     def documents(self) -> Indices:
-        """Common documents of each pair."""
+        """Number of common documents of each pair."""
         return self.precision.documents
 
 
 def differences_by_block(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices, Floats, Floats]]:
-    """Pairs with their differences and weights by unit, shapes (pairs, units): many small blocks at a time.
+    """Yield pairs with their differences and weights by unit, shapes (pairs, units), many small blocks at a time.
 
-    Where every pair has its own segments there is a block for each, and what follows costs as much for one pair as for
-    some hundreds.
+    If every pair has its own segments, each has its own block, and processing one pair costs as much as processing
+    hundreds.
     """
     held: list[PairBlock] = []
     for n, block in enumerate(blocks, 1):
@@ -71,7 +71,7 @@ def differences_by_block(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices,
 
 
 def all_system_pairs(n_systems: int) -> tuple[Indices, Indices]:
-    """Every pair once, the first ranked higher."""
+    """Return every pair once, the first ranked higher."""
     first, second = np.triu_indices(n_systems, k=1)
     return first, second
 
@@ -87,7 +87,7 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
     sign : +1 where a larger score is better, −1 where smaller is.
     unit : `document` or `segment`, the columns of the blocks.
 
-    w is 1, or in a macro mean over domains 1/(number of domains · segments of the domain) among the common segments.
+    w is 1, or, in a macro mean over domains, 1/(number of domains · segments of the domain) among the common segments.
     """
     first, second = all_system_pairs(len(panel.systems))
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
@@ -123,7 +123,7 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
 
 
 def common_segment_masks(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
-    """Masks of common segments with the pairs that have them; pairs without a common segment are left out."""
+    """Yield masks of common segments with their pairs; pairs without a common segment are left out."""
     first, second = all_system_pairs(len(panel.systems))
     if panel.is_complete:
         if first.size:
@@ -140,9 +140,9 @@ def common_segment_masks(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
 
 
 def document_means(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> Floats:
-    """Means by document of a system where `mask`, shape (segments,), is true, larger is better.
+    """Means by document of a system where `mask`, shape (segments,), is true; larger is better.
 
-    Shape (documents with a segment there,): others are left out.
+    The shape is (documents with such a segment,); other documents are left out.
     """
     sums = np.add.reduceat(np.where(mask, panel.score[system], 0.0), panel.starts)
     counts = np.add.reduceat(mask.astype(np.intp), panel.starts)
@@ -153,7 +153,7 @@ def document_means(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> F
 def common_unit_scores(
     panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
 ) -> Iterator[tuple[Indices, tuple[Indices, Indices], Floats]]:
-    """Scores on common units, a mask at a time: pairs, the rows of their first and second systems, shape (rows, units).
+    """Yield scores on common units, one mask at a time: pairs, the rows of their two systems, scores (rows, units).
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def common_unit_scores(
 def common_unit_differences(
     panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
 ) -> Iterator[tuple[Indices, Floats]]:
-    """Differences of each pair on its common units, unweighted: pairs with shape (pairs, units), some at a time.
+    """Yield the differences of each pair on its common units, unweighted: pairs, and shape (pairs, units).
 
     unit, where: as in `common_unit_scores`.
     """

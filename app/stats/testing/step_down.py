@@ -1,4 +1,4 @@
-"""Westfall and Young's step-down: p-values adjusted for many pairs by the joint permutation of all of them."""
+"""Westfall and Young's step-down: p-values of many pairs adjusted by permuting all of them jointly."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def max_t_p_values(
 ) -> Floats:
     """Adjusted p-values of |Δ|/SE by the step-down maximum over pairs, shape of `testable`; 1 where not testable.
 
-    One sign matrix permutes all pairs, so their dependence is used and no factor for their number is paid. The standard
-    error is that of the linearized ratio, computed anew in each permutation: T* = Σεd/√(Σe*²·D/(D−1)) with
-    e*_D = ε_D·d_D − n_D·Δ*. All 2^units patterns are used where they are at most `permutations`.
+    One sign matrix permutes all pairs, so their dependence is used and there is no factor for their number. The
+    standard error is that of the linearized ratio, recomputed in each permutation: T* = Σεd/√(Σe*²·D/(D−1)) with e*_D =
+    ε_D·d_D − n_D·Δ*. All 2^units patterns are used if they are at most `permutations`.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def max_t_p_values(
         all_sign_patterns(n_units, chunk) if exact else sample_sign_patterns(n_units, permutations, seed, chunk)
     ):
         permuted = _statistics(blocks, flips, testable.size)[family[order]]
-        # The pair with the k-th smallest statistic competes with those that are no larger than it.
+        # The pair with the k-th smallest statistic competes with those whose statistic is no larger.
         counts += (np.maximum.accumulate(permuted, axis=0) >= limit).sum(axis=1)
         total += len(flips)
     add = 1 if plus_one and not exact else 0
@@ -79,7 +79,7 @@ def _pair_differences(block: PairBlock, of_systems: Floats) -> Floats:
 
 
 def _studentize(size: Floats, spread: Floats, squares: Floats, units: int) -> Floats:
-    """size/√(spread·D/(D−1)); without spread 0 where there is no difference, else +∞."""
+    """size/√(spread·D/(D−1)); without spread, 0 if there is no difference and +∞ if there is one."""
     none = spread <= 1e-12 * squares
     scale = np.sqrt(np.where(none, 1.0, spread) * units / max(units - 1, 1))
     return np.where(none, np.where(size <= 1e-9, 0.0, np.inf), size / scale)

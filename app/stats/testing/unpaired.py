@@ -13,7 +13,7 @@ from app.stats.ratings import Floats
 
 @dataclass(frozen=True, slots=True)
 class UnpairedTestResult:
-    """p-values of both directions and of no direction; `lean` is +1 where the first sample tends to be larger."""
+    """One-sided p-values of both directions and the two-sided p; `lean` is +1 if the first tends to be larger."""
 
     greater: float
     less: float
@@ -63,7 +63,7 @@ def _tie_term(x: Floats, y: Floats) -> int:
 def welch_t_test(first: Floats, second: Floats) -> UnpairedTestResult | None:
     """Welch's t test of two independent samples with unequal variances (Welch 1947).
 
-    None where it is undefined: fewer than two values on a side, or no variation at all.
+    None if it is undefined: fewer than two values on a side, or no variation at all.
 
     >>> import numpy as np
     >>> result = welch_t_test(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 4.0, 6.0, 9.0]))

@@ -1,4 +1,4 @@
-"""From tests to wins: adjust the p-values of the family and apply the level."""
+"""Wins from tests: adjust the p-values of the family and apply the level."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from app.stats.testing.step_down import max_t_p_values
 
 @dataclass(frozen=True, slots=True)
 class AdjustedTestResults:
-    """Tests after adjustment: p_adjusted of shape (pairs,); wins[i, j] where i beats j, shape (S, S).
+    """Tests after adjustment: p_adjusted of shape (pairs,); wins[i, j] is true if i beats j, shape (S, S).
 
-    different[i, j] : the test tells i and j apart, in whichever direction; shape (S, S).
+    different[i, j] : the test separates i and j, in either direction; shape (S, S).
     """
 
     tests: PairTestResults
@@ -31,10 +31,10 @@ class AdjustedTestResults:
 def run_tests_and_decide_wins(
     matrix: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int
 ) -> AdjustedTestResults:
-    """Test, adjust and say who beats whom.
+    """Test, adjust and decide which system beats which.
 
-    A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
-    without adjustment each direction stands alone.
+    For adjustment, a one-sided pair counts with min(1, 2·min(p, p_reverse)), and the side with the smaller p wins;
+    without adjustment each direction is tested by itself.
     """
     return decide_wins(run_pair_tests(matrix, shared, recipe, sign), matrix, shared, recipe, sign)
 
@@ -42,9 +42,9 @@ def run_tests_and_decide_wins(
 def decide_wins(
     tests: PairTestResults, matrix: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int
 ) -> AdjustedTestResults:
-    """Adjust tests that were run before, and decide who wins: one test serves every adjustment and level.
+    """Adjust existing tests and decide who wins: one test run serves every adjustment and level.
 
-    sign : 1 where higher is better, else −1. As `run_tests_and_decide_wins`, which runs the tests first.
+    sign : 1 where higher is better, else −1. `run_tests_and_decide_wins` also runs the tests.
     """
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)
@@ -90,7 +90,7 @@ def _wins(matrix: ScoreMatrix, won: Bools, lost: Bools, recipe: Recipe, sign: in
 
 
 def _square(above: Bools, below: Bools, size: int) -> Bools:
-    """One boolean a pair as a matrix: `above` where the first system stands in the row, `below` where the second."""
+    """One boolean per pair as a matrix: `above` where the first system is the row, `below` where the second is."""
     first, second = all_system_pairs(size)
     matrix = np.zeros((size, size), dtype=np.bool_)
     matrix[first, second], matrix[second, first] = above, below
