@@ -32,44 +32,44 @@ USUAL_MEDIA = MediaLimits()
 
 
 def default_data_dir() -> Path:
-    """Where the embedded database and the first credential live when nobody says otherwise."""
+    """Return the default folder of the embedded database and the first credential."""
     if os.geteuid() == 0:
         return Path("/var/lib/plumbline")
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "plumbline"
 
 
 class Settings(BaseSettings):
-    """What an installation chooses.
+    """The settings of an installation.
 
     database_url: libpq URL of the schema's owner; none for the embedded server.
-    database_role: role to serve under after connecting as the owner; `plumbline serve` finds it out.
-    pool_size: database connections of one process; it lets four requests at once in for each.
-    public_url: address under which browsers reach the service, where a proxy stands before it.
-    pearmut_port: port of Pearmut's own pages, an origin of its own; none: they are not served. pearmut_files: folder of
-        its pages, where the package is not installed. pearmut_url: their address, where a proxy stands before them.
-    allowed_hosts: names under which the service is asked for; `*` for any. With none given: any where `public_url` is
-        set, for no link is then made of the name, else this machine's names and `host`. Numbers always count.
-    trusted_proxies: addresses and networks of proxies whose `X-Forwarded-For` is believed; `*` alone for any.
-    stranger_rate, failed_sign_ins: of one address and who has not signed in: requests a second, refused ones a minute.
+    database_role: role to serve under after connecting as the owner; `plumbline serve` determines it.
+    pool_size: database connections of one process; for each, it admits four requests at once.
+    public_url: address under which browsers reach the service, if it is behind a proxy.
+    pearmut_port: port of Pearmut's own pages, which form a separate origin; none: they are not served. pearmut_files:
+        folder of its pages, if the package is not installed. pearmut_url: their address, if they are behind a proxy.
+    allowed_hosts: host names that requests may use; `*` for any. By default: any if `public_url` is set, because links
+        then do not contain the requested name, else this machine's names and `host`. IP addresses are always allowed.
+    trusted_proxies: addresses and networks of proxies whose `X-Forwarded-For` is trusted; `*` alone for any.
+    stranger_rate, failed_sign_ins: per address without a credential: requests per second, failed sign-ins per minute.
     body_limit, upload_limit: largest JSON body and largest uploaded file, in bytes.
     body_timeout: longest silence within a request body, in seconds.
-    webhook_allowed: host names and networks inside that webhooks may be sent to, beside public addresses.
-    media_store: where media are kept, as `s3://bucket/prefix`; none: the folder `media` in `data_dir`.
-    media_endpoint: address of a store that is not Amazon's. media_folder: whose files managers may take by their paths.
-    media_limit, media_seconds, media_pixels: largest file of media in bytes, longest, and most pixels.
+    webhook_allowed: internal host names and networks to which webhooks may be sent, besides public addresses.
+    media_store: where media are stored, as `s3://bucket/prefix`; none: the folder `media` in `data_dir`.
+    media_endpoint: address of a store that is not Amazon's. media_folder: folder whose files managers may add by path.
+    media_limit, media_seconds, media_pixels: largest size of a media file in bytes, longest duration, and most pixels.
     media_minutes: how long a rater's address of a file works.
-    most_in_memory: judgments of a campaign up to which a ranking holds them in memory; larger ones are ranked from sums
-        over a file in `data_dir`, which needs the extra `large`.
+    most_in_memory: the most judgments of a campaign that a ranking loads into memory; larger campaigns are ranked from
+        sums over a file in `data_dir`, which needs the extra `large`.
     dask_scheduler: address of the Dask cluster that computes the chunks of reports; none: workers compute them.
-    traces: address of a collector that takes spans (OTLP over HTTP); none: there are no traces.
-    organization: key of the one that commands are about; none: the default one. What serves goes by credentials.
+    traces: address of a collector that accepts spans (OTLP over HTTP); none: there are no traces.
+    organization: key of the organization for commands; none: the default one. For requests, the credential decides.
     session_hours: how long a browser stays signed in.
-    oidc_issuer: identity provider at which people sign in; oidc_client_id, oidc_client_secret: as it knows us.
-    oidc_scopes: what is asked of it. oidc_groups_claim: where it names a person's groups. oidc_roles: what they may do.
-    prolific_token: of a researcher, for `plumbline prolific`. prolific_url: where its interface is.
-    mturk_url: where the interface of Mechanical Turk is, for `plumbline mturk`.
-    huggingface_token: for `plumbline huggingface`. huggingface_url: where its interface is.
-    server, token: for commands that read: the server to ask instead of the database, and the credential for it.
+    oidc_issuer: identity provider at which people sign in; oidc_client_id, oidc_client_secret: our registration there.
+    oidc_scopes: the requested scopes. oidc_groups_claim: the claim with a person's groups. oidc_roles: roles of groups.
+    prolific_token: of a researcher, for `plumbline prolific`. prolific_url: address of Prolific's interface.
+    mturk_url: address of the interface of Mechanical Turk, for `plumbline mturk`.
+    huggingface_token: for `plumbline huggingface`. huggingface_url: address of Hugging Face's interface.
+    server, token: for commands that read: the server to use instead of the database, and the credential for it.
     """
 
     model_config = ConfigDict(
@@ -113,7 +113,7 @@ class Settings(BaseSettings):
     oidc_scopes: Annotated[tuple[str, ...], NoDecode] = USUAL_SCOPES
     oidc_groups_claim: Annotated[str, Field(min_length=1)] = "groups"
     oidc_roles: Annotated[dict[str, str], NoDecode] = {}
-    oidc_issuer: str | None = None  # after the others, which it needs
+    oidc_issuer: str | None = None  # after the other settings, which its check needs
     prolific_token: SecretStr | None = None
     prolific_url: str = "https://api.prolific.com"
     mturk_url: str = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
@@ -124,7 +124,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls) -> Self:
-        """The settings of this process. Raises Invalid, naming each variable that is wrong and never its value."""
+        """Load the settings of this process. Raises Invalid, which names each wrong variable, but never its value."""
         try:
             return cls()
         except ValidationError as error:
@@ -135,13 +135,13 @@ class Settings(BaseSettings):
     @field_validator("cors_origins", "allowed_hosts", "trusted_proxies", "webhook_allowed", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        """Those of which there may be several stand in one variable, with commas."""
+        """Split settings with several values, which are in one variable, separated by commas."""
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @field_validator("trusted_proxies")
     @classmethod
     def _proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        """Addresses and networks: names are not looked up. Without bits of a host, which no network may have later."""
+        """Accept only addresses and networks, not names. Host bits are cleared, as later no network may have them."""
         if value == ("*",):
             return value
         try:
@@ -153,7 +153,7 @@ class Settings(BaseSettings):
     @field_validator("public_url", "pearmut_url", "prolific_url", "mturk_url", "huggingface_url", "traces")
     @classmethod
     def _origin(cls, value: str | None) -> str | None:
-        """Only an origin: the paths are ours."""
+        """Accept only an origin, because the paths are ours."""
         if value is None:
             return None
         scheme, separator, rest = value.rstrip("/").partition("://")
@@ -164,7 +164,7 @@ class Settings(BaseSettings):
     @field_validator("media_store")
     @classmethod
     def _bucket(cls, value: str | None) -> str | None:
-        """A bucket, perhaps with a prefix."""
+        """Accept a bucket, optionally with a prefix."""
         if value is not None and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._/-]*)?", value):
             raise ValueError("must be like s3://bucket or s3://bucket/prefix")
         return value
@@ -172,13 +172,13 @@ class Settings(BaseSettings):
     @field_validator("oidc_scopes", mode="before")
     @classmethod
     def _spaced(cls, value: object) -> object:
-        """Scopes stand in one variable, with spaces, as in the protocol."""
+        """Split scopes, which are in one variable, separated by spaces as in the protocol."""
         return tuple(value.split()) if isinstance(value, str) else value
 
     @field_validator("oidc_roles", mode="before")
     @classmethod
     def _group_roles(cls, value: object) -> object:
-        """A JSON object: groups may have any characters in their names."""
+        """Read a JSON object, because the names of groups may contain any characters."""
         try:
             given = json.loads(value) if isinstance(value, str) else value
             if not isinstance(given, dict) or not all(isinstance(role, str) for role in given.values()):
@@ -193,7 +193,7 @@ class Settings(BaseSettings):
     @field_validator("oidc_issuer")
     @classmethod
     def _issuer(cls, value: str | None, info: ValidationInfo) -> str | None:
-        """With all that signing in needs."""
+        """Check that the settings contain everything that signing in needs."""
         if value is None:
             return None
         if not is_safe_for_secrets(value):
@@ -213,7 +213,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments, environment, `.env`, then files such as `/run/secrets/plumbline_database_url`."""
+        """Order the sources: arguments, environment, `.env`, files such as `/run/secrets/plumbline_database_url`."""
         usual = (init_settings, env_settings, dotenv_settings)
         if not SECRETS.is_dir():
             return (*usual, file_secret_settings)
@@ -221,7 +221,7 @@ class Settings(BaseSettings):
 
 
 def make_media_policy(settings: Settings) -> MediaPolicy:
-    """What the settings say about media."""
+    """Make the policy for media from the settings."""
     folder = settings.data_dir / "media"
     elsewhere = settings.media_store
     return MediaPolicy(
@@ -236,14 +236,14 @@ def make_media_policy(settings: Settings) -> MediaPolicy:
 
 
 def configure_ratings_folder(settings: Settings) -> RatingsFolder:
-    """What the settings say about files of the ratings of large campaigns."""
-    from app.storage.ratings_folder import RatingsFolder  # it loads SQLAlchemy, which a supervisor does not need
+    """Make the folder for the ratings of large campaigns from the settings."""
+    from app.storage.ratings_folder import RatingsFolder  # this loads SQLAlchemy, which a supervisor does not need
 
     return RatingsFolder(settings.data_dir / "ratings", settings.most_in_memory)
 
 
 def make_identity_provider_options(settings: Settings) -> IdentityProviderOptions | None:
-    """What the settings say about the identity provider; None where there is none."""
+    """Make the options of the identity provider from the settings; None if there is none."""
     if settings.oidc_issuer is None or settings.oidc_client_id is None:
         return None
     secret = settings.oidc_client_secret

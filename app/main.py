@@ -1,4 +1,4 @@
-"""The web application, put together. Importing this does nothing; `create_app` does it all."""
+"""The web application, assembled from its parts. Importing this does nothing; `create_app` does it all."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from app.web.traces import NO_TELEMETRY, start_tracing
 if TYPE_CHECKING:
     from app.web.single_sign_on.provider import IdentityProviderClient
 
-COLLECT_AFTER = 10_000  # objects: looking at five times as many stopped all threads for 25 ms
+COLLECT_AFTER = 10_000  # objects; checking five times as many stopped all threads for 25 ms
 
 
 def create_app(database: Database, options: ServiceOptions) -> FastAPI:
-    """The application over a database, with the plain values of this installation."""
+    """Create the application over a database, with the settings of this installation."""
     app = FastAPI(
         title="Plumbline",
         version=version("plumbline"),
@@ -70,7 +70,7 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     problems.install_problem_handlers(app, page=ui.render_problem_page)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.render_problem_page)
     cors.install_cors(app, options.cors_origins)
-    app.openapi = OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
+    app.openapi = OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to replace the document
     metrics = app.state.metrics = ServiceMetrics()
     metrics.connections.set(database.size)
     database.connection_wait_observer = metrics.connection_wait.observe
@@ -90,7 +90,7 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
 
 
 def _provider(options: ServiceOptions) -> IdentityProviderClient | None:
-    """The identity provider. What speaks with it is imported only where there is one."""
+    """Create the client of the identity provider; its code is imported only if there is a provider."""
     if options.provider is None:
         return None
     from app.web.single_sign_on.provider import IdentityProviderClient
@@ -99,7 +99,7 @@ def _provider(options: ServiceOptions) -> IdentityProviderClient | None:
 
 
 def _add_guards(layers: ASGIApp, app: FastAPI) -> ASGIApp:
-    """What stands before everything else: under which name we are asked, and what strangers may cost."""
+    """Add the outermost checks: the host name of a request, and the limits for strangers."""
     options: ServiceOptions = app.state.options
     app.state.familiar = RecentlyValidCredentials()
     if options.strangers is not None:
@@ -108,9 +108,9 @@ def _add_guards(layers: ASGIApp, app: FastAPI) -> ASGIApp:
 
 
 def create_app_from_environment() -> FastAPI:
-    """The application as its environment says, for the server's worker processes.
+    """Create the application from its environment, for the server's worker processes.
 
-    What stands after the start is never looked at again by the garbage collector, which keeps the slowest answers fast.
+    The garbage collector never checks objects that exist after the start, which keeps the slowest responses fast.
     """
     settings = Settings.load()
     start_tracing(settings.traces, "plumbline-web")
@@ -120,7 +120,7 @@ def create_app_from_environment() -> FastAPI:
 
 
 def create_pearmut_app_from_environment() -> FastAPI:
-    """The application of Pearmut's pages as its environment says, for a process of its own."""
+    """Create the application of Pearmut's pages from its environment, for a separate process."""
     settings = Settings.load()
     start_tracing(settings.traces, "plumbline-pearmut")
     chosen = make_service_options(settings)
@@ -153,7 +153,7 @@ def _collect_rarely() -> None:
 
 
 def make_service_options(settings: Settings) -> ServiceOptions:
-    """What the settings say about the HTTP edge."""
+    """Make the options of the HTTP edge from the settings."""
     return ServiceOptions(
         body_limit=settings.body_limit,
         upload_limit=settings.upload_limit,
@@ -179,10 +179,11 @@ def _hosts(settings: Settings) -> frozenset[str] | None:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
-    """A thread for every request that admission lets in; at the end, what waits is written.
+    """Provide a thread for every admitted request; at the end, write all waiting answers.
 
-    With fewer, requests that wait for a row could hold every thread while the one that has the row waits for a thread
-    to put its answer into JSON. Who finds no connection is told so within seconds (`app.storage.db`).
+    With fewer threads, requests that wait for a row could hold all of them, while the request that has locked the row
+    waits for a thread to serialize its response. A request without a connection fails within seconds
+    (`app.storage.db`).
     """
     database: Database = app.state.database
     service: JudgingService = app.state.judging

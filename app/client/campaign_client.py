@@ -1,4 +1,4 @@
-"""What a manager does over HTTP around a rehearsal: read what a campaign holds, give raters their links."""
+"""A manager's requests around a rehearsal: read a campaign's contents, and give raters their links."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class CampaignClient:
 
     @property
     def path(self) -> str:
-        """Of the campaign."""
+        """The path of the campaign."""
         return f"/v1/campaigns/{quote(self.campaign, safe='')}"
 
     def load_campaign(self) -> dict[str, Any]:
-        """The campaign as it is shown. Raises ServerRefusal, ServerUnreachable."""
+        """Return the campaign as the server shows it. Raises ServerRefusal, ServerUnreachable."""
         settings: dict[str, Any] = json.loads(self.remote.fetch_body(self.path, accept="application/json"))
         return settings
 
     def load_protocol_and_basis(self) -> CampaignForSimulation:
-        """What a model of raters says of it."""
+        """Return the facts that a model of raters needs."""
         settings = self.load_campaign()
         return CampaignForSimulation(self.campaign, settings["protocol"], settings["options"], settings["basis"])
 
     def list_active_raters(self) -> list[str]:
-        """Keys of those who are enrolled and active."""
+        """Return the keys of raters who are enrolled and active."""
         return [str(one["key"]) for one in self.remote.list_items(f"{self.path}/raters") if one["state"] == "active"]
 
     def load_outputs(self) -> Iterator[OutputForSimulation]:
-        """Every output, read from the export as it comes."""
+        """Yield every output, read from the export as it arrives."""
         sources: dict[tuple[str, int], str | None] = {}
         for line in self._lines():
             at = str(line.get("document")), int(line.get("position") or 0)
@@ -62,7 +62,7 @@ class CampaignClient:
             yield from map(json.loads, filter(None, whole))
 
     def renew_rater_links(self, raters: Iterable[str]) -> dict[str, str]:
-        """A token for each rater, out of a new link; the links they had end."""
+        """Return a token for each rater, from a new link; their earlier links end."""
         return {rater: self._token(rater) for rater in raters}
 
     def _token(self, rater: str) -> str:
@@ -74,7 +74,7 @@ class CampaignClient:
         return tokens[0]
 
     def count_open_judgments(self) -> int:
-        """Judgments of segments that tasks still ask for, as far as tasks are not handed in."""
+        """Count the segment judgments in tasks that are not handed in."""
         tasks = self.remote.list_items(f"{self.path}/tasks")
         return sum(int(str(one["segments"] or 0)) for one in tasks if one["state"] in ("free", "leased"))
 
@@ -83,9 +83,9 @@ class CampaignClient:
         self.remote.send_change("PUT", f"{self.path}/raters/{quote(rater, safe='')}", {}, enrolment)
 
     def compile_plan(self, design: Mapping[str, object]) -> None:
-        """Compile a design and freeze it. Raises ServerRefusal, ServerUnreachable."""
+        """Compile a design and freeze the plan. Raises ServerRefusal, ServerUnreachable."""
         self.remote.send_change("POST", f"{self.path}/plan", {}, design)
 
     def change_state(self, step: str) -> None:
-        """Open, pause or close it. Raises ServerRefusal, ServerUnreachable."""
+        """Open, pause or close the campaign. Raises ServerRefusal, ServerUnreachable."""
         self.remote.send_change("POST", f"{self.path}/{step}", {})

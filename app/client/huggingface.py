@@ -1,4 +1,4 @@
-"""Hugging Face's interface, as far as dataset repositories that hold one release bundle need it."""
+"""A client for Hugging Face, limited to dataset repositories that hold one release bundle."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from app.services.data.bundle import ABOUT, SUMS
 from app.services.data.bundle_check import MOST_ABOUT, MOST_BYTES, MOST_FILES
 
 TIMEOUT = httpx.Timeout(30, read=300)  # seconds
-OF_THE_HUB = ".gitattributes"  # it makes this file by itself
-SAMPLE = 512  # bytes of a file by which the hub chooses how it is sent
-AT_ONCE = 250  # files of one question
+OF_THE_HUB = ".gitattributes"  # the hub creates this file by itself
+SAMPLE = 512  # bytes of a file from which the hub chooses how it is sent
+AT_ONCE = 250  # files per request
 PIECE = 1 << 20  # bytes
 LFS = {"Accept": "application/vnd.git-lfs+json", "Content-Type": "application/vnd.git-lfs+json"}
 
@@ -41,7 +41,7 @@ class NotABundlesRepository(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """A file of a bundle. path: in the repository. large: sent beside the commit, by its SHA-256."""
+    """A file of a bundle. path: in the repository. large: sent separately from the commit, by its SHA-256."""
 
     file: Path
     path: str
@@ -55,11 +55,11 @@ class BundleFile:
 
 
 class HuggingFaceClient:
-    """Hugging Face, with a token where one is needed. url: without a path."""
+    """Hugging Face, with a token if needed. url: without a path."""
 
     def __init__(self, url: str, token: str | None) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # A redirect to another host, where large files are, does not get the token.
+        # A redirect to another host, which stores large files, does not get the token.
         self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, follow_redirects=True)
         self._elsewhere = httpx.Client(timeout=TIMEOUT)
 
@@ -71,7 +71,7 @@ class HuggingFaceClient:
         self._elsewhere.close()
 
     def create_dataset(self, dataset: str, *, private: bool) -> None:
-        """A dataset repository, unless it is there. dataset: like `owner/name`. private: where it is made here.
+        """Create a dataset repository unless it exists. dataset: like `owner/name`. private: only for a new one.
 
         Raises HuggingFaceRefusal, HuggingFaceUnreachable.
         """
@@ -80,9 +80,9 @@ class HuggingFaceClient:
         self._ask("POST", "/api/repos/create", json=body, may_be=(409,))
 
     def push_bundle(self, dataset: str, folder: Path, *, message: str, branch: str = "main") -> str:
-        """Make a branch hold the files of a bundle and nothing else, in one commit; the commit's id.
+        """Make a branch hold exactly the files of a bundle, in one commit; return the commit's id.
 
-        Raises NotABundlesRepository where it has other files, HuggingFaceRefusal, HuggingFaceUnreachable.
+        Raises NotABundlesRepository if it has other files, HuggingFaceRefusal, HuggingFaceUnreachable.
         """
         sizes = self._sizes(dataset, branch)
         there = set(sizes) - {OF_THE_HUB}
@@ -97,9 +97,9 @@ class HuggingFaceClient:
         return str(_member(answer, "commitOid"))
 
     def fetch_bundle(self, dataset: str, folder: Path, revision: str) -> str:
-        """Read all files of a revision into an empty folder; the id of the commit that it is.
+        """Download all files of a revision to an empty folder; return the id of its commit.
 
-        Raises HuggingFaceRefusal also where a file would be written elsewhere, HuggingFaceUnreachable.
+        Raises HuggingFaceRefusal also if a file would be written elsewhere, HuggingFaceUnreachable.
         """
         commit = str(_member(self._ask("GET", f"{_api(dataset)}/revision/{_quote_revision(revision)}"), "sha"))
         sizes = self._sizes(dataset, commit)
@@ -114,7 +114,7 @@ class HuggingFaceClient:
         return commit
 
     def _released_paths(self, dataset: str, branch: str, sizes: Mapping[str, int]) -> set[str]:
-        """The files of the bundle that a branch holds; none where it holds no bundle."""
+        """Return the files of the bundle in a branch; empty if it holds no bundle."""
         if not {ABOUT, SUMS} <= sizes.keys() or sizes[SUMS] > MOST_ABOUT:
             return set()
         with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
@@ -138,7 +138,7 @@ class HuggingFaceClient:
                     raise HuggingFaceRefusal(f"{address} is longer than it is said to be")
 
     def _sizes(self, dataset: str, revision: str) -> dict[str, int]:
-        """The files of a revision by their paths, page after page. A branch without a commit has none."""
+        """Return the sizes of a revision's files by path, page by page. A branch without a commit has no files."""
         sizes: dict[str, int] = {}
         address: str | None = f"{_api(dataset)}/tree/{_quote_revision(revision)}?recursive=true"
         while address:
@@ -154,14 +154,14 @@ class HuggingFaceClient:
         return sizes
 
     def _own_address(self, address: str) -> httpx.URL:
-        """An address that may get the token. Raises HuggingFaceRefusal for one of another server."""
+        """Return an address that may get the token. Raises HuggingFaceRefusal if it is on another server."""
         here, there = self._http.base_url, self._http.base_url.join(address)
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
             raise HuggingFaceRefusal(f"it goes on at {there.host}")
         return there
 
     def _choose_ways(self, dataset: str, folder: Path, branch: str) -> Iterator[BundleFile]:
-        """The files of a folder, each with the way in which the hub wants it."""
+        """Yield the files of a folder, each with the transfer method that the hub requires."""
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         for part in _parts(files):
             asked = [
@@ -195,7 +195,7 @@ class HuggingFaceClient:
             for stored in _member(self._ask("POST", address, json=asked, headers=LFS), "objects"):
                 if error := stored.get("error"):
                     raise HuggingFaceRefusal(f"{by_oid[stored['oid']].path}: {error.get('message')}")
-                if actions := stored.get("actions"):  # else it is there
+                if actions := stored.get("actions"):  # otherwise it is already stored
                     self._send(by_oid[stored["oid"]], stored["oid"], actions)
 
     def _send(self, file: BundleFile, oid: str, actions: Mapping[str, Any]) -> None:
@@ -222,7 +222,7 @@ class HuggingFaceClient:
 
 
 def _commit_lines(files: Sequence[BundleFile], gone: set[str], message: str) -> Iterator[dict[str, object]]:
-    """What a commit consists of, one thing a line."""
+    """Yield the parts of a commit, one per line."""
     yield {"key": "header", "value": {"summary": message, "description": ""}}
     for file in files:
         if file.large:
@@ -256,7 +256,7 @@ def _quote_revision(revision: str) -> str:
 def _own_errors() -> Iterator[None]:
     try:
         yield
-    except httpx.RequestError as error:  # also where redirects never end
+    except httpx.RequestError as error:  # also if redirects never end
         raise HuggingFaceUnreachable(str(error) or type(error).__name__) from error
 
 
@@ -276,10 +276,10 @@ def _refusal(answer: httpx.Response) -> HuggingFaceRefusal:
 
 
 def _member(answer: httpx.Response, name: str) -> Any:
-    """What was answered under a name. Raises HuggingFaceRefusal."""
+    """Return the value of a name in an answer. Raises HuggingFaceRefusal."""
     try:
         return answer.json()[name]
-    except (ValueError, KeyError, TypeError) as error:  # no JSON, no object, or without it
+    except (ValueError, KeyError, TypeError) as error:  # no JSON, no object, or the name is missing
         raise _not_the_hub(answer) from error
 
 

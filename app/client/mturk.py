@@ -1,4 +1,4 @@
-"""Mechanical Turk, as far as HITs and the decisions on their assignments need it. It needs the extra `mturk`."""
+"""A client for Mechanical Turk, limited to HITs and decisions on their assignments. It needs the extra `mturk`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from app.domain.errors import Invalid, Place, Unavailable
 REGION = "us-east-1"  # the only one
 TIMEOUT = 30  # seconds
 AWAITS, APPROVED = "Submitted", "Approved"
-ALREADY_THERE = "alreadyexists"  # in the refusal of a second HIT under one token
+ALREADY_THERE = "alreadyexists"  # part of the refusal of a second HIT with the same token
 FEEDBACK = "The checks of this task were not passed; see its description."
-ANNOTATION = "plumbline "  # then the invitation: for requesters alone, so no worker can change or see it
+ANNOTATION = "plumbline "  # followed by the invitation; only requesters see it, so no worker can change it
 _ANSWERS = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd}"
 
 
@@ -38,9 +38,9 @@ class MTurkClientMissing(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class HitDetails:
-    """What a HIT says. minutes: that a worker has for it. reward: for each worker, in cents.
+    """The texts and terms of a HIT. minutes: time that a worker has for it. reward: for each worker, in cents.
 
-    days: for which it is offered. pay_after_days: when Mechanical Turk pays what nobody has decided on.
+    days: how long it is offered. pay_after_days: when Mechanical Turk pays assignments without a decision.
     """
 
     title: str
@@ -54,7 +54,7 @@ class HitDetails:
 
 
 class MTurkClient:
-    """Mechanical Turk, or its sandbox, under the credentials that boto3 finds. url: without a path."""
+    """Mechanical Turk, or its sandbox, with the credentials that boto3 finds. url: without a path."""
 
     words: ClassVar[PlatformWording] = PlatformWording(
         name="Mechanical Turk",
@@ -66,14 +66,13 @@ class MTurkClient:
 
     def __init__(self, url: str) -> None:
         self._submit_url = _submit_url(url)
-        # What is read, or made under a token of its own, is tried again. A decision is not: the next run reads what
-        # came of it.
+        # Reads, and creations with a request token, are retried. A decision is not: the next run reads its result.
         self._client, self._deciding = (_make_client(url, tries) for tries in (4, 1))
 
     def create_study(self, texts: HitDetails, link: str, invitation: str) -> str:
-        """A HIT, which is offered to workers at once; its id. link: where they go. invitation: whose link it is.
+        """Create a HIT, which is offered at once; return its id. link: for the workers. invitation: that of the link.
 
-        Raises MTurkRefusal, MTurkUnreachable; after the latter, the HIT may be there.
+        Raises MTurkRefusal, MTurkUnreachable; after the latter, the HIT may exist.
         """
         annotation = f"{ANNOTATION}{invitation}"
         try:
@@ -81,7 +80,7 @@ class MTurkClient:
         except MTurkRefusal as refused:
             if ALREADY_THERE not in refused.detail.lower():
                 raise
-            return self._find_hit(annotation)  # the answer to an earlier try was lost
+            return self._find_hit(annotation)  # the answer to an earlier attempt was lost
         except MTurkUnreachable as error:
             raise MTurkUnreachable(f"{error.detail}; look there for the HIT before you create another") from error
 
@@ -103,7 +102,7 @@ class MTurkClient:
         return str(made["HIT"]["HITId"])
 
     def _find_hit(self, annotation: str) -> str:
-        """The HIT with a note, which is there. Raises MTurkUnreachable alone: its invitation has to stay."""
+        """Find the HIT with a note, which exists. Raises only MTurkUnreachable, because its invitation must stay."""
         try:
             with _own_errors():
                 for hit in self._list_hits():
@@ -114,7 +113,7 @@ class MTurkClient:
         raise MTurkUnreachable("the HIT was created; look there for its id")
 
     def list_invitations_with_hits(self) -> set[str]:
-        """Invitations that some HIT of this requester leads to. Raises as `create_study`."""
+        """Return the invitations to which HITs of this requester lead. Raises the errors of `create_study`."""
         with _own_errors():
             notes = [str(hit.get("RequesterAnnotation") or "") for hit in self._list_hits()]
         return {note.removeprefix(ANNOTATION) for note in notes if note.startswith(ANNOTATION)}
@@ -124,20 +123,20 @@ class MTurkClient:
             yield from page["HITs"]
 
     def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
-        """The invitation that a HIT was made with; one that was made elsewhere names none. Raises as `create_study`."""
+        """Return the invitation of a HIT, None if it was made elsewhere. Raises the errors of `create_study`."""
         with _own_errors():
             annotation = str(self._client.get_hit(HITId=study)["HIT"].get("RequesterAnnotation") or "")
         invitation = annotation.removeprefix(ANNOTATION)
         return StudyLinkIds(invitation if re.fullmatch(INVITATION, invitation) else None, study)
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:
-        """All assignments of a HIT that were submitted, page after page. Raises as `create_study`."""
+        """Yield all submitted assignments of a HIT, page by page. Raises the errors of `create_study`."""
         with _own_errors():
             for page in self._client.get_paginator("list_assignments_for_hit").paginate(HITId=study):
                 yield from map(_submission, page["Assignments"])
 
     def approve_submission(self, submission: str) -> bool:
-        """Pay an assignment, if it still awaits a decision; whether this did it. Raises as `create_study`."""
+        """Pay an assignment if it awaits a decision; return whether it did. Raises the errors of `create_study`."""
         with _own_errors():
             if not self._awaits(submission):
                 return False
@@ -145,7 +144,7 @@ class MTurkClient:
         return True
 
     def reject_submission(self, submission: str) -> bool:
-        """Reject an assignment, if it still awaits a decision; whether this did it. Raises as `create_study`."""
+        """Reject an assignment that awaits a decision; return whether it did. Raises the errors of `create_study`."""
         with _own_errors():
             if not self._awaits(submission):
                 return False
@@ -172,7 +171,7 @@ def _make_client(url: str, tries: int) -> Any:
 
 @contextmanager
 def _own_errors() -> Iterator[None]:
-    """Raise what boto3 raises as ours."""
+    """Translate boto3's errors into our own."""
     from botocore.exceptions import (
         BotoCoreError,
         ClientError,
@@ -189,7 +188,7 @@ def _own_errors() -> Iterator[None]:
         why = f"{error.operation_name}: {said.get('Message') or said.get('Code')}{f' ({code})' if code else ''}"
         about = error.response["ResponseMetadata"]
         failed = about["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR
-        # An earlier try may have done what a later one is refused, as where too many requests come at once.
+        # An earlier attempt may have succeeded although a later one is refused, as when too many requests come at once.
         unknown = bool(about.get("RetryAttempts")) and ALREADY_THERE not in why.lower()
         raise (MTurkUnreachable if failed or unknown else MTurkRefusal)(why) from error
     except ParamValidationError as error:
@@ -204,7 +203,7 @@ def _own_errors() -> Iterator[None]:
 
 
 def _submit_url(url: str) -> str:
-    """Where answers go: workers of the sandbox have a site of their own.
+    """Return where answers are sent: workers of the sandbox have a separate site.
 
     >>> _submit_url("https://mturk-requester-sandbox.us-east-1.amazonaws.com")
     'https://workersandbox.mturk.com/mturk/externalSubmit'
@@ -220,7 +219,7 @@ def _submission(row: Mapping[str, Any]) -> StudySubmission:
 
 
 def _read_code(answer: str) -> str:
-    """The code that a worker entered; empty, which is nobody's, where there is none or the answer has another form."""
+    """Return the code that a worker entered; empty, matching nobody's, if missing or in an unknown form."""
     try:
         answers = ET.fromstring(answer)  # noqa: S314  (Amazon's XML: workers' words are text in it)
     except ET.ParseError:

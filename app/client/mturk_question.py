@@ -1,4 +1,4 @@
-"""What workers of Mechanical Turk see of a HIT: its description, a link to the campaign, a field for their code."""
+"""The page of a HIT for workers of Mechanical Turk: its description, a link to the campaign, a field for the code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xml.sax.saxutils import quoteattr
 
 SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
 CODE_FIELD = "code"
-# The page stands in a frame of Mechanical Turk, whose address names worker and assignment once the HIT is accepted.
+# The page is in a frame of Mechanical Turk, whose address names worker and assignment once the HIT is accepted.
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -43,9 +43,10 @@ if (worker && assignment && assignment !== "ASSIGNMENT_ID_NOT_AVAILABLE") {{
 
 
 def make_hit_question_xml(title: str, description: str, link: str, submit_url: str) -> str:
-    """The question of a HIT, as XML around a page.
+    """Make the question of a HIT, as XML around a page.
 
-    link: to the campaign, as an invitation has it; the worker's id joins its query. submit_url: where answers go.
+    link: to the campaign, from an invitation; the worker's id is added to its query. submit_url: where answers are
+    sent.
     """
     page = _PAGE.format(
         title=escape(title),
@@ -54,7 +55,7 @@ def make_hit_question_xml(title: str, description: str, link: str, submit_url: s
         link=quoteattr(link),
         field=CODE_FIELD,
     )
-    # Nothing in the page ends the section early: what others wrote has no > in it.
+    # Nothing in the page ends the section early, because text from outside contains no >.
     return (
         f'<HTMLQuestion xmlns="{SCHEMA}"><HTMLContent><![CDATA[{page}]]></HTMLContent>'
         "<FrameHeight>0</FrameHeight></HTMLQuestion>"

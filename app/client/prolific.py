@@ -1,4 +1,4 @@
-"""Prolific's HTTP interface, as far as studies and the decisions on their submissions need it."""
+"""A client for Prolific's HTTP interface, limited to studies and decisions on their submissions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from app.client.settlement import PlatformRefusal, PlatformWording, StudyLinkIds
 from app.domain.errors import Unavailable
 
 TIMEOUT = 30.0  # seconds
-READS = 4  # times that a read is tried
-FIRST_PAUSE = 0.5  # seconds, then twice as long each time
+READS = 4  # attempts to read
+FIRST_PAUSE = 0.5  # seconds, doubled each time
 BUSY = frozenset({429, 500, 502, 503, 504})
 AWAITS, APPROVED = "AWAITING REVIEW", frozenset({"APPROVED", "PARTIALLY APPROVED"})
 COMPLETION_URL = "https://app.prolific.com/submissions/complete?cc={code}"
@@ -32,7 +32,7 @@ class ProlificUnreachable(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class StudyDetails:
-    """What a study says. minutes: that it takes. reward: for each participant, in the smallest unit of the currency."""
+    """The texts and terms of a study. minutes: its duration. reward: per participant, in the smallest currency unit."""
 
     name: str
     description: str
@@ -42,7 +42,7 @@ class StudyDetails:
 
 
 class ProlificClient:
-    """Prolific under a researcher's token. url: without a path."""
+    """Prolific with a researcher's token. url: without a path."""
 
     words: ClassVar[PlatformWording] = PlatformWording(
         name="Prolific",
@@ -63,9 +63,9 @@ class ProlificClient:
         self._http.close()
 
     def create_study(self, texts: StudyDetails, url: str, codes: Mapping[str, str]) -> str:
-        """A study that is not published; its id. url: where participants go. codes: by what each is called.
+        """Create an unpublished study; return its id. url: for the participants. codes: by their types.
 
-        The study's own id is added to its address afterwards, because Prolific makes it up.
+        The study's own id is added to its address afterwards, because Prolific chooses the id.
 
         Raises ProlificRefusal, ProlificUnreachable.
         """
@@ -87,11 +87,11 @@ class ProlificClient:
         return study
 
     def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
-        """What a study's address names. Raises as `create_study`, ProlificRefusal also where there is no such study."""
+        """Return the ids in a study's address. Raises as `create_study`, ProlificRefusal also for an unknown study."""
         return StudyLinkIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:
-        """All submissions of a study, page after page. Raises ProlificRefusal, ProlificUnreachable."""
+        """Yield all submissions of a study, page by page. Raises ProlificRefusal, ProlificUnreachable."""
         address: str | None = f"{_study(study)}submissions/"
         while address:
             page = self._read(address)
@@ -99,7 +99,7 @@ class ProlificClient:
             address = self._following(page)
 
     def _following(self, page: Mapping[str, Any]) -> str | None:
-        """The address of the next page. Raises ProlificRefusal if another server would get the token."""
+        """Return the address of the next page. Raises ProlificRefusal if another server would get the token."""
         address = ((page.get("_links") or {}).get("next") or {}).get("href")
         if not address:
             return None
@@ -109,15 +109,15 @@ class ProlificClient:
         return str(there)
 
     def approve_submission(self, submission: str) -> bool:
-        """Pay a submission, if it still awaits a decision; whether this did it. Raises as `submissions`."""
+        """Pay a submission if it awaits a decision; return whether it was paid. Raises as `list_submissions`."""
         return self._decide(submission, "transition/", {"action": "APPROVE"})
 
     def reject_submission(self, submission: str) -> bool:
-        """Ask a participant to give a submission back unpaid; whether this did it. Raises as `submissions`."""
+        """Ask a participant to return a submission unpaid; return whether this did it. Raises as `list_submissions`."""
         return self._decide(submission, "request-return/", {"request_return_reasons": [RETURN_REASON]})
 
     def _decide(self, submission: str, step: str, body: Mapping[str, object]) -> bool:
-        """Reads the state right before. What got no answer is not sent again: the next run reads what came of it."""
+        """Decide after a fresh read of the state. A lost answer causes no retry: the next run reads the result."""
         if not _submission(self._read(f"submissions/{submission}/")).awaits:
             return False
         self._change("POST", f"submissions/{submission}/{step}", body)
@@ -151,7 +151,7 @@ def _study(study: str) -> str:
 
 
 def _body(answer: httpx.Response) -> dict[str, Any]:
-    """What was answered. Raises ProlificRefusal."""
+    """Return the body of an answer. Raises ProlificRefusal."""
     if not answer.is_success:
         raise ProlificRefusal(f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {_why(answer)}")
     try:

@@ -1,4 +1,4 @@
-"""Reading commands over HTTP: the same questions, asked of a server instead of the database."""
+"""Commands that read over HTTP: the same queries, sent to a server instead of the database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.config import Settings
 from app.domain.errors import AppError, Invalid, Place, Unavailable
 
 if TYPE_CHECKING:
-    import httpx  # at run time only where a server is asked: it takes longer to load than to rank a campaign
+    import httpx  # imported at run time only if a server is used: it takes longer to load than to rank a campaign
 
 Server = Annotated[
     str | None,
@@ -22,7 +22,7 @@ Server = Annotated[
 ]
 Query = Mapping[str, str | int | Sequence[str]]
 PIECE = 1 << 18  # bytes
-CONNECTING, ANSWERING = 10, 600  # seconds; a ranking that nobody asked for before takes its time
+CONNECTING, ANSWERING = 10, 600  # seconds; a ranking that was never requested before takes its time
 
 
 class ServerRefusal(AppError):
@@ -36,7 +36,7 @@ class ServerUnreachable(Unavailable):
 
 
 class RemoteServer:
-    """A server and what to prove oneself with."""
+    """A server and the credential for it."""
 
     def __init__(self, url: str, token: str | None) -> None:
         if not url.startswith(("http://", "https://")):
@@ -45,9 +45,9 @@ class RemoteServer:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def stream_body(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> Iterator[bytes]:
-        """A body as it comes.
+        """Yield a body as it arrives.
 
-        Raises ServerRefusal with what the server says, ServerUnreachable where nobody answers or ends.
+        Raises ServerRefusal with the server's explanation, ServerUnreachable if the server does not answer, or stops.
         """
         with self._stream("GET", path, {"Accept": accept}, params=query) as answer:
             if answer.status_code != 200:
@@ -56,7 +56,7 @@ class RemoteServer:
             yield from answer.iter_bytes()
 
     def list_items(self, path: str) -> Iterator[dict[str, object]]:
-        """Every item of a list, page after page. Raises as `stream_body`."""
+        """Yield every item of a list, page by page. Raises the errors of `stream_body`."""
         query: dict[str, str | int | Sequence[str]] = {"limit": 200}
         while True:
             page = json.loads(self.fetch_body(path, query, accept="application/json"))
@@ -74,7 +74,7 @@ class RemoteServer:
         *,
         if_match: str | None = None,
     ) -> bytes:
-        """Change something; the answer. A retry by the transport cannot do it twice.
+        """Change something, and return the answer. A retry by the transport cannot repeat the change.
 
         Raises ServerRefusal, ServerUnreachable.
         """
@@ -98,9 +98,9 @@ class RemoteServer:
         accept: str = "application/json",
         creates: str | None = None,
     ) -> httpx.Response:
-        """An answer, 200 or 202, without waiting for a report that takes long; 201 where something is made.
+        """Return an answer, 200 or 202, without waiting for a report that takes long; 201 if something is created.
 
-        creates: the Idempotency-Key under which it is made once.
+        creates: the Idempotency-Key that makes sure that it is created only once.
 
         Raises ServerRefusal, ServerUnreachable.
         """
@@ -115,7 +115,7 @@ class RemoteServer:
     def send_request(
         self, method: str, path: str, body: object = None, *, if_match: str | None = None
     ) -> httpx.Response:
-        """Whatever the server answers to any request, if it does not refuse. path: with its query.
+        """Send any request and return the server's answer, unless it is a refusal. path: with its query.
 
         Raises ServerRefusal, ServerUnreachable.
         """
@@ -128,7 +128,7 @@ class RemoteServer:
         return answer
 
     def upload_file(self, path: str, body: IO[bytes]) -> None:
-        """Send a file as it is read. Raises ServerRefusal, ServerUnreachable."""
+        """Send a file while reading it. Raises ServerRefusal, ServerUnreachable."""
         headers = {"Accept": "application/json", "Content-Type": "application/octet-stream"}
         pieces = iter(lambda: body.read(PIECE), b"")
         answer = self._send("PUT", path, headers, content=pieces)
@@ -136,7 +136,7 @@ class RemoteServer:
             raise _refusal(answer)
 
     def upload_part(self, path: str, part: bytes, offset: int) -> bytes:
-        """Send a part of a file that begins at an offset; the answer. Raises ServerRefusal, ServerUnreachable."""
+        """Send a part of a file from an offset; return the answer. Raises ServerRefusal, ServerUnreachable."""
         headers = {"Accept": "application/json", "Upload-Offset": str(offset)}
         answer = self._send("PATCH", path, headers, content=part)
         if answer.status_code != 200:
@@ -144,18 +144,18 @@ class RemoteServer:
         return answer.content
 
     def fetch_body(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> bytes:
-        """A whole body. Raises as `stream_body`."""
+        """Return a whole body. Raises the errors of `stream_body`."""
         return b"".join(self.stream_body(path, query, accept=accept))
 
     def _send(self, method: str, path: str, headers: Mapping[str, str], **given: Any) -> httpx.Response:
-        """A whole answer, whatever it says. given: as httpx's. Raises ServerUnreachable."""
+        """Return a whole answer, whatever its status. given: httpx's arguments. Raises ServerUnreachable."""
         with self._stream(method, path, headers, **given) as answer:
             answer.read()
             return answer
 
     @contextmanager
     def _stream(self, method: str, path: str, headers: Mapping[str, str], **given: Any) -> Iterator[httpx.Response]:
-        """An answer whose body comes as it is read. Raises ServerUnreachable where nobody answers or ends."""
+        """Yield an answer whose body arrives as it is read. Raises ServerUnreachable if the server fails to answer."""
         import httpx
 
         headers = {**self._headers, **headers}
@@ -168,19 +168,19 @@ class RemoteServer:
 
 
 def find_configured_remote(server: str | None) -> RemoteServer | None:
-    """The server that the option or the settings name; None for the database."""
+    """Return the server in the option or the settings; None for the database."""
     settings = Settings.load()
     url = server or settings.server
     return RemoteServer(url, settings.token.get_secret_value() if settings.token else None) if url else None
 
 
 def find_remote_from_option(server: str | None) -> RemoteServer | None:
-    """The server that the option names; None for the database, whatever the settings name."""
+    """Return the server in the option; None for the database, whatever the settings say."""
     return find_configured_remote(server) if server else None
 
 
 def _refusal(answer: httpx.Response) -> AppError:
-    """What a problem says, in our own form."""
+    """Convert a problem document to our own error."""
     error = _problem(answer)
     error.status = answer.status_code
     return error

@@ -1,6 +1,6 @@
-"""What becomes of the submissions of a crowd platform: paid, refused, or left to a person; by the completion codes.
+"""Decide on submissions of a crowd platform by completion codes: pay them, refuse them, or leave them to a person.
 
-Nothing here talks to anybody. Whoever is not certainly to be paid or to be refused is left to a person.
+This module sends no requests. Unless a submission is certainly to be paid or refused, it is left to a person.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from app.domain.errors import AppError
 
 CODE = "{code}"
 MADE_UP = "[0-9A-F]{10}"
-"""What stands for `{code}` in a template of a completion code."""
+"""The pattern that replaces `{code}` in a template of a completion code."""
 INVITATION = "i_[0-9a-f]{32}"
 Action = Literal["approve", "refuse", "leave"]
 
@@ -26,9 +26,9 @@ class PlatformRefusal(AppError):
 
 @dataclass(frozen=True, slots=True)
 class StudySubmission:
-    """What a platform holds of somebody who took part. awaits: nobody has decided on it yet.
+    """A participant's submission on a platform. awaits: nobody has decided on it yet.
 
-    code: that they entered; None where the platform lets them enter none, empty where they left it out.
+    code: as entered; None if the platform has no field for it, empty if the participant left it out.
 
     paid: it was approved before.
     """
@@ -42,10 +42,10 @@ class StudySubmission:
 
 @dataclass(frozen=True, slots=True)
 class StudyLinkIds:
-    """What the link of a study names: the invitation that it leads to, and the study itself; None where it does not.
+    """The ids in a study's link: the invitation to which it leads, and the study itself; None if missing.
 
-    A platform copies a study with its link. The id of the study in the link tells the first one from its copies, whose
-    participants could otherwise be paid for what was handed in for the first.
+    A platform copies a study together with its link. The study's id in the link distinguishes the original from its
+    copies. Otherwise, participants of a copy could be paid for work handed in for the original.
     """
 
     invitation: str | None
@@ -53,7 +53,7 @@ class StudyLinkIds:
 
     @classmethod
     def from_link(cls, link: str) -> StudyLinkIds:
-        """What a link names, in its fragment.
+        """Read the ids from the fragment of a link.
 
         >>> StudyLinkIds.from_link(f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1").study
         's1'
@@ -68,7 +68,7 @@ class StudyLinkIds:
 
 
 def add_study_to_link(link: str, study: str) -> str:
-    """An invitation's link that names the study that leads there, as `StudyLinkIds` reads it.
+    """Add a study to an invitation's link, as `StudyLinkIds` reads it.
 
     >>> add_study_to_link("https://plumbline.example.org/#invitation=i.s", "s1")
     'https://plumbline.example.org/#invitation=i.s&study=s1'
@@ -78,10 +78,10 @@ def add_study_to_link(link: str, study: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlatformWording:
-    """How the commands speak of a platform.
+    """The words that commands use for a platform.
 
-    name: its own. command: of `plumbline`. refuse: what is done with who failed; refused: that it was done.
-    question: what is asked before, with {paid} and {refused} in place of how many.
+    name: its name. command: of `plumbline`. refuse: the verb for failed participants; refused: its past participle.
+    question: the confirmation, with the numbers at {paid} and {refused}.
     """
 
     name: str
@@ -97,34 +97,34 @@ class CrowdPlatform(Protocol):
     words: ClassVar[PlatformWording]
 
     def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
-        """What the link of a study names."""
+        """Return the ids in the link of a study."""
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:
-        """All submissions of a study."""
+        """Yield all submissions of a study."""
 
     def approve_submission(self, submission: str) -> bool:
-        """Pay a submission, if it still awaits a decision; whether this did it."""
+        """Pay a submission if it awaits a decision; return whether it was paid."""
 
     def reject_submission(self, submission: str) -> bool:
-        """Do not pay a submission, if it still awaits a decision; whether this did it."""
+        """Refuse to pay a submission if it awaits a decision; return whether this did it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionCodeTemplates:
-    """The templates of a campaign's completion codes; None where all codes are random and say nothing."""
+    """The templates of a campaign's completion codes; None if all codes are random, without a meaning."""
 
     passed: str | None
     failed: str | None
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, object]) -> CompletionCodeTemplates:
-        """As the settings of a campaign have them."""
+        """Read the templates from the settings of a campaign."""
         quality = settings.get("quality")
         given = quality if isinstance(quality, Mapping) else {}
         return cls(given.get("code_pass"), given.get("code_fail"))
 
     def find_verdict(self, code: str) -> Literal["pass", "fail", "unknown"]:
-        """What a code says.
+        """Return the verdict in a code.
 
         >>> CompletionCodeTemplates("OK-{code}", "NO-{code}").find_verdict("NO-0123456789")
         'fail'
@@ -137,7 +137,7 @@ class CompletionCodeTemplates:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionDecision:
-    """What is to be done with a submission, and why."""
+    """The action for a submission, with its reason."""
 
     submission: StudySubmission
     action: Action
@@ -146,11 +146,12 @@ class SubmissionDecision:
 
 @dataclass(frozen=True, slots=True)
 class CollectedCompletionCodes:
-    """What the participants of one study handed in.
+    """The completion codes of the participants of one study.
 
-    codes: of each participant's tasks. checks: how many of these are of attention checks, which are no work.
+    codes: of each participant's tasks. checks: how many of these belong to attention checks, which do not count as
+    work.
 
-    other_participants: who handed in work of the campaign, but came by another invitation.
+    other_participants: those who handed in work of the campaign, but came by another invitation.
     """
 
     codes: Mapping[str, Sequence[str]]
@@ -165,9 +166,9 @@ def decide_submissions(
     *,
     tasks: int = 1,
 ) -> list[SubmissionDecision]:
-    """A decision for each submission that awaits one. tasks: how many somebody has to hand in to be paid.
+    """Decide on each submission that awaits a decision. tasks: how many tasks a participant must hand in to be paid.
 
-    Of several submissions of one participant one is paid at most, counting those that were approved before.
+    If a participant has several submissions, at most one is paid, including those approved before.
     """
     known = list(submissions)
     paid = {submission.participant for submission in known if submission.paid}
@@ -206,7 +207,7 @@ def _decide(
 
 
 def _as_typed(code: str) -> str:
-    """A code in one form, however somebody typed it: codes have no blanks, and case does not tell whose they are."""
+    """Normalize a code as typed: codes contain no blanks, and upper or lower case makes no difference."""
     return "".join(code.split()).casefold()
 
 

@@ -1,7 +1,7 @@
-"""Where chunks are computed: processes that can be ended at any moment, so that a cancelled job costs nothing more.
+"""Processes that compute chunks and can be killed at any moment, so that a cancelled job costs nothing more.
 
-Each runs on what others leave of the processors, has one thread of linear algebra, holds the data of its last jobs,
-and ends with the process that started it, however that ends.
+Each process uses spare processor time only, has one thread of linear algebra, holds the data of its last jobs, and ends
+with the process that started it, however this ends.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from app.storage.jobs_queue import QueueEntry
 from app.storage.processes import ProcessIdleWatch
 from app.storage.ratings_folder import RatingsFolder
 
-NICE = 10  # a weight of 110, where a process that answers raters has 1024: about a tenth of a busy processor
+NICE = 10  # a weight of 110, where a process for raters' requests has 1024: about a tenth of a busy processor
 AUTOGROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
 AUTOGROUP = Path("/proc/self/autogroup")  # the nice value of the session
 TOLD_WITHIN = 10.0
-ASK_EVERY = 0.5  # seconds between questions whether the work is still wanted
+ASK_EVERY = 0.5  # seconds between checks whether the work is still wanted
 END_WITHIN = 5.0
-STOPPED_FOR = 4.0  # seconds after which one that a signal has stopped is given up
+STOPPED_FOR = 4.0  # seconds after which a process stopped by a signal is given up
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 Ending = Literal["done", "unwanted", "stopped"]
 
@@ -47,7 +47,7 @@ class ComputingUnavailable(Unavailable):
 
 @dataclass
 class ComputingProcess:
-    """One process that computes, started when there is something to do."""
+    """One computing process, started when there is something to do."""
 
     url: str
     role: str | None
@@ -60,9 +60,9 @@ class ComputingProcess:
     _line: Connection | None = None
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
-        """Have it done, unless it is not wanted any more or we are stopped: then the process is ended at once.
+        """Compute an entry; if it is no longer wanted, or this worker is stopped, kill the process at once.
 
-        Raises ComputingFailed where the process ends by itself, ComputingUnavailable where it may work out later.
+        Raises ComputingFailed if the process ends by itself, ComputingUnavailable if a later attempt may succeed.
         """
         line = self._start()
         still = ProcessIdleWatch(self._process.pid or 0) if self._process is not None else None
@@ -93,7 +93,7 @@ class ComputingProcess:
         return "done"
 
     def terminate(self) -> None:
-        """End it, whatever it is doing."""
+        """End the process, whatever it is doing."""
         process, line = self._process, self._line
         self._process = self._line = None
         if process is not None and line is not None:
@@ -127,7 +127,7 @@ class ComputingProcess:
 
 
 class ComputingProcesses:
-    """So many processes, each for one entry of the queue at a time."""
+    """A number of processes, each for one entry of the queue at a time."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class ComputingProcesses:
         self._changed = threading.Condition()
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
-        """Have it done by a free one, if possible one that holds the data of the job. Raises as one process does."""
+        """Compute an entry in a free process, if possible one with the job's data. Raises the errors of a process."""
         process = self._choose_process(entry.job_id)
         try:
             return process.compute_entry(entry, wanted=wanted, stopping=stopping)
@@ -160,38 +160,40 @@ class ComputingProcesses:
             return process
 
     def end_idle_processes(self, idle: float) -> None:
-        """End those that have had nothing to do for so many seconds, and give back what they held."""
+        """End processes that have been idle for this many seconds, to free their memory."""
         with self._changed:
             for process in self._free:
                 if time.monotonic() - process.used >= idle:
                     process.terminate()
 
     def end_all_processes(self) -> None:
-        """End those that have nothing to do; the others end when their work is stopped."""
+        """End the idle processes; the others end when their work is stopped."""
         self.end_idle_processes(0)
 
 
 def _step_back(*, yielding: bool) -> None:
-    """Be nice: take what others leave of the processors, and about a tenth where all of them are busy.
+    """Lower the priority: use spare processor time, and about a tenth if all processors are busy.
 
-    Less would be none: beside a few busy processes a job of the idle class, or of the least weight, stands for minutes.
+    A still lower priority would mean no time at all: next to a few busy processes, a job in the idle class, or with the
+    lowest weight, stands still for minutes.
     """
     if not (yielding and _has_own_weight()):
         os.nice(NICE)
 
 
 def _has_own_weight() -> bool:
-    """Where the kernel weighs sessions before the processes in them: a session of that weight, for this one alone.
+    """If the kernel weighs sessions before processes, start a session with this weight for this process alone.
 
-    There a nice value only counts within a session, and one session's work keeps others waiting (docs/jobs.md).
+    In this case, a nice value only counts within a session, and the work of one session makes others wait
+    (docs/jobs.md).
     """
     try:
         if AUTOGROUPS.read_text(encoding="ascii").strip() != "1":
             return False
-        with AUTOGROUP.open("wb") as weight:  # first: in a session that weighs as all do it would take more
+        with AUTOGROUP.open("wb") as weight:  # opened first: with the usual weight it would take longer
             os.setsid()
             _set_kernel_weight(weight.fileno(), str(NICE).encode())
-    except OSError:  # no Linux, one without groups, or a container that may not write there
+    except OSError:  # no Linux, no autogroups, or a container without the right to write there
         return False
     os.nice(NICE)
     return True
@@ -200,7 +202,7 @@ def _has_own_weight() -> bool:
 def _set_kernel_weight(weight: int, nice: bytes) -> None:
     """Tell the kernel the weight of a session. Raises OSError.
 
-    It hears one in a tenth of a second, unless it is root's.
+    Except for root, it accepts one change in a tenth of a second.
     """
     until = time.monotonic() + TOLD_WITHIN
     while True:
@@ -222,10 +224,10 @@ def run_computing_process(
     yielding: bool = True,
     ratings_folder: RatingsFolder | None = None,
 ) -> None:
-    """In the child: do what comes down the line, one after another. What goes wrong ends the process.
+    """Run in the child: compute the entries from the connection, one after another. Any error ends the process.
 
-    Only the child imports what computes: all reports and the linear algebra are half of a worker's start, and of what
-    it holds.
+    Only the child imports the code that computes: the reports and the linear algebra are half of a worker's start-up
+    time and memory.
     """
     from app.jobs.work import QueueEntryComputer
 
@@ -248,7 +250,7 @@ def run_computing_process(
 
 
 def _end_with_parent() -> None:
-    """A killed parent tells nobody; what its child would still compute is another worker's."""
+    """End when the parent is killed, without notice; another worker then takes over the rest of the work."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])

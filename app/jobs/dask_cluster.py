@@ -1,8 +1,8 @@
 """Chunks of reports computed by the workers of a Dask cluster.
 
-They get the data of a job, packed as its chunks need them, and hand back bytes. They know no database and no
-credential. A chunk depends on nothing but its data and its number, so it does not matter where it is computed, or how
-often: Dask gives the chunks of a worker that died to another one.
+They get the data of a job, packed as its chunks need them, and return bytes. They have no access to the database and no
+credential. A chunk depends only on its data and its number, so it does not matter where or how often it is computed:
+Dask passes the chunks of a dead worker to another one.
 
 Needs `distributed`, the extra `dask`, here and on the cluster, and the same version of this package.
 """
@@ -29,7 +29,7 @@ from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
 
 CONNECT_WITHIN = 10.0  # seconds
-LOOK_EVERY = 0.1  # seconds between looks whether this worker is to stop
+LOOK_EVERY = 0.1  # seconds between checks whether this worker must stop
 
 
 class SchedulerAway(Unavailable):
@@ -41,18 +41,18 @@ class DaskNotInstalled(Invalid):
 
 
 class WorkerVersionMismatch(Exception):
-    """A Dask worker has another version of plumbline than the worker that asks it."""
+    """A Dask worker has a different version of plumbline than the worker that uses it."""
 
 
 class ChunkInterrupted(Exception):
-    """Nobody wants the chunk any more, or this worker is to stop."""
+    """The chunk is no longer wanted, or this worker must stop."""
 
     def __init__(self, ending: Ending) -> None:
         self.ending = ending
 
 
 def unpack_chunk_function(theirs: str, packed: bytes) -> Chunk:
-    """On the cluster: the function that computes chunks, with its data. Raises WorkerVersionMismatch."""
+    """On the cluster: return the function that computes chunks, with its data. Raises WorkerVersionMismatch."""
     if theirs != version("plumbline"):
         raise WorkerVersionMismatch(f"plumbline {version('plumbline')} on the cluster, {theirs} here")
     chunk: Chunk = pickle.loads(packed)  # noqa: S301  (from our own worker: who may speak to a cluster may run code there)
@@ -60,7 +60,7 @@ def unpack_chunk_function(theirs: str, packed: bytes) -> Chunk:
 
 
 def compute_chunk(chunk: Chunk, n: int) -> bytes | AppError:
-    """On the cluster: the nth chunk, or what it is refused for, which is an answer and no failure of the cluster."""
+    """On the cluster: return the nth chunk, or the error that refuses it, which is not a failure of the cluster."""
     try:
         return chunk(n)
     except AppError as error:
@@ -68,7 +68,7 @@ def compute_chunk(chunk: Chunk, n: int) -> bytes | AppError:
 
 
 class DaskCluster:
-    """The scheduler at an address, and the data of the last jobs that it was sent. For any number of threads."""
+    """The scheduler at an address, and the data of the last jobs sent to it. Usable from any number of threads."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -77,16 +77,16 @@ class DaskCluster:
         self._changing = threading.Lock()
 
     def count_threads(self) -> int:
-        """How many chunks the cluster computes at a time now; at least 1. Raises SchedulerAway, DaskNotInstalled."""
+        """Return how many chunks the cluster computes at once, at least 1. Raises SchedulerAway, DaskNotInstalled."""
         with self._changing:
             threads: dict[str, int] = self._connect().nthreads()
             return max(1, sum(threads.values()))
 
     def compute(self, job_id: int, chunk: Chunk, n: int, *, find_ending: Callable[[], Ending | None]) -> bytes:
-        """The nth chunk of a job. find_ending: asked while the cluster computes; anything but None ends the waiting.
+        """Return the nth chunk of a job. find_ending: called during the computation; a result other than None ends it.
 
-        Raises what the chunk raises for its data, ChunkInterrupted, SchedulerAway, and ComputingFailed where the
-        workers of the cluster fail at it.
+        Raises the chunk's own errors, ChunkInterrupted, SchedulerAway, and ComputingFailed if the cluster's workers
+        fail.
         """
         done = threading.Event()
         with self._changing:
@@ -103,7 +103,7 @@ class DaskCluster:
         try:
             failure = future.exception(timeout=CONNECT_WITHIN)
             if failure is not None:
-                self._forget(job_id)  # another version of the cluster may take the data
+                self._forget(job_id)  # a different version of the cluster may accept the data
                 raise ComputingFailed(f"{type(failure).__name__} on the cluster: {failure}") from failure
             answer: bytes | AppError = future.result(timeout=CONNECT_WITHIN)
         except (CancelledError, OSError, TimeoutError) as error:
@@ -116,7 +116,7 @@ class DaskCluster:
     def _connect(self) -> Any:
         if self._client is not None and self._client.status == "running":
             return self._client
-        self._client = None  # it gives up by itself where the scheduler is away for long
+        self._client = None  # the client gives up by itself if the scheduler is away for long
         self._sent.clear()
         try:
             distributed = import_module("distributed")
@@ -129,12 +129,12 @@ class DaskCluster:
         return self._client
 
     def _send(self, job_id: int, chunk: Chunk) -> Any:
-        """The data of a job on the cluster. They are part of a task there, so they outlive the worker that has them."""
+        """Return a job's data on the cluster. There they are part of a task, so they outlive the worker with them."""
         sent = self._sent.pop(job_id, None)
         if sent is None:
             packed = import_module("cloudpickle").dumps(chunk)
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="Sending large graph")  # once a job, on purpose
+                warnings.filterwarnings("ignore", message="Sending large graph")  # once per job, on purpose
                 key = f"data-{job_id}-{uuid4().hex}"
                 sent = self._client.submit(unpack_chunk_function, version("plumbline"), packed, key=key)
         self._sent[job_id] = sent
@@ -156,18 +156,18 @@ class DaskCluster:
 
 
 class NeedsLocalFiles(Exception):
-    """The cluster cannot compute this: it reads files of this machine."""
+    """The cluster cannot compute this chunk, because it reads files of this machine."""
 
 
 class DaskComputing:
-    """As `ComputingProcesses`, with the chunks of reports on a cluster. Processes of this worker do all else."""
+    """Like `ComputingProcesses`, but a cluster computes the chunks of reports. This worker's processes do the rest."""
 
     def __init__(self, database: Database, processes: ComputingProcesses, cluster: DaskCluster) -> None:
         self._database, self._processes, self._cluster = database, processes, cluster
         self._computer = QueueEntryComputer(database, f"dask {cluster.address}")
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
-        """Have it done. Raises as `ComputingProcesses.compute_entry` and `DaskCluster.compute`."""
+        """Compute an entry. Raises the errors of `ComputingProcesses.compute_entry` and `DaskCluster.compute`."""
         if entry.task != CHUNK or not can_compute_without_database(self._database, entry.job_id):
             return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
         looks = 0
@@ -193,7 +193,7 @@ class DaskComputing:
         return "done"
 
     def end_idle_processes(self, idle: float) -> None:
-        """End processes that have had nothing to do for so many seconds."""
+        """End processes that have been idle for this many seconds."""
         self._processes.end_idle_processes(idle)
 
     def end_all_processes(self) -> None:

@@ -1,4 +1,4 @@
-"""The queue at work: what procrastinate hands out, done by processes of this worker's own."""
+"""The queue's worker: takes entries from procrastinate, and runs them in its own processes."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from app.jobs.dask_cluster import DaskComputing
 
 HEARTBEAT = 2.0  # seconds
-POLL = 2.0  # where no notification came
+POLL = 2.0  # seconds between polls, if no notification comes
 STOP_WITHIN = 6.0
 AGAIN_AFTER = 1.0
 log = logging.getLogger("plumbline.worker")
 
 
 class RetryLater(Exception):
-    """It did not work out; another try may."""
+    """An attempt failed; another one may succeed."""
 
 
 class _RetryLater(BaseRetryStrategy):
-    """Every error of ours is tried again, a little later each time; the task itself counts and gives up."""
+    """Retries each of our own errors after increasing delays; the task itself counts them and gives up."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         seconds = min(30, 2**job.attempts)
@@ -49,9 +49,9 @@ class _RetryLater(BaseRetryStrategy):
 
 
 class Worker:
-    """Takes what is in the queues, so many entries at a time, until told to stop.
+    """Takes entries from the queues, a number at a time, until told to stop.
 
-    One process more is there for what is light alone, so that no ranking ever waits behind a simulation.
+    One additional process is for light entries only, so that no ranking ever waits behind a simulation.
     """
 
     def __init__(
@@ -76,12 +76,12 @@ class Worker:
         )
         self.processes: ComputingProcesses | DaskComputing = own
         if dask_scheduler is not None:
-            from app.jobs.dask_cluster import DaskCluster, DaskComputing  # it loads what computes
+            from app.jobs.dask_cluster import DaskCluster, DaskComputing  # this loads the code that computes
 
             self.processes = DaskComputing(database, own, DaskCluster(dask_scheduler))
 
     def run(self) -> None:
-        """Work; where the database goes away, or gives our place to others, begin again."""
+        """Work; if the database goes away, or gives our place to others, begin again."""
         try:
             while not self._stop.is_set():
                 try:
@@ -94,7 +94,7 @@ class Worker:
             self._leave()
 
     def _leave(self) -> None:
-        """Leave nothing as taken; where the database is away, others find it in time."""
+        """Leave no entry as taken; if the database is away, other workers find these entries in time."""
         try:
             with self._database.transaction() as session:
                 jobs_queue.requeue_orphaned_entries(session)
@@ -130,7 +130,7 @@ class Worker:
                     raise error
 
     def _app(self) -> App:
-        # What an entry says is in our tables: one that a crash of the server takes is entered again by the sweep.
+        # The state that entries refer to is in our tables: an entry lost in a server crash is put back by the sweep.
         options = f"-c search_path={SEARCH_PATH} -c {COMMIT_SETTING}=off"
         if self._database.role:
             options += f" -c role={self._database.role}"
@@ -140,7 +140,7 @@ class Worker:
                 connection_class=ConfiguredAsyncConnection,
                 kwargs={"options": options, "connect_timeout": 2},
                 min_size=1,
-                max_size=2 * len(LANES),  # each lane listens on one of its own
+                max_size=2 * len(LANES),  # each lane listens on a separate connection
                 timeout=5.0,
             )
         )
@@ -152,9 +152,9 @@ class Worker:
     def _run_entry(
         self, context: JobContext, /, job: int, n: int | None = None, trace: str | None = None, **_counts: int
     ) -> None:
-        """Do one entry, in a thread that waits for the process that computes.
+        """Run one entry, in a thread that waits for the process that computes.
 
-        trace: of the request that asked for the job. _counts: how the entry ended before.
+        trace: of the request that caused the job. _counts: how earlier attempts at the entry ended.
         """
         with trace_span("job", f"job {context.job.task_name}", trace) as span:
             if span is not None:
@@ -180,14 +180,14 @@ class Worker:
             raise RetryLater from error
 
     def _is_hopeless(self, entry: Job) -> bool:
-        """Whether this was a crash too many; one that cannot be noted now is none."""
+        """Tell whether this crash reached the limit; a crash that cannot be recorded now does not count."""
         try:
             return entry.id is not None and jobs.record_worker_crash(self._database, entry.id)
         except AppError:
             return False
 
     def _is_wanted(self, job_id: int) -> bool:
-        """Whether the job has not ended meanwhile; where the database is away, nobody knows better."""
+        """Tell whether the job is still unfinished; if the database is away, assume so."""
         try:
             with self._database.transaction() as session:
                 return stored.find_job_state(session, job_id) in stored.UNFINISHED
@@ -197,7 +197,7 @@ class Worker:
             return True
 
     def _hand_back(self, entry: QueueEntry) -> None:
-        """Enter it again: that this worker stops is no failed try of it."""
+        """Put an entry back, because the end of this worker is not a failed attempt."""
         with self._database.transaction() as session:
             if stored.find_job_state(session, entry.job_id) in stored.UNFINISHED:
                 jobs_queue.enqueue_entries(session, [entry])

@@ -1,4 +1,4 @@
-"""Sends webhooks: one request at a time to each, in the order of events, and never to the inside of the network."""
+"""Sends webhooks: to each one request at a time, in the order of events, and never to internal addresses."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from app.services.webhooks.delivery import DeliveryResult, PendingDelivery
 from app.storage.db import Database
 from app.storage.organizations import organization_of_row, use_organization
 
-LOOK_EVERY = 1.0  # seconds between looks for what is due
+LOOK_EVERY = 1.0  # seconds between checks for due events
 AT_ONCE = 16
-TIMEOUT = 15.0  # seconds for a request with its answer; less than the lease of a webhook
+TIMEOUT = 15.0  # seconds for a request with its response; less than the lease of a webhook
 T = TypeVar("T")
 log = logging.getLogger("plumbline.webhooks")
 
@@ -48,7 +48,7 @@ class PublicAddressBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """A connection to the first address that answers. Raises AddressRefused where one of them is not public."""
+        """Connect to the first address that responds. Raises AddressRefused if any of them is not public."""
         try:
             known = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -67,12 +67,12 @@ class PublicAddressBackend(httpcore.AsyncNetworkBackend):
         raise failed
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, for the pool."""
+        """Wait, as the pool requires."""
         await asyncio.sleep(seconds)
 
 
 class WebhookSender:
-    """Sends what is due until told to stop. Several workers may do so: each webhook is one's at a time."""
+    """Sends due events until told to stop. Several workers may do so: one webhook belongs to one worker at a time."""
 
     def __init__(self, database: Database, *, stop: threading.Event, outward: AllowedWebhookAddresses) -> None:
         self._database, self._stop, self._outward = database, stop, outward
@@ -80,7 +80,7 @@ class WebhookSender:
         self._first = 0
 
     def run(self) -> None:
-        """Send; where the database is away, wait for it."""
+        """Send events; if the database is away, wait for it."""
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
@@ -96,7 +96,7 @@ class WebhookSender:
                 free = AT_ONCE - len(running)
                 due = await self._claim(free) if free else []
                 for webhook in due:
-                    with use_organization(organization_of_row(webhook)):  # and so what the task does
+                    with use_organization(organization_of_row(webhook)):  # the task then also works for it
                         running.add(asyncio.create_task(self._send_all(pool, webhook)))
                 await asyncio.wait([asyncio.create_task(asyncio.sleep(LOOK_EVERY)), *running], timeout=LOOK_EVERY)
                 running = {task for task in running if not task.done()}
@@ -104,9 +104,9 @@ class WebhookSender:
                 await asyncio.wait(running, timeout=TIMEOUT)
 
     async def _claim(self, free: int) -> list[int]:
-        """Webhooks with an event to send, as many as there is room for; whose turn it is first changes.
+        """Return due webhooks, as many as there is room for; organizations take turns in coming first.
 
-        Where the database is away, those that were claimed before.
+        If the database is away, return those that were claimed before.
         """
         due: list[int] = []
         self._first += 1
@@ -122,12 +122,12 @@ class WebhookSender:
         return due
 
     async def _ask(self, question: Callable[[], T]) -> T:
-        """Ask the database, one question at a time: its pool has few connections, and jobs need them."""
+        """Query the database, one query at a time: its pool has few connections, and jobs need them."""
         async with self._turn:
             return await asyncio.to_thread(question)
 
     async def _send_all(self, pool: httpcore.AsyncConnectionPool, webhook: int) -> None:
-        """The events of a webhook that was claimed, until one is not taken or none is left."""
+        """Send the events of a claimed webhook, until one is not accepted or none is left."""
         try:
             while not self._stop.is_set():
                 pending = await self._ask(partial(delivery.load_next_delivery, self._database, webhook))
@@ -138,12 +138,12 @@ class WebhookSender:
                     log.warning("webhook event %s: %s", pending.message_id, result.error or f"status {result.status}")
                     return
             await self._ask(partial(delivery.release_webhook, self._database, webhook))
-        except AppError as error:  # the claim ends by itself, and the event is sent again
+        except AppError as error:  # the claim expires, and the event is sent again
             log.warning("waiting for the database: %s", error.title())
 
 
 async def send_webhook(pool: httpcore.AsyncConnectionPool, pending: PendingDelivery) -> DeliveryResult:
-    """One request. Redirects are not followed, and the body of the answer is not read."""
+    """Send one request. Redirects are not followed, and the body of the response is not read."""
     begun = time.monotonic()
     status: int | None = None
     error: str | None = None

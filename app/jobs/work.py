@@ -1,5 +1,7 @@
-"""What a worker does for a job: read the data, compute a chunk, make the report of all. Whoever does it twice changes
-nothing: each step looks at the job first, holds its row when it writes, and stores the same bytes."""
+"""A worker's steps for a job: read the data, compute a chunk, make the report from all chunks.
+
+Repeating a step changes nothing: each step checks the job first, locks its row for writing, and stores the same
+bytes."""
 
 from __future__ import annotations
 
@@ -38,14 +40,14 @@ from app.storage.ratings_files.engine import LargeExtraNeeded
 from app.web.metrics import JOB_SECONDS
 
 ChunkComputer = Callable[[int, Chunk, int], bytes]
-"""Computes a chunk: of the job with this number, by this function, the nth."""
+"""Computes a chunk: arguments are the job's number, its function, and the chunk's number."""
 MOST_CHUNKS = 20_000
 MOST_HELD = 2  # jobs whose data a process holds
-BATCH = 16  # results that are read at a time
-PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
+BATCH = 16  # results read at a time
+PASSING = frozenset({"unavailable", "storage_full"})  # kinds of errors that may not recur at a later attempt
 
 MAY_FIT_LATER = (RandomDrawFailed, LargeExtraNeeded, MemoryTooSmall)
-"""Refusals that somebody who asks again may not meet: another is drawn, the extra is there, or more memory."""
+"""Refusals that may not recur: another seed is drawn, the extra gets installed, or there is more memory."""
 
 
 def _earlier_stability(database: Database, request: JobRequest) -> ReportWork[Any]:
@@ -66,16 +68,16 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
         **dict.fromkeys(side_by_side.KINDS, side_by_side.make_side_by_side_work),
     }
 )
-"""Jobs for what the kit of reports does not compute."""
+"""Jobs that the kit of reports does not compute."""
 
 
 def compute_chunk_in_process(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: ARG001  (one signature for all)
-    """The nth chunk, computed by this process."""
+    """Compute the nth chunk in this process."""
     return chunk(n)
 
 
 def can_compute_without_database(database: Database, job_id: int) -> bool:
-    """Whether the chunks of a job need no database: those of reports on the kit, whose data are read before."""
+    """Tell whether a job's chunks need no database: those of reports on the kit, whose data are read beforehand."""
     with use_organization(organization_of_row(job_id)), database.transaction() as session:
         row = stored.lock_job(session, job_id)
     return row is not None and row.kind not in OWN
@@ -86,7 +88,7 @@ class TooManyChunks(Invalid):
 
 
 class ChunkResults(Sequence[bytes]):
-    """The results of all chunks of a job, in order, read as they are needed."""
+    """The results of all chunks of a job, in order, read as needed."""
 
     def __init__(self, database: Database, job_id: int, n: int) -> None:
         self._database, self._job_id, self._n = database, job_id, n
@@ -112,9 +114,9 @@ class ChunkResults(Sequence[bytes]):
 
 
 class QueueEntryComputer:
-    """Does what entries of the queue say, and holds the data of the jobs that it did something for last.
+    """Runs entries of the queue, and holds the data of the jobs on which it worked last.
 
-    name: of the worker, to be kept with the results. Several threads may use it at once.
+    name: of the worker, stored with the results. Several threads may use it at once.
     """
 
     def __init__(self, database: Database, name: str) -> None:
@@ -125,9 +127,9 @@ class QueueEntryComputer:
     def compute_entry(
         self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_chunk_in_process
     ) -> None:
-        """Do it, unless the job has ended, perhaps with its organization. compute: where a chunk is computed.
+        """Run an entry, unless the job has ended, perhaps with its organization. compute: computes a chunk somewhere.
 
-        Raises Unavailable or StorageFull for what a later try may not meet, and what `compute` raises beside AppError.
+        Raises Unavailable or StorageFull if a later attempt may succeed, and errors of `compute` other than AppError.
         """
         with use_organization(organization_of_row(job_id)), suppress(OrganizationGone):
             self._do(task, job_id, n, compute)
@@ -203,7 +205,7 @@ class QueueEntryComputer:
         self._held.pop(row.id, None)
 
     def _work(self, row: stored.Row) -> ReportWork[Any]:
-        """What remains to be done once the data are read; they are read once, as long as they are held."""
+        """Return the rest of a job's work after its data are read, which happens once, as long as they are held."""
         with self._reading:
             work = self._held.pop(row.id, None)
             if work is None:
@@ -215,7 +217,7 @@ class QueueEntryComputer:
 
 
 def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
-    """Read what a job needs, at the versions that were asked about. Raises what the question is refused for."""
+    """Read a job's data, at the versions of its request. Raises the error that refuses the request."""
     own = OWN.get(request.kind)
     if own is not None:
         return own(database, request)

@@ -1,4 +1,4 @@
-"""The worker: what must happen without anybody asking, and what takes long. As many as you like, on any machine."""
+"""The worker: periodic tasks and long computations. You can run any number of workers, on any machines."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from app.services.media.sweep import delete_unused_media
 from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
 from app.storage.db import Database
 
-JOBS_EVERY = 2.0  # seconds between looks for work that nobody does
-IDLE = 60.0  # seconds after which a process with nothing to do ends
+JOBS_EVERY = 2.0  # seconds between checks for work that no worker is doing
+IDLE = 60.0  # seconds after which an idle process ends
 log = logging.getLogger("plumbline.worker")
 
 MEDIA_EVERY = 3600.0  # seconds
@@ -51,16 +51,16 @@ def run_worker(
     media: MediaPolicy | None = None,
     dask_scheduler: str | None = None,
 ) -> None:
-    """Compute reports and sweep every so many seconds, until told to stop.
+    """Compute reports, and sweep every `every` seconds, until told to stop.
 
-    beat: called after each round that reached the database, so that a check can tell a living worker from a stuck one.
-    alive: called before each round. A database that is away for a while, or full, is waited for. yielding: compute
-    with what others leave of the processors. webhook_addresses: where webhooks may go beside public addresses.
-    media: where they are, to let go of those that no campaign has. dask_scheduler: address of the cluster that computes
-    the chunks of reports; `processes` is then how many are asked for at a time.
+    beat: called after each round that reached the database, so that a check can tell a working worker from a stuck one.
+    alive: called before each round. If the database is away for a while, or full, the worker waits. yielding: compute
+    with spare processor time only. webhook_addresses: where webhooks may go, besides public addresses. media: where
+    media are, so that files of no campaign can be deleted. dask_scheduler: address of the cluster that computes the
+    chunks of reports; `processes` is then how many are requested at a time.
 
-    Raises ComputingStopped or WebhookSendingStopped where a thread ends unasked: whoever keeps this worker starts
-    another.
+    Raises ComputingStopped or WebhookSendingStopped if a thread ends unexpectedly; a supervisor then starts another
+    worker.
     """
     worker = Worker(database, processes=processes, stop=stop, yielding=yielding, dask_scheduler=dask_scheduler)
     computing = threading.Thread(target=worker.run, name="jobs")

@@ -1,1 +1,1 @@
-"""Pearmut's own pages on this store: their HTTP interface, under an origin of its own."""
+"""Pearmut's own pages on this store: their HTTP interface, under a separate origin."""

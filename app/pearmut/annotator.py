@@ -1,4 +1,4 @@
-"""What the page of an annotator asks: the next item, one of their own, and to keep answers."""
+"""Requests of the annotator's page: the next item, one of their own items, and storing answers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def get_next_item(request: Request) -> Response:
 def _next_without_lease(
     request: Request, state: PearmutState, body: NextItemIn, session: Session
 ) -> pages.Response | PearmutUser:
-    """What is next; the user where that takes a lease."""
+    """Return what comes next, or the user if a lease is needed for it."""
     user = _user(request, state, body, session)
     progress = pages.load_user_progress(session, user)
     place = pages.find_place_without_lease(user, progress)
@@ -128,14 +128,14 @@ async def store_user_answers(request: Request) -> Response:
 
 
 async def _read_body_of_user(request: Request, model: type[B]) -> tuple[B, PearmutState]:
-    """The body, for whose user's organization the request works from now on."""
+    """Return the body; from now on, the request works for the organization of its user."""
     body = await read_body(request, model)
     await to_thread.run_sync(use_organization_of_credential, request, body.user_id)
     return body, PearmutState.of_request(request)
 
 
 def _user(request: Request, state: PearmutState, body: NextItemIn, session: Session) -> PearmutUser:
-    """The annotator. Raises PearmutUserUnknown, and TooManyUnknownUsers where an address tries many names."""
+    """Return the annotator. Raises PearmutUserUnknown, and TooManyUnknownUsers if an address tries many names."""
     loaded, address = state.campaigns.load(session, body.campaign_id), find_client_address(request.scope)
     wait = state.failures.seconds_until_next_try(address)
     if wait:

@@ -1,4 +1,4 @@
-"""The application of Pearmut's pages, put together. It has an origin of its own, because campaigns bring scripts."""
+"""The application of Pearmut's pages. It has a separate origin, because campaigns contain scripts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from app.web.rate_limits import FailedSignIns, UnauthenticatedLimits
 from app.web.request_log import RequestLogLayer
 from app.web.traces import NO_TELEMETRY
 
-LARGEST = 16 << 20  # bytes of a body: a page sends the document back, and every move of the mouse
-# Instructions of a campaign bring scripts, and forms are made of some; what they may not do is send things elsewhere.
+LARGEST = 16 << 20  # bytes of a body: a page sends the document back, and every mouse movement
+# A campaign's instructions may contain scripts, and some make forms; the policy keeps them from sending data elsewhere.
 POLICY = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' https: data: blob:; connect-src 'self'; form-action 'none'; "
     "object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -40,7 +40,7 @@ SAFE = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "Ca
 
 
 def create_pearmut_app(database: Database, options: ServiceOptions, files: PearmutFiles) -> FastAPI:
-    """The application over a database, with Pearmut's files."""
+    """Create the application over a database, with Pearmut's files."""
     app = FastAPI(
         lifespan=_lifespan,
         openapi_url=None,

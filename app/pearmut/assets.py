@@ -1,4 +1,4 @@
-"""Media of campaigns on Pearmut's pages: `/assets`, at addresses that the pages are given with each document."""
+"""Media of campaigns on Pearmut's pages: `/assets`, at addresses that the pages get with each document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Pearmut's pages send. They send more than is needed; the rest is not looked at."""
+"""Requests of Pearmut's pages. They contain more than is needed; the rest is ignored."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class NewCampaignIn(PearmutRequestBody):
 
 
 async def read_body(request: Request, model: type[M]) -> M:
-    """The body as a model. Raises Invalid, naming each place, and what reading raises."""
+    """Read the body as a model. Raises Invalid, naming each place, and the errors of reading."""
     data = await read_json_body(request)
     try:
         return await to_thread.run_sync(model.model_validate_json, data)

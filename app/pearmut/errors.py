@@ -1,4 +1,4 @@
-"""Errors as Pearmut's pages take them: a JSON string. They show it, and repeat the request unless it is a 400."""
+"""Errors in the form that Pearmut's pages expect: a JSON string. They show it, and retry unless it is a 400."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from app.domain.errors import AppError
 from app.web.problems import STATUS, retry_after_header
 
 HEADERS = {"Cache-Control": "no-store"}
-KEPT = frozenset({408, 413, 429, 500, 503, 507})  # worth repeating, or of the connection; all else is a 400
+KEPT = frozenset({408, 413, 429, 500, 503, 507})  # worth a retry, or faults of the connection; all others become a 400
 BROKEN = "Something went wrong here. Your answers are not lost: the page sends them again."
 
 
 def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A value as JSON, in the order of its members."""
+    """Return a value as JSON, with its members in order."""
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, media_type="application/json", headers={**HEADERS, **(headers or {})})
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Answer errors by a JSON string."""
+    """Answer errors with a JSON string."""
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _broken)
 
 
 def describe_error(error: AppError) -> str:
-    """An error in words, with the places in what was sent."""
+    """Describe an error in words, with its places in the input."""
     places = "; ".join(f"{'.'.join(map(str, place.loc))}: {place.msg}" for place in error.places[:10])
     return ": ".join(part for part in (error.detail or error.title(), places) if part)
 

@@ -1,4 +1,4 @@
-"""Pearmut's own files: read from where it is installed, or from a folder that a setting names. None is kept here."""
+"""Pearmut's own files: read from its installation, or from a folder in the settings. This package contains none."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class PearmutFilesNotFound(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class PearmutFiles:
-    """folder: of its pages; None where there are none. instructions: those of its protocols, as HTML."""
+    """folder: of its pages; None if there are none. instructions: those of its protocols, as HTML."""
 
     folder: Path | None = None
     instructions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def find_pearmut_files(named: Path | None) -> PearmutFiles:
-    """The files in a named folder (Pearmut's `static`, or the package), else of the installed package.
+    """Find the files in a named folder (Pearmut's `static`, or the package), else in the installed package.
 
-    Pearmut itself is never imported. Raises PearmutFilesNotFound where the named folder has none.
+    Pearmut itself is never imported. Raises PearmutFilesNotFound if the named folder has none.
     """
     if named is not None:
         places = [named, named / "static", named / "pearmut" / "static"]
@@ -50,7 +50,7 @@ def find_pearmut_files(named: Path | None) -> PearmutFiles:
 
 
 def _read_instructions(module: Path) -> dict[str, str]:
-    """What the package tells annotators of each protocol: a constant, read without running anything."""
+    """Return the package's instructions for each protocol: a constant, read without running any code."""
     if not module.is_file():
         return {}
     for statement in ast.parse(module.read_text(encoding="utf-8")).body:

@@ -1,4 +1,4 @@
-"""What Pearmut's dashboard asks. All of it needs a token; Pearmut itself lists users and links without one."""
+"""Requests of Pearmut's dashboard. All of them need a token; Pearmut itself lists users and links without one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Pl
 
 
 async def _run_as_manager(request: Request, body: CampaignTokenIn, work: Work) -> Response:
-    """Do what a manager of the campaign asks. Raises PearmutTokenWrong."""
+    """Run a request of the campaign's manager. Raises PearmutTokenWrong."""
     state = PearmutState.of_request(request)
     await to_thread.run_sync(use_organization_of_credential, request, body.token or "")
 
@@ -126,7 +126,7 @@ async def add_campaign(request: Request) -> Response:
 
 
 def _unbound_manager(session: Session, token: str) -> Caller:
-    """Who may create campaigns. Raises PearmutTokenWrong."""
+    """Return the caller if they may create campaigns. Raises PearmutTokenWrong."""
     try:
         caller = tokens.authenticate_secret(session, token)
     except BadCredential:
@@ -168,7 +168,7 @@ async def _download(
     make: Callable[[Session, LoadedCampaign], object],
     put: Callable[[list[tuple[str, object]]], object],
 ) -> Response:
-    """A file of several campaigns, a token for each; one token may be of all."""
+    """Return a file of several campaigns, with a token for each; one token may be valid for all."""
     state, secrets = PearmutState.of_request(request), given or []
     if len(secrets) not in (1, len(names)):
         raise Invalid("Mismatched campaign_id and token count")

@@ -1,4 +1,4 @@
-"""What the application of Pearmut's pages has beside a request."""
+"""State of the application of Pearmut's pages, shared by its requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCKS = 64
 
 @dataclass(frozen=True, slots=True)
 class PearmutState:
-    """failures: unknown users of each address. campaigns: those in the memory of this process."""
+    """failures: unknown users by address. campaigns: those in the memory of this process."""
 
     judging: JudgingService
     files: PearmutFiles
@@ -27,11 +27,11 @@ class PearmutState:
     _saving: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(LOCKS)))
 
     def answer_lock(self, campaign_id: str) -> Lock:
-        """Held while an answer is stored: a campaign stores one at a time, and the others wait without a connection."""
+        """Return a lock: a campaign stores one answer at a time, and other requests wait without a connection."""
         return self._saving[hash(campaign_id) % LOCKS]
 
     @classmethod
     def of_request(cls, request: Request) -> PearmutState:
-        """The state of the application that a request is for."""
+        """Return the state of a request's application."""
         state: PearmutState = request.app.state.pearmut
         return state

@@ -1,4 +1,4 @@
-"""Bring a database to the schema of this version, once, however many starters there are."""
+"""Upgrade a database to the schema of this version, once, however many processes start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from app.storage.schema_revisions import find_head_revision, find_migrations_fol
 from app.storage.serving_rights import grant_rights_to_serving_role
 
 MIGRATION_LOCK = 7_215_340_911  # any constant: the same for every starter
-WAIT = 0.2  # seconds between two looks whether another starter is done
+WAIT = 0.2  # seconds between two checks whether another starter has finished
 
 
 class SchemaBehind(Conflict):
@@ -35,17 +35,17 @@ class SchemaDiffers(Conflict):
 
 
 def make_alembic_config(connection: sa.Connection | None = None) -> Config:
-    """Alembic's settings, bound to a connection."""
-    settings = Config(stdout=io.StringIO())  # what goes wrong is raised; nothing is printed
+    """Return Alembic's settings, bound to a connection."""
+    settings = Config(stdout=io.StringIO())  # faults are raised as errors; nothing is printed
     settings.set_main_option("script_location", str(find_migrations_folder()).replace("%", "%%"))
     settings.attributes["connection"] = connection
     return settings
 
 
 def upgrade_schema(url: str, revision: str = "head") -> None:
-    """Upgrade the schema as its owner and renew what the serving role may do; then that of each organization.
+    """Upgrade the schema as its owner and renew the serving role's rights; then do so for each organization.
 
-    A second starter waits for the first and finds nothing left to do.
+    A second starter waits for the first one, and then finds nothing left to do.
     """
     with MigrationConnection(url) as connection:
         _upgrade(connection, DEFAULT, revision)
@@ -62,7 +62,7 @@ def upgrade_organization_schema(url: str, number: int, revision: str = "head") -
 
 def _upgrade(connection: sa.Connection, organization: int, revision: str) -> None:
     sealing = not sa.inspect(connection).has_table("seals")
-    connection.commit()  # a migration may have to build an index outside of any transaction
+    connection.commit()  # a migration may have to build an index outside a transaction
     command.upgrade(make_alembic_config(connection), revision)
     if organization == DEFAULT:
         queue_schema.apply_queue_migrations(connection)
@@ -77,7 +77,7 @@ def _upgrade(connection: sa.Connection, organization: int, revision: str) -> Non
 
 
 def _seal(connection: sa.Connection) -> None:
-    """Seal the data that a release without seals wrote, once; most of it while others go on writing."""
+    """Seal data from a release without seals, once; other writers can go on during most of this."""
     with Session(connection, join_transaction_mode="control_fully") as session:
         for campaign in seals.load_sealable_campaigns(session):
             seals.seal_unsealed_versions(session, campaign.id, seals.PurgedRows(), hold=False)
@@ -91,7 +91,7 @@ def _seal(connection: sa.Connection) -> None:
 
 
 def downgrade_schema(url: str, revision: str) -> None:
-    """Take the schemas back to an earlier revision (development and checks only)."""
+    """Downgrade the schemas to an earlier revision (for development and checks only)."""
     with MigrationConnection(url) as connection:
         organizations = [organization.number for organization in organization_list.list_organizations(connection)]
     for number in (*organizations, DEFAULT):
@@ -103,10 +103,10 @@ def downgrade_schema(url: str, revision: str) -> None:
 def check_schema(url: str, *, or_later: bool = False) -> None:
     """Raise SchemaBehind unless the database is at this version's head, SchemaDiffers unless its tables are ours.
 
-    So for each organization, whose rows must be numbered as its own, too.
+    The same holds for each organization, whose rows must also have numbers in its own range.
 
-    or_later: what a later version brought in is taken as it is. Migrations only add, so this version can serve beside
-    the later one, or in its place.
+    or_later: accept additions by a later version. Migrations only add, so this version can serve alongside the later
+    one, or in its place.
     """
     with MigrationConnection(url) as connection:
         if _is_later(connection, or_later=or_later):
@@ -124,7 +124,7 @@ def check_schema(url: str, *, or_later: bool = False) -> None:
 
 
 def _is_later(connection: sa.Connection, *, or_later: bool) -> bool:
-    """Whether the schema is of a later version, which may do; else it must be at our head. Raises SchemaBehind."""
+    """Tell whether the schema is of an acceptable later version; else it must be at our head. Raises SchemaBehind."""
     if or_later and MigrationContext.configure(connection).get_current_revision() not in list_known_revisions():
         return True
     require_head_revision(connection)
@@ -146,13 +146,14 @@ def require_head_revision(connection: sa.Connection) -> None:
 
 
 class MigrationConnection:
-    """A connection of its own that holds the migration lock, for the schema of one organization."""
+    """A separate connection that holds the migration lock, for the schema of one organization."""
 
     def __init__(self, url: str, organization: int = DEFAULT) -> None:
         self._engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
         sa.event.listen(self._engine, "connect", _apply_migration_settings, insert=True)
         if organization != DEFAULT:
-            # First of all that is done on the connection, so that SQLAlchemy takes this schema for the usual one.
+            # This must be the first statement on the connection, so that SQLAlchemy takes this schema as the default
+            # schema.
             path = f"SET search_path = {organization_schema(organization)}"
             sa.event.listen(self._engine, "connect", partial(_set_path, path), insert=True)
             set_id_range_of_new_tables(self._engine, organization)
@@ -165,8 +166,8 @@ class MigrationConnection:
         return self._connection
 
     def _try_lock(self) -> bool:
-        """Whether the lock is ours now. Who waited within a statement would keep an index from being built beside it:
-        the server waits until every older statement is over."""
+        """Tell whether the lock is now ours. A wait within a statement would block concurrent index builds: these wait
+        until every older statement has ended."""
         got = self._connection.execute(sa.text("SELECT pg_try_advisory_lock(:n)"), {"n": MIGRATION_LOCK}).scalar()
         self._connection.commit()
         return bool(got)

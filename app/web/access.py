@@ -1,11 +1,11 @@
-"""Access: the first parameter of every handler says who may call it, by one of the types below.
+"""Access: the first parameter of every handler says who may call it, with one of the types below.
 
     def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> CampaignOut: ...
 
-A credential of another campaign gets 404, as if the campaign did not exist; one of another organization works among its
-own tables from here on, where there is nothing else. For reading, a cookie is as good as its
-token; for a change the page must also prove that it is ours (`app.web.cookies`). Routes of raters read the rater's
-cookie, all others that of staff; routes that both have (who am I, signing out) read either.
+A credential of another campaign gets 404, as if the campaign did not exist. A credential of another organization
+switches the request to the tables of that organization, which hold nothing else. For reading, a cookie is as good as
+its token. For a change, the page must also prove that it is ours (`app.web.cookies`). Rater routes read the rater
+cookie, and all other routes the staff cookie. Routes for both (who am I, signing out) read either.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ RaterHeader = Annotated[
 
 
 class RequiredRole:
-    """A dependency: the caller, with the rights of a role; `role` None takes any valid credential.
+    """A dependency: the caller, with the rights of a role; `role` None accepts any valid credential.
 
-    confirmed: whether an identity provider has to confirm a session whose check is due.
+    confirmed: whether an identity provider must confirm a session whose check is due.
     """
 
     def __init__(self, role: Role | None, *, unbound: bool = False, confirmed: bool = True) -> None:
@@ -84,7 +84,7 @@ class RequiredRole:
         self.confirmed = confirmed
 
     def __call__(self, request: Request) -> Caller:
-        """The caller. Raises NoCredential, BadCredential, CampaignNotFound or Forbidden, then what the query lacks."""
+        """Return the caller. Raises NoCredential, BadCredential, CampaignNotFound, Forbidden, or query faults."""
         caller = _authenticate(request, "staff" if self.role is not None else None, confirmed=self.confirmed)
         _check_campaign(request, caller)
         if self.role is not None and not caller.has_rights_of(self.role):
@@ -98,14 +98,14 @@ class RequiredRole:
 
 
 class RequiredEitherRole(RequiredRole):
-    """A dependency: the caller, with the rights of one of two roles; what each of them sees differs."""
+    """A dependency: the caller, with the rights of one of two roles, which see different things."""
 
     def __init__(self, first: Role, second: Role) -> None:
         super().__init__(first)
         self._second = RequiredRole(second)
 
     def __call__(self, request: Request) -> Caller:
-        """The caller. Raises as `RequiredRole` does."""
+        """Return the caller. Raises the errors of `RequiredRole`."""
         try:
             return super().__call__(request)
         except RoleLacksRights:
@@ -113,10 +113,10 @@ class RequiredEitherRole(RequiredRole):
 
 
 class RequiredRater:
-    """A dependency: the rater who asks, by its own credential or through a front-end of its campaign."""
+    """A dependency: the acting rater, by the rater's own credential or through a front-end of their campaign."""
 
     def __call__(self, request: Request, named: RaterHeader = None) -> ActingRater:  # noqa: ARG002  (declares it)
-        """The rater. Raises NoCredential, BadCredential, CampaignNotFound, RaterNotFound or Forbidden."""
+        """Return the rater. Raises NoCredential, BadCredential, CampaignNotFound, RaterNotFound or Forbidden."""
         caller = _authenticate(request, "rater")
         asked = _check_campaign(request, caller)
         if caller.role == "frontend":
@@ -130,7 +130,7 @@ class RequiredRater:
 
     @staticmethod
     def _find_named_rater(request: Request, caller: Caller, asked: str | None) -> ActingRater:
-        """The enrolled rater whom a front-end acts for, in the campaign that it is bound to or asks about."""
+        """Find the enrolled rater for whom a front-end acts, in the campaign of its credential or of the address."""
         given = request.headers.getlist(RATER_HEADER)
         campaign = caller.campaign or asked
         if len(given) != 1 or not is_key(given[0]):
@@ -142,7 +142,7 @@ class RequiredRater:
 
 
 class NoCredentialNeeded:
-    """A dependency: no credential is asked, and none is looked at."""
+    """A dependency that needs no credential, and ignores any that is sent."""
 
     async def __call__(self, request: Request) -> None:
         """Check the query only."""
@@ -150,7 +150,7 @@ class NoCredentialNeeded:
 
 
 def _check_campaign(request: Request, caller: Caller) -> str | None:
-    """The campaign of the address. Raises CampaignNotFound where the credential is not good for it."""
+    """Return the campaign of the address. Raises CampaignNotFound if the credential is not valid for it."""
     asked: str | None = request.path_params.get("campaign")
     if caller.campaign is not None and asked not in (None, caller.campaign):
         raise CampaignNotFound
@@ -158,16 +158,16 @@ def _check_campaign(request: Request, caller: Caller) -> str | None:
 
 
 def check_all_campaigns_visible(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
-    """The campaigns, all of which the caller must see. Raises CampaignNotFound, as for one that is not there."""
+    """Return the campaigns if the caller may see them all. Raises CampaignNotFound, as for one that does not exist."""
     if caller.campaign is not None and set(campaigns) != {caller.campaign}:
         raise CampaignNotFound
     return campaigns
 
 
 def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) -> Caller:
-    """In a transaction of its own, so that no connection is held while the handler works.
+    """Authenticate in a separate transaction, so that no connection is held while the handler works.
 
-    who: whose cookie counts; None for what staff and raters share. confirmed: as for `RequiredRole`.
+    who: whose cookie counts; None for routes that staff and raters share. confirmed: as for `RequiredRole`.
     """
     database = find_database(request)
     given = request.headers.getlist("authorization")
@@ -190,7 +190,7 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
 
 
 def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True) -> Caller:
-    """Who holds this session. Raises BadCredential, or ProviderSilent where an identity provider has to confirm it."""
+    """Return the holder of a session. Raises BadCredential, or ProviderSilent if the provider must confirm it."""
     database = find_database(request)
     use_organization_of_credential(request, cookie)
     with database.transaction() as session:
@@ -205,7 +205,7 @@ def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True
 
 
 def is_still_allowed(request: Request, caller: Caller) -> bool:
-    """Whether a caller may still have an answer that goes on for long."""
+    """Tell whether a caller may still receive a long-running response."""
     if not get_organization_directory(request).has(current_organization_number()):
         return False
     if "authorization" in request.headers:
@@ -228,7 +228,7 @@ def _cookie(request: Request, who: Who | None) -> str | None:
 
 Public = Annotated[None, Depends(NoCredentialNeeded())]
 AnyRole = Annotated[Caller, Depends(RequiredRole(None))]
-# A provider that is silent must keep nobody signed in who wants to leave.
+# A provider that does not answer must not keep users signed in who want to leave.
 SigningOut = Annotated[Caller, Depends(RequiredRole(None, confirmed=False))]
 RaterCaller = Annotated[ActingRater, Depends(RequiredRater())]
 Frontend = Annotated[Caller, Depends(RequiredRole("frontend"))]

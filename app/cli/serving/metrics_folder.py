@@ -1,4 +1,4 @@
-"""The folder in memory where the processes of a service keep what they count, so that each can tell the sums of all."""
+"""The folder in memory where a service's processes store their counters, so that each can report the sums."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from app.web.supervision import METRICS_FOLDER
 MEMORY = Path("/dev/shm")  # noqa: S108  (a folder of our own is made in it)
 MARK = "plumbline-metrics-"
 ENOUGH = 64 << 20
-"""Bytes that must be free: a process that writes to a mapped file on a full file system is ended by a signal."""
+"""Bytes that must be free: writing to a mapped file on a full file system ends a process with a signal."""
 
 
 @contextmanager
 def use_prometheus_folder() -> Iterator[None]:
-    """Name such a folder to the processes started in the block; where memory is short, each tells only its own."""
+    """Give the processes started in this block such a folder; if memory is short, each reports only its own counts."""
     _remove_left_behind()
     if os.environ.get(METRICS_FOLDER) or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ENOUGH:
         yield
@@ -34,14 +34,14 @@ def use_prometheus_folder() -> Iterator[None]:
 
 
 def forget_prometheus_process(pid: int) -> None:
-    """Let the numbers of a process that ended count no more where only those that live do."""
+    """Remove an ended process from the sums over live processes."""
     folder = os.environ.get(METRICS_FOLDER)
     for file in Path(folder).glob(f"gauge_live*_{pid}.db") if folder else ():
         file.unlink(missing_ok=True)
 
 
 def _remove_left_behind() -> None:
-    """Remove folders of services that were killed."""
+    """Remove the folders of killed services."""
     for folder in MEMORY.glob(f"{MARK}*"):
         pid = folder.name.removeprefix(MARK).partition("-")[0]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():

@@ -1,4 +1,4 @@
-"""A server of our own beside a command, on a loopback port, that ends with the command however that ends."""
+"""A server that a command runs in the background, on a loopback port; it ends with the command in any case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ServerNotStarted(Unavailable):
 
 @contextmanager
 def serve_in_background(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
-    """Serve a database on a listening socket from a process of its own, from when it is ready until the block ends.
+    """Serve a database on a listening socket in a separate process, from its readiness to the end of the block.
 
     Raises ServerNotStarted.
     """
@@ -47,17 +47,17 @@ def serve_in_background(url: str, role: str | None, listener: socket.socket) -> 
 
 @contextmanager
 def run_temporary_server(url: str, role: str | None) -> Iterator[str]:
-    """The origin of a server that is started on a free loopback port. Raises ServerNotStarted."""
+    """Start a server on a free loopback port, and yield its origin. Raises ServerNotStarted."""
     with service.open_listening_socket("127.0.0.1", 0) as listener, serve_in_background(url, role, listener):
         yield service.format_socket_origin(listener)
 
 
 def _serve(url: str, role: str | None, listener: socket.socket) -> None:
-    """In the child: quiet but for what goes wrong, since the command has its own things to say."""
+    """Serve in the child process, with warnings only, because the command has output of its own."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["PLUMBLINE_DATABASE_URL"] = url
     os.environ["PLUMBLINE_DATABASE_ROLE"] = role or ""
-    # Who is refused a credential has the answer; beside a command it is the command itself that tries.
+    # A client whose credential is refused is told so; here the client is the command itself.
     web.LOGGING["loggers"] = {name: {**one, "level": "WARNING"} for name, one in web.LOGGING["loggers"].items()}
     web.LOGGING["loggers"]["plumbline.access"] = {"level": "ERROR"}
     web.serve_requests(listener)
@@ -71,7 +71,7 @@ def _end_with_parent() -> None:
 
 
 def _wait_until_ready(origin: str, process: SpawnProcess) -> None:
-    """Wait as long as the machine needs, and say now and then what for. Raises ServerNotStarted where it ends."""
+    """Wait as long as the machine needs, reporting the reason at times. Raises ServerNotStarted if the process ends."""
     begun, say_at = time.monotonic(), SAY_EVERY
     while process.is_alive():
         why = _not_ready(origin)
@@ -86,7 +86,7 @@ def _wait_until_ready(origin: str, process: SpawnProcess) -> None:
 
 
 def _not_ready(origin: str) -> str:
-    """Why a server is not ready, as far as it says; nothing where it is."""
+    """Return why a server is not ready, as far as it says; empty if it is ready."""
     try:
         answer = httpx.get(f"{origin}/readyz", timeout=ANSWER_WITHIN)
         return "" if answer.status_code == httpx.codes.OK else str(answer.json()["title"])

@@ -1,4 +1,4 @@
-"""The parts of the service that the supervisor keeps: processes of ours, and the embedded Postgres."""
+"""The parts of the service under supervision: our own processes, and the embedded Postgres."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from app.storage.embedded.supervision import LOOK_EVERY
 from app.storage.processes import ProcessIdleWatch
 from app.web.supervision import PartStates
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before one that ended is started again; twice as long each time
-STEADY = 60.0  # seconds after which an end is forgotten
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before an ended part is restarted; doubled each time
+STEADY = 60.0  # seconds after which an earlier end no longer counts
 log = logging.getLogger("plumbline.serve")
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessTimeouts:
-    """When a process is taken for dead, in seconds. None of them counts work: a ranking may take minutes.
+    """When a process is considered dead, in seconds. None of these limits its work: a ranking may take minutes.
 
-    start: until its first sign of life, however busy the machine is. silent: without a sign of life later, whatever it
-    does. idle: without one and without processor time, None where that may be. stopped: by a signal, until it is let go
-    on; as long again, and it is ended.
+    start: until its first heartbeat, however busy the machine is. silent: without a heartbeat later, whatever it does.
+    idle: without a heartbeat and without processor time; None if this is normal. stopped: by a signal, until it is
+    continued; after twice as long, it is ended.
     """
 
     start: float = 900.0
@@ -41,26 +41,26 @@ class ProcessTimeouts:
 
 
 class SupervisedPart(Protocol):
-    """Something that the supervisor keeps running."""
+    """A part that the supervisor keeps running."""
 
     name: str
     condition: ServiceCondition
 
     def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
-        """Look, so many seconds after the last look, and do what is needed."""
+        """Check the part, this many seconds after the last check, and do what is needed."""
 
     def send_part_states(self, parts: PartStates) -> None:
-        """Say how all parts are."""
+        """Send the states of all parts."""
 
     def stop(self) -> None:
-        """Tell it to stop; returns at once."""
+        """Tell the part to stop; return at once."""
 
     def wait_until_stopped(self, within: float) -> None:
-        """Wait until it has stopped, and end it after so many seconds."""
+        """Wait until the part has stopped, and end it after this many seconds."""
 
 
 class SupervisedProcess:
-    """A process of ours: started again whenever it ends, stands still, or gives no sign of life."""
+    """One of our processes: restarted whenever it ends, hangs, or sends no heartbeat."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class SupervisedProcess:
     ) -> None:
         self.name, self.condition = name, ServiceCondition("starting")
         self.was_ready = False
-        self.failed: int | None = None  # exit code of a start that failed by itself, before there was any other
+        self.failed: int | None = None  # exit code if the first start failed by itself
         self._command, self._environment, self._descriptors = command, environment, descriptors
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
@@ -81,27 +81,27 @@ class SupervisedProcess:
         self._still = ProcessIdleWatch(0)
         self._silent = self._ran = self._waited = 0.0
         self._pause = 0.0
-        self._awaited: int | None = None  # where a process that was started early reads its environment
+        self._awaited: int | None = None  # the pipe from which an early-started process reads its environment
 
     def start_early(self) -> None:
         """Start it before its environment is known: it imports what it needs, then waits for `complete_environment`.
 
-        If nothing comes, because we end before, it ends as well.
+        If the environment never comes, because the supervisor ends first, the process ends as well.
         """
         theirs, self._awaited = os.pipe()
         self._start(theirs)
         os.close(theirs)
 
     def complete_environment(self, environment: Mapping[str, str]) -> None:
-        """Give one that was started early the rest of its environment, which it also gets when it is restarted."""
+        """Give an early-started process the rest of its environment, which is also used when it is restarted."""
         self._environment = {**self._environment, **environment}
         if self._awaited is not None:
-            with suppress(BrokenPipeError), os.fdopen(self._awaited, "wb") as pipe:  # it has ended, which a look tells
+            with suppress(BrokenPipeError), os.fdopen(self._awaited, "wb") as pipe:  # it has ended, as a check will see
                 pipe.write(json.dumps(environment).encode())
             self._awaited = None
 
     def abandon_early_start(self) -> None:
-        """End one that was started early and was not completed, so that nothing keeps its socket."""
+        """End an early-started process that was not completed, so that nothing keeps its socket."""
         if self._awaited is None:
             return
         os.close(self._awaited)
@@ -112,11 +112,11 @@ class SupervisedProcess:
 
     @property
     def is_starting(self) -> bool:
-        """Whether it is there and has not given its first sign of life."""
+        """Whether the process exists but has not yet sent its first heartbeat."""
         return self._process is not None and self.condition.state != "running"
 
     def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
-        """Start it where it is not there; end it where it is taken for dead."""
+        """Start the process if it does not exist; end it if it is considered dead."""
         if self._process is None or self._kept is None:
             self._waited += seconds
             if may_start and self._waited >= self._pause:
@@ -149,7 +149,7 @@ class SupervisedProcess:
             self._pause = 0.0
 
     def _dead(self) -> str:
-        """Why it is taken for dead; nothing where it is not."""
+        """Return why the process is considered dead; empty if it is not."""
         limits, still = self._limits, self._still
         if still.stopped >= 2 * limits.stopped:
             return "it was stopped by a signal"
@@ -170,7 +170,7 @@ class SupervisedProcess:
         log.warning("%s: %s; restarting in %.1f s", self.name, reason, self._pause)
 
     def _start(self, awaited: int | None = None) -> None:
-        """Start it. awaited: where it reads the rest of its environment."""
+        """Start it. awaited: the pipe from which it reads the rest of its environment."""
         self._kept = ConnectionToProcess()
         early = () if awaited is None else (awaited,)
         try:
@@ -183,7 +183,7 @@ class SupervisedProcess:
                 stdin=subprocess.DEVNULL,
                 pass_fds=(self._kept.child_descriptor, *self._descriptors, *early),
             )
-        except OSError as error:  # no memory, no process, no file to be had now
+        except OSError as error:  # memory, processes or files are exhausted at the moment
             self._gone(f"it cannot be started ({error.strerror})")
             return
         self._kept.close_inherited_end()
@@ -191,18 +191,18 @@ class SupervisedProcess:
         self._silent = self._ran = 0.0
 
     def send_part_states(self, parts: PartStates) -> None:
-        """Say how all parts are."""
+        """Send the states of all parts."""
         if self._kept is not None:
             self._kept.send_part_states(parts)
 
     def stop(self) -> None:
-        """Tell it to stop."""
+        """Tell the process to stop."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)
 
     def wait_until_stopped(self, within: float) -> None:
-        """Wait for its end, and make it end after so many seconds."""
+        """Wait for its end, and kill it after this many seconds."""
         if self._process is None:
             return
         try:
@@ -215,7 +215,7 @@ class SupervisedProcess:
 
 
 class PostgresWatcher:
-    """The embedded server, looked after by a thread of its own: a look may take seconds."""
+    """The embedded server, watched in a separate thread, because a check may take seconds."""
 
     name = "postgres"
 
@@ -234,15 +234,15 @@ class PostgresWatcher:
                 log.warning("postgres: it cannot be supervised now: %s", error)
 
     def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
-        """Nothing: the thread does."""
+        """Do nothing, because the thread does it."""
 
     def send_part_states(self, parts: PartStates) -> None:
-        """Nothing: it is not ours."""
+        """Do nothing, because the server is not our program."""
 
     def stop(self) -> None:
-        """Look after it no longer; whoever started it stops it."""
+        """Stop watching the server; the code that started it stops it."""
         self._stopping.set()
 
     def wait_until_stopped(self, within: float) -> None:
-        """Wait for the last look to end."""
+        """Wait for the last check to end."""
         self._thread.join(within)

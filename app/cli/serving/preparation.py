@@ -1,4 +1,4 @@
-"""What happens to a database before it is served: checks, schema, and the link of the first admin."""
+"""Preparation of a database before it is served: checks, schema, and the link of the first admin."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ ENDS = "It expires in a day. Use it to create your own token under Tokens; other
 
 
 def prepare_database(url: str, *, upgrade: bool) -> str | None:
-    """Have a database that can be served: durable, with the schema of this or a later version; the role to serve under.
+    """Make a database ready to be served: durable, with this or a later version's schema; return the serving role.
 
-    Raises ServerNotDurable, PostgresTooOld, or SchemaBehind where the schema is not to be upgraded.
+    Raises ServerNotDurable, PostgresTooOld, or SchemaBehind if the schema must not be upgraded.
     """
     check_server_at_url(url)
     role = APP_ROLE if prepare_serving_role(url) else None
     check_server_at_url(url, serving_role=role)
     if not (upgrade and is_schema_current_at_url(url)):
-        from app.storage import migrate  # it loads Alembic, which few starts need
+        from app.storage import migrate  # this import loads Alembic, which few starts need
 
         if upgrade:
             migrate.upgrade_schema(url)
@@ -37,7 +37,7 @@ def prepare_database(url: str, *, upgrade: bool) -> str | None:
 
 
 def prepare_database_and_print_address(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
-    """Have a database that can be served, and say where it will be; the role to serve under. Raises as both."""
+    """Prepare the database, then print its address; return the serving role. Raises the errors of both steps."""
     with translate_database_errors():
         role = prepare_database(url, upgrade=upgrade)
         print_address_and_admin_link(url, role, origin, data_dir)
@@ -45,9 +45,9 @@ def prepare_database_and_print_address(url: str, origin: str, data_dir: Path, *,
 
 
 def print_address_and_admin_link(url: str, role: str | None, origin: str, data_dir: Path) -> None:
-    """Say where we are and, where there is no admin yet, how to become one.
+    """Print the service's address and, if there is no admin yet, how to become one.
 
-    The link is a secret: it goes to a terminal, else into a file that only we can read, and never into a log.
+    The link is a secret: it is printed to a terminal, else written to a file that only we can read, and never logged.
     """
     database = Database(url, size=2, role=role)
     try:
@@ -55,7 +55,7 @@ def print_address_and_admin_link(url: str, role: str | None, origin: str, data_d
             _forget_ended(session, data_dir / LINK_FILE)
             issued = tokens.create_first_admin_token(session)
             link = f"{origin}/#token={issued.secret}" if issued else None
-            # Within the transaction: a link that could not be handed over is no credential.
+            # Within the transaction: a link that could not be delivered is no valid credential.
             shown = _hand_over(link, data_dir) if link else None
     finally:
         database.close()
@@ -65,7 +65,7 @@ def print_address_and_admin_link(url: str, role: str | None, origin: str, data_d
 
 
 def _forget_ended(session: Session, file: Path) -> None:
-    """Remove the file of a first admin's link that has ended."""
+    """Remove the file with a first admin's link that is no longer valid."""
     try:
         tokens.authenticate_secret(session, file.read_text().strip().partition("#token=")[2])
     except tokens.BadCredential:

@@ -1,4 +1,4 @@
-"""The web service as commands start it: socket, database, and the parts that the supervisor keeps."""
+"""The web service as commands start it: socket, database, and the supervised parts."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def run_service(
     pearmut: socket.socket | None = None,
     early: SupervisedProcess | None = None,
 ) -> None:
-    """Serve a database on a listening socket until told to stop, and keep all that it takes running.
+    """Serve a database on a listening socket until told to stop, and keep all needed parts running.
 
-    own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
-    pearmut: a listening socket for Pearmut's own pages. early: the first process that answers, if it runs already.
+    own: the embedded Postgres, if that is the database. answering: the number of processes that answer requests.
+    pearmut: a listening socket for Pearmut's own pages. early: the first web process, if it is running already.
     """
     parts: list[SupervisedPart] = [PostgresWatcher(embedded.ServerSupervisor(own.cluster))] if own else []
     names = ["web"] if answering == 1 else [f"web {i}" for i in range(1, answering + 1)]
@@ -58,23 +58,25 @@ def run_service(
 
 
 def _worker(url: str) -> SupervisedProcess:
-    """One worker as a process of its own, so that background work never slows an answer; however we end, it ends."""
+    """Make one worker process, so that background work never slows a response; it ends however we end."""
     command = [sys.executable, "-m", "app.cli", "worker", "--line", "{line}"]
-    # It waits for the database, and then does nothing: that is no sign of death.
+    # It waits for the database while idle, so idleness does not mean that it is dead.
     return SupervisedProcess(
         "worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=ProcessTimeouts(idle=None)
     )
 
 
 MEMORY_IS_GIVEN_BACK = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "262144"}
-"""What the C library is told. Each thread may have an arena that keeps what one report needed; with two in all,
-managers cost 40 MB less. The arrays of a report are mapped alone and go back whole: else the limit from which on they
-are rises with each that is freed, up to 32 MB; this saves another 15 MB.
+"""Settings for the C library.
+
+Each thread may have an arena that keeps the memory of one report; with two arenas in all, managers cost 40 MB less.
+With the fixed threshold, the arrays of a report are mapped separately and returned whole. Otherwise the threshold rises
+with each freed array, up to 32 MB; this saves another 15 MB.
 """
 
 
 def make_web_process(server: socket.socket, application: str = FACTORY) -> SupervisedProcess:
-    """A process that answers requests on a listening socket; it has to be told which database it serves."""
+    """Make a process that answers requests on a listening socket; the database must be set afterwards."""
     command = [sys.executable, "-m", "app.cli.serving.web", "{line}", str(server.fileno()), application]
     environment = {name: os.environ.get(name, value) for name, value in MEMORY_IS_GIVEN_BACK.items()}
     return SupervisedProcess("web", command, environment=environment, descriptors=[server.fileno()])
@@ -82,8 +84,8 @@ def make_web_process(server: socket.socket, application: str = FACTORY) -> Super
 
 @contextmanager
 def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
-    """A process that answers requests, started before there is a database; it ends if it is never told one."""
-    with use_prometheus_folder():  # a process reads where it keeps its counts when it imports the application
+    """Yield a web process that is started before the database exists; it ends if it gets no database."""
+    with use_prometheus_folder():  # because a process reads the folder when it imports the application
         web = make_web_process(server)
         web.start_early()
         try:
@@ -94,7 +96,7 @@ def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess
 
 @contextmanager
 def open_served_database_url(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
-    """The address of the database that the settings name, or else of the embedded Postgres, and that."""
+    """Yield the address of the database: the one in the settings, else the embedded Postgres, with its server."""
     if settings.database_url:
         yield settings.database_url, None
         return
@@ -103,9 +105,9 @@ def open_served_database_url(settings: Settings) -> Iterator[tuple[str, embedded
 
 
 def prepare_database_in_forked_process(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
-    """As `preparation.prepare_database_and_print_address`, but nothing that it loads stays while the service runs.
+    """Call `preparation.prepare_database_and_print_address` in a copy, so that its imports do not stay in memory.
 
-    SQLAlchemy, the tables and the driver took 40 MB of a supervisor.
+    SQLAlchemy, the tables and the driver would take 40 MB in the supervisor.
     """
     return run_in_forked_process(_prepare, url, origin, data_dir, upgrade)
 
@@ -118,7 +120,7 @@ def _prepare(url: str, origin: str, data_dir: Path, upgrade: bool) -> str | None
 
 @contextmanager
 def stop_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the process by way of every `finally`, so that what was started is stopped."""
+    """Let SIGTERM end the process through every `finally`, so that everything started is also stopped."""
 
     def stop(*_: object) -> None:
         raise SystemExit(0)
@@ -133,7 +135,7 @@ def stop_on_sigterm() -> Iterator[None]:
 
 @contextmanager
 def open_listening_socket(host: str, port: int) -> Iterator[socket.socket]:
-    """A listening socket, so that whoever is told the address can come at once. Raises CannotListen."""
+    """Open a listening socket, so that clients can connect as soon as they have the address. Raises CannotListen."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     server = socket.socket(family, socket.SOCK_STREAM)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -148,14 +150,14 @@ def open_listening_socket(host: str, port: int) -> Iterator[socket.socket]:
 
 
 def format_socket_origin(server: socket.socket) -> str:
-    """The address of a bound socket as a browser writes it."""
+    """Return the address of a bound socket as a browser writes it."""
     host, port = server.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104  (told, not bound)
     return f"http://{shown}:{port}"
 
 
 def run_parts_until_stopped(parts: Sequence[SupervisedPart], server: socket.socket) -> None:
-    """Keep the parts running until told to stop; then nobody is let in any more, and what is under way is finished."""
+    """Keep the parts running until told to stop; then accept no more requests, and finish those under way."""
     logging.config.dictConfig(LOGGING)
     try:
         supervisor.supervise_parts(parts)

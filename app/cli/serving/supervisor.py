@@ -1,4 +1,4 @@
-"""The supervisor: keeps every part of the service running, and says in the log and in each web process how they are.
+"""The supervisor: keeps every part of the service running, and reports their states to the log and the processes.
 
 Parts are started one after another, so that none takes the processor from the one before it.
 """
@@ -15,7 +15,7 @@ from app.domain.errors import Unavailable
 from app.web.supervision import PartStates
 
 LOOK_EVERY = 0.2  # seconds
-TELL_EVERY = 5.0  # seconds, also where nothing has changed: somebody may have missed it
+TELL_EVERY = 5.0  # seconds; states are also sent without a change, in case a process missed them
 log = logging.getLogger("plumbline.serve")
 
 
@@ -26,16 +26,17 @@ class PartNotStarted(Unavailable):
 
 
 def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
-    """Keep the parts running until told to stop, by an exception of a signal handler.
+    """Keep the parts running until an exception of a signal handler says to stop.
 
-    Raises PartNotStarted where the first start of a part fails by itself: another would fail alike.
+    Raises PartNotStarted if the first start of a part fails by itself, because another start would fail in the same
+    way.
     """
     looked = told = time.monotonic()
     said: PartStates = {}
     while True:
         time.sleep(LOOK_EVERY)
         now = time.monotonic()
-        seconds, looked = min(now - looked, 2 * LOOK_EVERY), now  # of a pause of our own nobody else is guilty
+        seconds, looked = min(now - looked, 2 * LOOK_EVERY), now  # a pause of the supervisor itself does not count
         for part in parts:
             part.check_and_mend(
                 seconds, may_start=not any(isinstance(one, SupervisedProcess) and one.is_starting for one in parts)
@@ -50,12 +51,12 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
 
 
 def list_part_states(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:
-    """How each part is."""
+    """Return the state of each part."""
     return {part.name: {"state": part.condition.state, "reason": part.condition.reason} for part in parts}
 
 
 def stop_parts(parts: Sequence[SupervisedPart], within: float) -> None:
-    """Stop the parts, all at once; each has so many seconds."""
+    """Stop all parts at once; they have this many seconds together."""
     for part in parts:
         part.stop()
     until = time.monotonic() + within

@@ -1,6 +1,6 @@
-"""The connection of the supervisor and a process that it keeps: heartbeats one way, states of all parts the other way.
+"""The connection between the supervisor and one of its processes: heartbeats one way, states of all parts back.
 
-Each end notices when the other is gone, however it went.
+Each end notices when the other is gone, for whatever reason.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from app.web.supervision import PartStates
 
 
 class ConnectionToSupervisor:
-    """The end of the process that is kept. told: called with how all parts are. alone: once the supervisor is gone."""
+    """The process's end. told: called with the states of all parts. alone: called once the supervisor is gone."""
 
     def __init__(self, descriptor: int, *, told: Callable[[PartStates], None], alone: Callable[[], None]) -> None:
         self._socket = socket.socket(fileno=descriptor)
@@ -23,8 +23,8 @@ class ConnectionToSupervisor:
         threading.Thread(target=self._listen, name="line", daemon=True).start()
 
     def send_heartbeat(self) -> None:
-        """Give a sign of life; the first says that the process is ready. Never waits, never fails."""
-        with suppress(OSError):  # nobody listens: it is busy, or gone, which the thread notices
+        """Send a heartbeat; the first one says that the process is ready. Never waits, never fails."""
+        with suppress(OSError):  # the supervisor is busy, or gone, which the thread notices
             self._socket.send(b".", socket.MSG_DONTWAIT)
 
     def _listen(self) -> None:
@@ -47,11 +47,11 @@ class ConnectionToProcess:
         return self._theirs.fileno()
 
     def close_inherited_end(self) -> None:
-        """The process has its end: ours notices when it is gone."""
+        """Close our copy of the other end, which the process now has, so that we notice when the process is gone."""
         self._theirs.close()
 
     def has_new_heartbeat(self) -> bool:
-        """Whether a sign of life has come since the last question."""
+        """Tell whether a heartbeat has come since the last call."""
         alive = False
         with suppress(OSError):
             while self._ours.recv(4096):
@@ -64,6 +64,6 @@ class ConnectionToProcess:
             self._ours.send(json.dumps(parts).encode() + b"\n")
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._ours.close()
         self._theirs.close()

@@ -40,7 +40,7 @@ LOGGING: dict[str, Any] = {
 
 
 def make_uvicorn_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
-    """How requests are answered. factory: makes the application. more: what else uvicorn is told."""
+    """Configure the server. factory: makes the application. more: further settings for uvicorn."""
     import uvicorn
 
     from app.web.protocol import LimitedHttpProtocol
@@ -64,7 +64,7 @@ def make_uvicorn_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
 
 
 def _allow_files() -> None:
-    """Have as many connections as the system allows, up to what is reckoned with."""
+    """Allow as many connections as the system permits, up to our own limit."""
     from app.web.protocol import MOST_FILES, LimitedHttpProtocol, count_allowed_open_files
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -75,12 +75,12 @@ def _allow_files() -> None:
 
 
 def serve_requests(listener: socket.socket) -> None:
-    """Answer requests until told to stop, with nobody who looks after it."""
+    """Answer requests until told to stop, without a supervisor."""
     _server().run(sockets=[listener])
 
 
 def _server(factory: str = FACTORY, **more: Any) -> uvicorn.Server:
-    """What it imports is no garbage, and to look for some is a fifth of the start; the application does so again."""
+    """Make the server without garbage collection, a fifth of the start; the application turns it on again."""
     import uvicorn
 
     gc.disable()
@@ -88,13 +88,13 @@ def _server(factory: str = FACTORY, **more: Any) -> uvicorn.Server:
 
 
 def _log_no_threads() -> None:
-    """Leave out of log records what their lines do not have (a line for each request): threads, processes, callers."""
+    """Omit unused fields from log records (one per request): threads, processes, callers."""
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    logging._srcfile = ""  # as the documents of `logging` say: else it looks for the caller through the stack
+    logging._srcfile = ""  # as the documentation of `logging` says; otherwise it searches the stack for the caller
 
 
 def _await_environment(descriptor: int) -> None:
-    """Import the application meanwhile; end where nothing comes, for then whoever started us has ended."""
+    """Import the application meanwhile; exit if no environment comes, because the supervisor has then ended."""
     gc.disable()
     from app import api, main  # noqa: F401
 
@@ -107,7 +107,7 @@ def _await_environment(descriptor: int) -> None:
 
 
 def main(line: int, listener: int, factory: str, environment: int | None = None) -> None:
-    """Answer requests until told to stop. The event loop gives the signs of life: who hears them is answered."""
+    """Answer requests until told to stop. The event loop sends the heartbeats, so they show that it still answers."""
     sys.setswitchinterval(SWITCH)
     _log_no_threads()
     from app.web import supervision
