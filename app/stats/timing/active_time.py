@@ -1,8 +1,8 @@
-"""What a rater's page recorded, put on the server's clock: when each action was, and how much there was to read.
+"""A rater's recorded actions on the server's clock: when each happened, and how much there was to read.
 
-A browser's clock orders and spaces the events of one page and is believed for nothing else: it may be wrong by years,
-jump, or be made up. So no action is later than its arrival, none is earlier than the lease of its task, and no two are
-further apart than what counts of the time between them.
+A browser's clock is used only for the order and the spacing of the events of one page, because it may be wrong by
+years, jump, or be faked. Therefore no action is later than its arrival, none is earlier than the lease of its task, and
+no two are further apart than the time that counts between them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from app.stats.side_tables import Micros
 from app.stats.timing.timing import PAUSE, PER_WORD, RaterActions
 
 MOST = (1 << 20) - 1
-"""Positions beyond this are nowhere."""
+"""Largest item and segment number; larger ones are treated as this."""
 
 
 class PageVisibility(IntEnum):
-    """What an event says of the page: nothing, that somebody sees it, or that nobody does."""
+    """What an event says about the page: nothing, that it is visible, or that it is hidden."""
 
     NOTHING = 0
     SEEN = 1
@@ -36,7 +36,7 @@ class ActivityLog:
 
     rater, task, session: codes; a page is a session on a task. seq: order within a page. at_ms: by the browser's clock.
     received, since: microseconds by the server's clock, of arrival and of the lease. sign: of `PageVisibility`. item,
-    segment: from 1, −1 where the event names none.
+    segment: from 1, −1 if the event names none.
     """
 
     rater: Codes
@@ -53,7 +53,7 @@ class ActivityLog:
 
 @dataclass(frozen=True, slots=True)
 class ScreenWordCounts:
-    """Words of source and outputs that are shown with an item (segment 0), or with one of its segments."""
+    """Words of source and outputs shown with an item (segment 0), or with one of its segments."""
 
     task: Codes
     item: Codes
@@ -73,10 +73,10 @@ class TimeSpent:
 
 
 def derive_actions_from_log(log: ActivityLog, screens: ScreenWordCounts) -> RaterActions:
-    """The events as `compute_work_stretches` takes them: on the server's clock, with what is seen and its words.
+    """Convert events to the input of `compute_work_stretches`: on the server's clock, with visibility and words.
 
-    An event that names no item is of the item before it, the first ones of a page are of the first that is named, and
-    of item 1 where none is.
+    An event without an item belongs to the item before it. The first events of a page belong to the first item named
+    there, or to item 1 if none is.
 
     >>> import numpy as np
     >>> def codes(*n): return np.array(n, dtype=np.int32)
@@ -92,9 +92,10 @@ def derive_actions_from_log(log: ActivityLog, screens: ScreenWordCounts) -> Rate
 
 
 def compute_time_spent(log: ActivityLog, screens: ScreenWordCounts) -> TimeSpent:
-    """Seconds that count of what was done at each address, from the actions that named it to the next ones.
+    """Seconds that count for each item and segment, from each action that names it to the next action.
 
-    Time in two windows at once counts for both: it is not paid by this, but says how long an answer took.
+    Time in two windows at once counts for both, because these times are not used for pay but tell how long an answer
+    took.
 
     >>> import numpy as np
     >>> def codes(*n): return np.array(n, dtype=np.int32)
@@ -119,7 +120,7 @@ def compute_time_spent(log: ActivityLog, screens: ScreenWordCounts) -> TimeSpent
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Actions in order, with the address that each is of."""
+    """Actions in order, with the task, item and segment of each."""
 
     actions: RaterActions
     task: Codes
@@ -138,7 +139,7 @@ def _read(log: ActivityLog, screens: ScreenWordCounts) -> _Read:
 
 
 def _pages(log: ActivityLog, order: npt.NDArray[np.intp]) -> Codes:
-    """Number of the page of each event, in order."""
+    """Number the pages of the events, in order."""
     changed = np.zeros(order.size, dtype=np.bool_)
     for codes in (log.rater, log.task, log.session):
         changed[1:] |= codes[order][1:] != codes[order][:-1]
@@ -146,14 +147,14 @@ def _pages(log: ActivityLog, order: npt.NDArray[np.intp]) -> Codes:
 
 
 def _stretches_of(page: Codes) -> Iterator[slice]:
-    """Where each page begins and ends."""
+    """Yield the range of events of each page."""
     edges = np.flatnonzero(np.diff(page, prepend=-1, append=-1))
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         yield slice(start, end)
 
 
 def _server_times(log: ActivityLog, order: npt.NDArray[np.intp], page: Codes, most: Floats) -> Micros:
-    """Each event as late as its own and every later arrival allow, gaps of the browser kept as far as they count."""
+    """Place each event as late as its own and later arrivals allow; browser gaps are kept as far as they count."""
     gap = np.zeros(order.size, dtype=np.int64)
     ahead = np.diff(log.at_ms[order])
     gap[:-1] = np.minimum(np.clip(ahead, 0, 86_400_000) * 1000, np.rint(most[:-1] * 1e6)).astype(np.int64)
@@ -166,9 +167,9 @@ def _server_times(log: ActivityLog, order: npt.NDArray[np.intp], page: Codes, mo
 
 
 def _last_where(mask: Bools, page: Codes) -> npt.NDArray[np.intp]:
-    """Index of the last event of the same page, itself included, that tells something; else of the next one that does.
+    """Index of the last event of the same page, including itself, where `mask` is true, else of the next one.
 
-    Events of a page that tells nothing are given themselves.
+    Events of a page without such an event get their own index.
     """
     at = np.arange(mask.size)
     last = at.copy()
@@ -187,7 +188,7 @@ def _item_and_segment(log: ActivityLog, order: npt.NDArray[np.intp], page: Codes
 
 
 def _is_visible(sign: Codes, page: Codes) -> Bools:
-    """Whether the page is seen from each event on; a page is seen until it says that it is not."""
+    """Return whether the page is visible from each event on; a page is visible until an event says otherwise."""
     has_sign = sign != PageVisibility.NOTHING
     from_ = _last_where(has_sign, page)
     before_any = from_ > np.arange(sign.size)
@@ -195,7 +196,7 @@ def _is_visible(sign: Codes, page: Codes) -> Bools:
 
 
 def _words(screens: ScreenWordCounts, task: Codes, item: Codes, segment: Codes) -> Floats:
-    """Words with the segment where those are told apart, else with the item, else none."""
+    """Return the words of the segment if they are known by segment, else of the item, else 0."""
     known = _address(screens.task, screens.item, screens.segment)
     order = np.argsort(known)
     known, words = known[order], screens.words[order]

@@ -1,7 +1,7 @@
-"""What a rater has heard or watched of a file, from the log of activity: the server's own account, not the page's word.
+"""What a rater has heard or watched of a file, computed by the server from the activity log, not claimed by the page.
 
-A stretch is heard from one event of a page to the next, where playing went on between them: the place in the file moved
-forward, and by no more than twice the time that passed, as at double speed.
+A stretch is heard from one event of a page to the next if playing continued between them: the position in the file
+moved forward, by no more than twice the time that passed, as at double speed.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from datetime import datetime
 PLAYING = frozenset({"media_play", "media_heard", "media_seek"})
 """Events after which playing may go on."""
 HEARD = frozenset({"media_heard", "media_pause", "media_ended"})
-"""Events up to which it went on."""
+"""Events at which playing has continued until then."""
 FASTEST = 2.0
-SLACK = 1000  # ms: between two events of a page, and at the end of a file
+SLACK = 1000  # ms: tolerance between two events of a page, and at the end of a file
 UNHEARD = 0.02
-"""Share of a file that may be missing, between stretches."""
+"""Share of a file that may be missing between stretches."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaybackEvent:
-    """An event of a page about a file. at_ms: by the browser's clock. media_ms: the place in the file.
+    """An event of a page about a file.
 
-    received_at: when the server had it."""
+    at_ms: by the browser's clock. media_ms: the position in the file. received_at: when the server received it.
+    """
 
     session: str
     kind: str
@@ -35,17 +36,17 @@ class PlaybackEvent:
 
 @dataclass(frozen=True, slots=True)
 class HeardStretches:
-    """What was heard of a file: places from and to, in milliseconds, in the order of time."""
+    """What was heard of a file: start and end positions in milliseconds, in order of time."""
 
     stretches: tuple[tuple[int, int], ...] = ()
 
     @property
     def total_ms(self) -> int:
-        """All that was heard, what was heard twice counted twice."""
+        """Total time heard; a part heard twice counts twice."""
         return sum(end - start for start, end in self.stretches)
 
     def covers_whole_file(self, duration_ms: int) -> bool:
-        """Whether every part was heard once, up to the end."""
+        """Return whether every part was heard once, up to the end."""
         heard, reached = 0, 0
         for start, end in sorted(self.stretches):
             heard += max(0, end - max(start, reached))
@@ -53,12 +54,12 @@ class HeardStretches:
         return reached >= duration_ms - SLACK and heard >= duration_ms * (1 - UNHEARD) - SLACK
 
     def are_plays_used_up(self, duration_ms: int, plays: int) -> bool:
-        """Whether it was heard for as long as so many plays take."""
+        """Return whether the file was heard for as long as `plays` plays take."""
         return self.total_ms >= plays * duration_ms - SLACK / 2
 
 
 def find_heard_stretches(events: Iterable[PlaybackEvent]) -> HeardStretches:
-    """What events about one file, in the order of each page, say was heard.
+    """Return what was heard of one file according to its events, which are in the order of each page.
 
     >>> events = PlaybackEvent("s", "media_play", 0, 0), PlaybackEvent("s", "media_ended", 3000, 3000)
     >>> heard = find_heard_stretches(events)
@@ -69,7 +70,7 @@ def find_heard_stretches(events: Iterable[PlaybackEvent]) -> HeardStretches:
 
 
 def iterate_heard_stretches(events: Iterable[PlaybackEvent]) -> Iterator[tuple[int, int, PlaybackEvent]]:
-    """Stretches of one file, each with the event at which it begins."""
+    """Yield the heard stretches of one file, each with the event at which it begins."""
     last: dict[str, PlaybackEvent] = {}
     for event in events:
         before = last.get(event.session)

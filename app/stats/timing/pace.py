@@ -1,4 +1,4 @@
-"""When a campaign will end, from when tasks were handed in."""
+"""Forecast of the end of a campaign from the times at which tasks were handed in."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from app.stats.ratings import Floats
 
 DRAWS, FEWEST_DRAWS = 1000, 50
 MOST_CELLS, CHUNK = 2_000_000, 500_000
-"""Gaps drawn in all, by fewer draws where there are many tasks, and at a time."""
+"""Most gaps drawn in all (with many tasks there are fewer draws), and most gaps drawn at a time."""
 INSTANT = 1e-6
-"""A mean gap that counts as none, where many tasks were handed in at the same moment."""
+"""Smallest mean gap, used when many tasks were handed in at the same moment."""
 MIN_GAPS = 5
-"""Gaps of a rater below which the gaps of all raters are drawn for them."""
+"""For a rater with fewer gaps, the gaps of all raters are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaterHandInHistory:
-    """One rater: when tasks were handed in (seconds, any origin, sorted), when work began, and tasks still theirs."""
+    """One rater: times of hand-ins (seconds, any origin, sorted), start of work, and number of tasks still assigned."""
 
     handed_in: Floats
     began: float
@@ -29,7 +29,7 @@ class RaterHandInHistory:
 
     @classmethod
     def from_times(cls, handed_in: Sequence[float], began: float | None, remaining: int) -> Self:
-        """From times in any order. began: None where unknown; then work began with the first task handed in."""
+        """Build it from times in any order. began: None if unknown; work then began with the first hand-in."""
         times = np.sort(np.array(handed_in, dtype=np.float64))
         first = float(times[0]) if times.size else 0.0
         return cls(times, first if began is None else began, remaining)
@@ -37,10 +37,7 @@ class RaterHandInHistory:
 
 @dataclass(frozen=True, slots=True)
 class CampaignEndForecast:
-    """Forecast of the end in the unit and origin of the input: median, and an interval of `level`.
-
-    None where nothing was handed in yet.
-    """
+    """Forecast of the end in the unit and origin of the input: median, and an interval of `level`."""
 
     median: float
     low: float
@@ -57,15 +54,17 @@ def forecast_campaign_end(
     level: float = 0.8,
     draws: int = DRAWS,
 ) -> CampaignEndForecast | None:
-    """When the last task will be handed in if raters go on as before: gaps between hand-ins are drawn anew.
+    """Forecast when the last task will be handed in if raters go on as before, by resampling gaps between hand-ins.
 
-    Gaps hold nights and week-ends, so no working hours are assumed; the gap still open counts as one where it is longer
-    than the rater's usual. Gaps above the 95th percentile of a rater's own count as that, so that one holiday does not
-    speak for all weeks. Tasks of a pool go to whoever is free first.
+    Gaps contain nights and weekends, so no working hours are assumed. The gap still open counts as one if it is longer
+    than the rater's median gap. A rater's gaps above their own 95th percentile are cut to it, so that one holiday does
+    not affect all weeks. Tasks of a pool go to whoever is free first. The forecast is None if nothing was handed in
+    yet.
 
     Parameters
     ----------
-    shared : tasks of no rater yet. now : in the same unit as the hand-ins. rng : a generator, or the seed of one.
+    shared : tasks in the pool, not assigned to any rater yet. now : in the unit of the hand-ins. rng : a generator, or
+        the seed of one.
     """
     rng = np.random.default_rng(rng)
     own = [_gaps(one, now) for one in raters]
@@ -89,7 +88,7 @@ def forecast_campaign_end(
 
 
 def _likely_tasks(gaps: Sequence[Floats], shared: int) -> list[int]:
-    """Tasks of the pool that each rater hardly exceeds, by their rates; more are drawn where somebody does."""
+    """Estimate an upper bound on each rater's tasks from the pool, by their rates; more are drawn if it is exceeded."""
     if not shared:
         return [0] * len(gaps)
     rates = 1 / np.maximum([drawn.mean() for drawn in gaps], INSTANT)
@@ -106,7 +105,7 @@ def _simulate_end_times(
     draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Ends of some simulated campaigns, shape (draws,). taken: tasks of the pool drawn for each rater at first."""
+    """Simulate the ends of some campaigns, shape (draws,). taken: tasks of the pool first drawn for each rater."""
     ends = np.full(draws, now)
     arrivals = []
     for workload, drawn, more in zip(raters, gaps, taken, strict=True):
@@ -118,9 +117,9 @@ def _simulate_end_times(
 
 
 def _pool_ends(arrivals: list[Floats], gaps: Sequence[Floats], shared: int, rng: np.random.Generator) -> Floats:
-    """When the last task of the pool is done, shape (draws,): tasks go to whoever is free first.
+    """Return when the last task of the pool is done, shape (draws,): tasks go to whoever is free first.
 
-    arrivals: when each rater would be done with one more, shape (draws, as many as were drawn). Whoever might do more
+    arrivals: when each rater would finish one more task, shape (draws, number drawn). A rater who might do more tasks
     than were drawn gets further draws, so the result is that of `shared` draws for each.
     """
     while True:
@@ -145,6 +144,6 @@ def _gaps(workload: RaterHandInHistory, now: float) -> Floats:
 
 
 def tasks_per_time_unit(workload: RaterHandInHistory, now: float) -> float | None:
-    """Tasks a unit of time, from the mean of the same capped gaps; None where nothing was handed in."""
+    """Return tasks per unit of time from the mean of the same capped gaps; None if nothing was handed in."""
     gaps = _gaps(workload, now)
     return float(1 / gaps.mean()) if gaps.size and gaps.mean() > 0 else None

@@ -1,4 +1,4 @@
-"""Time: what is paid, how long judging takes, who speeds up or tires, and how often answers are revised."""
+"""Time: paid time, duration of judgments, speeding up or tiring, and how often answers are revised."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import Micros, RatingEventTable
 
 PAUSE = 30.0
-"""Seconds of a gap that count whatever is on the screen: our own choice (docs/hours-and-progress.md)."""
+"""Seconds of a gap that count whatever is on the screen; our own choice (docs/hours-and-progress.md)."""
 PER_WORD = 0.8
-"""Seconds of a gap that count for each word on the screen, reading being work: the planning constant of WMT25."""
+"""Seconds of a gap that count per word on the screen, because reading is work: the planning constant of WMT25."""
 DAY = 86_400_000_000
 LOW, HIGH = 10.0, 90.0
 
@@ -26,8 +26,8 @@ LOW, HIGH = 10.0, 90.0
 class RaterActions:
     """Recorded actions, one entry each, in any order.
 
-    rater, session: codes; gaps lie between actions of one session. at: microseconds. visible: the page is visible from
-    this action on. words: of source and outputs on the screen from this action on.
+    rater, session: codes; gaps lie between actions of one session. at: microseconds. visible: whether the page is
+    visible from this action on. words: of source and outputs on the screen from this action on.
     """
 
     rater: Codes
@@ -39,7 +39,7 @@ class RaterActions:
 
 @dataclass(frozen=True, slots=True)
 class WorkStretches:
-    """Counted stretches of work: rater, when it began (microseconds), and seconds that count."""
+    """Counted stretches of work: rater, start (microseconds), and seconds that count."""
 
     rater: Codes
     start: Micros
@@ -76,7 +76,7 @@ class AnswerRevisionCounts:
 
 
 def compute_work_stretches(actions: RaterActions) -> WorkStretches:
-    """What counts of each gap: min(gap, 30 s + 0.8 s × words on the screen), while the page is visible.
+    """Time that counts of each gap: min(gap, 30 s + 0.8 s × words on the screen), while the page is visible.
 
     Source: WMT25 (time per word); the rest is our own (docs/hours-and-progress.md).
 
@@ -96,14 +96,14 @@ def compute_work_stretches(actions: RaterActions) -> WorkStretches:
 
 
 def trim_overlapping_stretches(work: WorkStretches, person: Codes | Sequence[int] | None = None) -> WorkStretches:
-    """Stretches of one rater that run at once share the time: each moment counts once.
+    """Trim overlapping stretches of one rater, so that each moment counts once.
 
-    A stretch that begins within earlier ones is left what lies beyond them.
+    A stretch that begins within earlier ones keeps only what lies beyond them.
 
     Parameters
     ----------
-    person : a number for the person of each rater code, where several accounts are one person; a moment counts once for
-        all of them, for the account whose stretch began first.
+    person : a number for the person of each rater code, if several accounts belong to one person. A moment then counts
+        once for all of them, for the account whose stretch began first.
 
     Source: WMT21 `ad-corrected-hit-times`.
 
@@ -128,11 +128,13 @@ def trim_overlapping_stretches(work: WorkStretches, person: Codes | Sequence[int
 
 
 def divide_shared_time(starts: Micros, ends: Micros) -> Floats:
-    """Seconds of each of one rater's spans of work, moments that several share divided among them.
+    """Seconds of each of one rater's periods of work; moments shared by several periods are divided among them.
 
     Parameters
     ----------
     starts, ends : of tasks held at once, microseconds, shape (n,), each end at or after its start.
+
+    Raises Invalid if a period ends before it begins.
 
     Source: WMT21 `ad-corrected-hit-times` (concurrent HITs).
 
@@ -159,12 +161,12 @@ def payable_seconds(
     offset: int = 0,
     person: Codes | Sequence[int] | None = None,
 ) -> dict[tuple[int, int], float]:
-    """Payable seconds by (rater code, day), days since 1970; a stretch belongs to the day on which it began.
+    """Payable seconds by (rater code, day), in days since 1970; a stretch belongs to the day on which it began.
 
     Parameters
     ----------
-    adjustments : seconds to add or take off by (rater, day); a sum never falls below 0.
-    offset : seconds by which the day of payment is ahead of UTC.
+    adjustments : seconds to add or subtract by (rater, day); a sum never falls below 0.
+    offset : seconds by which the payment time zone is ahead of UTC.
     person : as for `trim_overlapping_stretches`.
     """
     own = trim_overlapping_stretches(compute_work_stretches(actions), person)
@@ -178,9 +180,11 @@ def payable_seconds(
 
 
 def summarize_trimmed_durations(seconds: Floats) -> TrimmedDurationStatistics | None:
-    """Mean and SD of what lies from the 10th to the 90th percentile, both kept; None without values.
+    """Mean and SD of the values from the 10th to the 90th percentile, inclusive; None without values.
 
-    Percentiles by linear interpolation. Two values lie both outside of them: where nothing would be left, all is kept.
+    Percentiles are by linear interpolation. Two different values both lie outside; if nothing would be left, all values
+    are kept.
+
     Source: Grundkiewicz et al. 2021, §5.1.
 
     >>> import numpy as np
@@ -199,7 +203,7 @@ def summarize_trimmed_durations(seconds: Floats) -> TrimmedDurationStatistics | 
 
 
 def percent_change(before: TrimmedDurationStatistics | None, after: TrimmedDurationStatistics | None) -> float | None:
-    """Δ% between two arms, of the unrounded means; None where one is missing or 0.
+    """Change in per cent between two arms, of the unrounded means; None if one is missing or `before` is 0.
 
     Source: Grundkiewicz et al. 2021, Table 2.
     """
@@ -209,7 +213,7 @@ def percent_change(before: TrimmedDurationStatistics | None, after: TrimmedDurat
 
 
 def format_duration(seconds: float) -> str:
-    """Seconds as (h):mm:ss, as G prints them.
+    """Format seconds as (h):mm:ss, as Grundkiewicz et al. 2021 do.
 
     >>> format_duration(15.6), format_duration(3725)
     ('00:16', '1:02:05')
@@ -221,7 +225,7 @@ def format_duration(seconds: float) -> str:
 
 
 def count_answer_revisions(events: RatingEventTable, score: Floats, unit: Codes) -> AnswerRevisionCounts:
-    """Segment scores that changed after they were first given, and documents with one.
+    """Count segment scores that changed after they were first given, and documents with such a change.
 
     Parameters
     ----------
@@ -243,17 +247,17 @@ def count_answer_revisions(events: RatingEventTable, score: Floats, unit: Codes)
 
 
 def words_per_hour(words: Floats, seconds: Floats) -> float | None:
-    """All words over all hours, of the judgments where both are known; None where nothing is."""
+    """Total words over total hours, of the judgments for which both are known; None if there are none."""
     known = ~np.isnan(words) & ~np.isnan(seconds) & (seconds > 0)
     spent = float(seconds[known].sum())
     return float(words[known].sum()) / spent * 3600 if spent > 0 else None
 
 
 def pace_slope(seconds: Floats, words: Floats) -> tuple[float, float] | None:
-    """Learning or fatigue of one rater: change of log seconds a word over a hundred judgments, and its p.
+    """Learning or fatigue of one rater: change of log seconds per word over a hundred judgments, and its p.
 
-    Negative is faster. In the order of work; None below three timed judgments with words.
-    The measure is our own (docs/hours-and-progress.md).
+    Negative means faster. Judgments are in the order of work; None for fewer than three timed judgments with words. The
+    measure is our own (docs/hours-and-progress.md).
     """
     known = ~np.isnan(words) & ~np.isnan(seconds) & (seconds > 0) & (words > 0)
     if known.sum() < 3:

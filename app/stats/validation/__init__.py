@@ -1,4 +1,4 @@
-"""What a recipe promises, tried on a campaign's own design: how often it errs, how often its intervals hold the truth.
+"""Tests what a recipe promises on a campaign's own design: its error rates and the coverage of its intervals.
 
 Sources: Efron & Tibshirani 1993, ch. 13 (the sample as the population);
 docs/reports/validation.md.

@@ -1,6 +1,6 @@
-"""The worlds beyond a test's own symmetry, on a campaign's own design: its documents, lengths, raters and topics.
+"""Worlds beyond a test's own symmetry, on a campaign's own design: its documents, lengths, raters and topics.
 
-Scores are drawn anew in the campaign's unit: nobody's real score is in them. No system is better in any of them.
+Scores are simulated in the campaign's unit, and no real score is used. No system is better in any of these worlds.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ PROCESSES: Mapping[OwnWorld, ScoreGeneratingProcess] = MappingProxyType(
     }
 )
 LOOKS = (0.25, 0.5, 0.75, 1.0)
-"""Shares of the documents after which somebody asks in the world of peeking."""
+"""Shares of the documents after which results are checked in the world of peeking."""
 
 UNRECORDED_TOPICS = 5
-"""Topics that documents are taken to have where no domains are known."""
+"""Number of topics that documents are assumed to have if no domains are known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RedrawnCampaign:
-    """Rows whose scores are drawn anew. topic: of each document code, shape (documents,)."""
+    """Rows whose scores are simulated. topic: of each document code, shape (documents,)."""
 
     rows: Ratings
     topic: Codes
 
     @classmethod
     def from_ratings(cls, rows: Ratings, documents: DocumentTable | None) -> RedrawnCampaign:
-        """The rows of a campaign, with its domains as topics where there are two or more."""
+        """Take the rows of a campaign, with its domains as topics if there are two or more."""
         n = len(rows.labels.documents)
         topic, names = (np.arange(n) % UNRECORDED_TOPICS, ()) if documents is None else documents.domain_codes()
         if len(names) < 2:
@@ -52,11 +52,11 @@ class RedrawnCampaign:
         return cls(rows, topic.astype(np.int32))
 
     def applicable_worlds(self) -> tuple[OwnWorld, ...]:
-        """Those that apply: what documents do takes known documents."""
+        """Return the worlds that apply; those with effects of documents need known documents."""
         return tuple(PROCESSES) if self.rows.documents_known else ("clean", "rater_system")
 
     def draw_study(self, world: OwnWorld, rng: np.random.Generator) -> Ratings:
-        """The campaign with scores of a world in which all systems are equal."""
+        """Return the campaign with scores from a world in which all systems are equal."""
         rows, process = self.rows, PROCESSES[world]
         spread, middle = (float(rows.score.std()) or 1.0, float(rows.score.mean())) if len(rows) else (1.0, 0.0)
         value = self._values(process, rng)
@@ -64,7 +64,7 @@ class RedrawnCampaign:
         return replace(rows.with_scores(middle + unit * value), scale=rows.scale).in_canonical_order()
 
     def draw_interim_studies(self, rows: Ratings, rng: np.random.Generator) -> tuple[Ratings, ...]:
-        """The study as it grows: its documents come in a random order."""
+        """Return the study at each look, as it grows: its documents arrive in a random order."""
         there = rng.permutation(np.unique(rows.document))
         parts = [there[: ceil(look * there.size)] for look in LOOKS]
         return tuple(rows.where(np.isin(rows.document, part)) for part in parts)
@@ -79,7 +79,7 @@ class RedrawnCampaign:
         by_document[last] += process.draw_effects_on_last_system(rng, (n,))
         by_rater = process.rater * rng.normal(size=r) + process.rater_system * rng.normal(size=(s, r))
         value = by_document[system, document] + by_rater[system, rater]
-        # Half of what segments vary is the output's, half the rating's: several raters of an output agree in part.
+        # Half of the segment variance belongs to the output, half to the rating, so raters of one output agree in part.
         segment = rng.normal(size=(s, max(len(rows.labels.segment_document), 1)))[system, rows.segment]
         noise = process.segment * np.sqrt(0.5) * (segment + rng.normal(size=len(rows)))
         return np.asarray(value + noise, dtype=np.float64)

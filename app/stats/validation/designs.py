@@ -1,4 +1,4 @@
-"""Who judges which output of which document, in simulated campaigns: lengths, topics and raters, no scores yet."""
+"""Who judges which output of which document in simulated campaigns: lengths, topics and raters, without scores."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ import numpy as np
 from app.stats.ratings import Codes, RatingLabels, RatingLevel, RatingRole, Ratings
 
 Dealing = Literal["all systems", "own rater", "two islands"]
-"""all systems: of a document by one rater, in turn. own rater: the first system by the first rater only, the others by
-the other raters. two islands: half of the systems by half of the raters, the rest by the rest, so that no rater links
-both halves."""
+"""How documents are assigned to raters.
+
+all systems: all systems of a document by one rater, in turn. own rater: the first system only by the first rater, the
+others by the other raters. two islands: half of the systems by half of the raters, the rest by the rest, so that no
+rater links the two halves.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedDesign:
-    """One rating an output. lengths, topic: of each document, shape (D,). rater: of each output, shape (S, D)."""
+    """A design with one rating per output.
+
+    lengths, topic: of each document, shape (D,). rater: of each output, shape (S, D).
+    """
 
     lengths: Codes
     topic: Codes
@@ -25,12 +31,12 @@ class SimulatedDesign:
 
     @property
     def n_systems(self) -> int:
-        """How many there are."""
+        """Number of systems."""
         return int(self.rater.shape[0])
 
     @property
     def n_documents(self) -> int:
-        """How many there are."""
+        """Number of documents."""
         return int(self.lengths.size)
 
     def zero_scored_ratings(self) -> Ratings:
@@ -70,7 +76,7 @@ class SimulatedDesign:
 def make_simulated_design(
     lengths: Codes, *, systems: int = 2, raters: int = 6, topics: int = 1, dealing: Dealing = "all systems"
 ) -> SimulatedDesign:
-    """Documents of these lengths, of so many topics in turn, dealt to raters in turn.
+    """Make a design of documents with these lengths; topics and raters take turns.
 
     Topics change more slowly than raters, so that each rater has documents of each topic.
     """
@@ -87,19 +93,19 @@ def make_simulated_design(
 
 
 def make_even_document_lengths(documents: int, segments: int = 10) -> Codes:
-    """Lengths of documents that are all as long."""
+    """Return lengths of equally long documents."""
     return np.full(documents, segments, dtype=np.int32)
 
 
 def draw_lognormal_document_lengths(
     rng: np.random.Generator, documents: int = 30, *, median: float = 6.0, spread: float = 1.0
 ) -> Codes:
-    """Lengths of documents as people have them: a few are many times as long as most."""
+    """Draw realistic document lengths: a few are many times as long as most."""
     return np.maximum(1, np.round(median * np.exp(spread * rng.normal(size=documents)))).astype(np.int32)
 
 
 def make_document_lengths_with_giant(documents: int, segments: int, giant: int) -> Codes:
-    """Lengths of documents of which the last has `giant` of all `segments`, the others as even as can be."""
+    """Return document lengths of which the last has `giant` of all `segments`; the others are as even as possible."""
     rest, others = segments - giant, documents - 1
     small = rest // others + (np.arange(others) < rest % others)
     return np.append(small, giant).astype(np.int32)

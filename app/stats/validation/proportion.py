@@ -1,4 +1,4 @@
-"""How often something happened among simulated campaigns, with exact bounds.
+"""How often an event occurred among simulated campaigns, with exact bounds.
 
 Source: Clopper & Pearson 1934 (Biometrika 26).
 """
@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import scipy
 
 CONFIDENCE = 0.99
-"""Of each one-sided bound: of a hundred promises that are just kept one is called broken."""
+"""Confidence of each one-sided bound: of a hundred promises that are just kept, one is reported as broken."""
 
 
 def proportion_lower_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
-    """One-sided lower bound of a probability, of which `successes` of `n` cases came true; 0 of none.
+    """One-sided lower bound of a probability after `successes` in `n` cases; 0 without successes.
 
-    successes : may be a sum of shares between 0 and 1: these vary no more than cases that come true with the same
-    chance.
+    successes : may be a sum of shares between 0 and 1, which vary no more than events with the same probability.
 
     >>> round(proportion_lower_bound(10, 100, 0.95), 4)
     0.0553
@@ -26,7 +25,7 @@ def proportion_lower_bound(successes: float, n: int, confidence: float = CONFIDE
 
 
 def proportion_upper_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
-    """One-sided upper bound, as `proportion_lower_bound`; 1 where all came true.
+    """One-sided upper bound, as `proportion_lower_bound`; 1 if all cases are successes.
 
     >>> round(proportion_upper_bound(0, 100, 0.95), 4)
     0.0295
@@ -36,14 +35,14 @@ def proportion_upper_bound(successes: float, n: int, confidence: float = CONFIDE
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """Cases of which `found` (or a sum of shares) came true among `n`, at least one."""
+    """Number of successes `found` (or a sum of shares) among `n` cases, at least one."""
 
     found: float
     n: int
 
     @property
     def rate(self) -> float:
-        """Their share."""
+        """Share of successes."""
         return self.found / self.n
 
     @property
@@ -53,13 +52,13 @@ class Proportion:
 
     @property
     def high(self) -> float:
-        """One-sided upper bound."""
+        """One-sided upper bound of the probability."""
         return proportion_upper_bound(self.found, self.n)
 
     def may_be_at_most(self, promised: float) -> bool:
-        """Whether the cases leave it open, or show, that the probability is no larger than promised."""
+        """Return whether the cases are consistent with a probability no larger than promised."""
         return self.low <= promised
 
     def may_be_at_least(self, promised: float) -> bool:
-        """Whether they leave it open, or show, that it is no smaller."""
+        """Return whether the cases are consistent with a probability no smaller than promised."""
         return self.high >= promised

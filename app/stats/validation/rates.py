@@ -1,4 +1,4 @@
-"""How often a recipe errs, and how often its intervals and rank sets hold the truth."""
+"""How often a recipe errs, and how often its intervals and rank sets contain the truth."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class NominalRateCheck:
 
 @dataclass(frozen=True)
 class RecipeValidator:
-    """A campaign's design and a recipe, settled on its data. truth: the ranking by all ratings. own: its design."""
+    """A campaign's design and a recipe settled on its data. truth: the ranking by all ratings. own: its design."""
 
     population: StudyPopulation
     recipe: Recipe
@@ -94,7 +94,7 @@ class RecipeValidator:
 
     @classmethod
     def from_ratings(cls, population: StudyPopulation, recipe: Recipe, seed: int) -> RecipeValidator:
-        """Settle the recipe on all ratings. Raises Invalid where it does not fit them."""
+        """Settle the recipe on all ratings. Raises Invalid if it does not fit them."""
         plain = replace(recipe, influence=False)
         rows = population.rows.in_canonical_order()
         truth = rank_systems(rows, plain, population.documents)
@@ -102,7 +102,7 @@ class RecipeValidator:
         return cls(population, settled, truth, seed, RedrawnCampaign.from_ratings(rows, population.documents))
 
     def simulate_study_rates(self, world: World, number: int) -> dict[str, float]:
-        """What one study finds, by name of the rate; rates that are undefined in it are left out."""
+        """Return the findings of one study by name of the rate; rates that are undefined in it are left out."""
         rng = np.random.Generator(np.random.PCG64([self.seed, _NUMBER[world], number]))
         if world in {"null", "resampled"}:
             rows, documents = self.population.draw_study(rng, null=world == "null")
@@ -119,7 +119,7 @@ class RecipeValidator:
     def _findings_of_last_look(
         self, looks: Sequence[Ratings], documents: DocumentTable | None, truth: TrueScores
     ) -> dict[str, float]:
-        """Of the last look; a claim at any look is a claim."""
+        """Return the findings of the last look; a claim at any look counts as a claim."""
         measures: dict[str, float] = {}
         ever = dict[str, float]()
         for rows in looks:
@@ -134,7 +134,7 @@ class RecipeValidator:
 
     @property
     def is_exact_under_null(self) -> bool:
-        """Whether the null of changing places is the randomization that the recipe's test makes."""
+        """Whether the null in which systems are swapped is the randomization of the recipe's own test."""
         recipe, population = self.recipe, self.population
         flips = recipe.test == "permutation" and recipe.unit == "document"
         return flips and population.has_paired_units and share_of_documents_with_same_raters(population.rows) == 1
@@ -152,11 +152,11 @@ def _require_own_world(world: World) -> OwnWorld:
 def check_nominal_rates(
     validation: RecipeValidator, studies: Mapping[World, Sequence[Mapping[str, float]]]
 ) -> tuple[NominalRateCheck, ...]:
-    """Means over the studies of each world, beside what the recipe promises."""
+    """Compare the mean of each rate over the studies of each world with the recipe's promise."""
     recipe = validation.recipe
     family = recipe.adjust in {"holm", "maxT"}
     alpha = recipe.alpha
-    # Without adjustment each direction of a one-sided test stands alone, so a pair has two chances.
+    # Without adjustment each direction of a one-sided test is tested by itself, so a pair has two chances.
     each = 2 * alpha if recipe.alternative == "greater" and recipe.adjust == "none" else alpha
     promised: list[tuple[World, What, float | None, Bound]] = [
         *(("null", f"p_below_{x:g}", x, "at most") for x in LEVELS),  # type: ignore[list-item]  # these are its names
@@ -199,7 +199,7 @@ def _rate(
     if not values.size:
         return NominalRateCheck(world, what, MEANING[what], expected, bound, None, None, 0, None, exact=exact)
     mean, n = float(values.mean()), values.size
-    # A rate of 0 or 1 among n studies has an error, too: that of one study that is otherwise.
+    # A rate of 0 or 1 among n studies has an error, too: the one it would have if one study differed.
     spread = max(float(values.std(ddof=1)), n**-0.5) if n > 1 else 1.0
     counted = Proportion(float(values.sum()), int(n))
     return NominalRateCheck(
@@ -221,9 +221,9 @@ def _rate(
 def is_nominal_rate_kept(
     expected: float | None, bound: Bound, rate: float | None, n: int, *, exact: bool
 ) -> bool | None:
-    """Whether n studies leave it open, or show, that a promise is kept; None where there is nothing to say.
+    """Return whether n studies are consistent with a promise; None if there is no promise or no rate.
 
-    exact: it is kept by construction, whatever simulation finds: where systems change places within documents,
+    exact: the promise is kept by construction, whatever the simulation finds: if systems are swapped within documents,
     p-values of sign flips by document are those of the test's own randomization.
     """
     if rate is None or expected is None:

@@ -1,10 +1,10 @@
-"""Studies with a known truth, made of a campaign's own documents, lengths, raters and scores.
+"""Studies with a known truth, made from a campaign's own documents, lengths, raters and scores.
 
-The documents of the campaign are the population. A study draws as many of them, with replacement, each with all its
-ratings. So the true difference of two systems is that of the campaign. For a world without differences the systems of
-each drawn document change places at random, all segments of the document together: whatever raters and documents do to
-scores stays as it is, and no system is better. Where most documents have one system only, whole documents change hands
-between all systems instead.
+The documents of the campaign are the population. A study draws equally many with replacement, each with all its
+ratings, so the true difference of two systems is that of the campaign. For a world without differences, the systems of
+each drawn document are permuted at random, all segments of the document together: effects of raters and documents on
+scores remain, and no system is better. If most documents have only one system, whole documents are permuted among all
+systems instead.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PAIRED_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyPopulation:
-    """The units that studies draw: documents, or segments where documents are unknown.
+    """The units that studies draw: documents, or segments if documents are unknown.
 
-    rows: sorted by unit; starts: first row of each, with the end at last; shape (U + 1,).
+    rows: sorted by unit; starts: first row of each unit, and the end of the last; shape (U + 1,).
     """
 
     rows: Ratings
@@ -34,7 +34,7 @@ class StudyPopulation:
 
     @classmethod
     def from_ratings(cls, rows: Ratings, documents: DocumentTable | None = None) -> StudyPopulation:
-        """The units that `rows` rate."""
+        """Take the units that are rated in `rows`."""
         unit = rows.document if rows.documents_known else rows.segment
         order = np.argsort(unit, kind="stable")
         ordered = rows.take(order)
@@ -43,12 +43,12 @@ class StudyPopulation:
 
     @property
     def n_units(self) -> int:
-        """How many there are."""
+        """Number of units."""
         return int(self.starts.size - 1)
 
     @property
     def has_paired_units(self) -> bool:
-        """Whether most units have several systems, so that these can change places within them."""
+        """Whether most units have several systems, so that systems can be permuted within units."""
         unit = np.repeat(np.arange(self.n_units), np.diff(self.starts))
         _, first = _pairs(unit, self.rows.system)
         if not self.n_units:
@@ -56,7 +56,7 @@ class StudyPopulation:
         return bool((np.bincount(unit[first], minlength=self.n_units) > 1).mean() >= PAIRED_SHARE)
 
     def draw_study(self, rng: np.random.Generator, *, null: bool) -> tuple[Ratings, DocumentTable | None]:
-        """One study, with what is known of its documents; without differences where `null`."""
+        """Draw one study, with what is known about its documents; without differences if `null`."""
         drawn = np.sort(rng.integers(self.n_units, size=self.n_units))
         lengths = self.starts[drawn + 1] - self.starts[drawn]
         at = np.repeat(self.starts[drawn] - np.append(0, np.cumsum(lengths)[:-1]), lengths) + np.arange(lengths.sum())
@@ -72,7 +72,7 @@ class StudyPopulation:
         return ratings.in_canonical_order(), self._documents_of_drawn(drawn)
 
     def _renumber_units(self, at: Indices, unit: Indices, drawn: Indices) -> Ratings:
-        """The rows of the drawn units, each draw a unit of its own."""
+        """Return the rows of the drawn units, each draw as its own unit."""
         rows = self.rows
         columns = {name: getattr(rows, name)[at] for name in COLUMNS}
         columns["judgment"] = _pairs(unit, columns["judgment"])[0]
@@ -104,15 +104,15 @@ class StudyPopulation:
 
 
 def _pairs(unit: Indices, code: Codes) -> tuple[Codes, Indices]:
-    """A new code for each (unit, code), in their order; and where each occurs first."""
+    """Return a new code for each (unit, code), in their order, and where each occurs first."""
     key = unit.astype(np.int64) * (int(code.max(initial=0)) + 1) + code
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     return inverse.ravel().astype(np.int32), first
 
 
 def _shuffled_systems(rng: np.random.Generator, system: Codes, unit: Indices, within: Indices) -> Codes:
-    """The systems of each (unit, system) in a random order among those with the same `within`."""
+    """Permute the systems of each (unit, system) at random among those with the same `within`."""
     codes, place = _pairs(unit, system)
     order = np.lexsort((rng.random(place.size), within[place]))
-    # In the order of (unit, system) places with the same `within` stand together, so this is a permutation of each.
+    # In the order of (unit, system), places with the same `within` are adjacent, so this is a permutation of each.
     return np.asarray(system[place][order][codes], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What one simulated study finds, held against the truth: claims, intervals and rank sets."""
+"""Findings of one simulated study compared with the truth: claims, intervals and rank sets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Pair = tuple[str, str]
 class TrueScores:
     """True scores of the systems, larger is better.
 
-    differences: of pairs, where they are not those of the scores (on common segments). values: of the scores in the
-    unit and sign in which they are reported; None where nothing is said of their intervals.
+    differences: of pairs, if they differ from those of the scores (on common segments). values: the scores in the unit
+    and sign in which they are reported; None if their intervals are not checked.
     """
 
     scores: Mapping[str, float]
@@ -28,7 +28,7 @@ class TrueScores:
 
     @classmethod
     def from_ranking(cls, ranking: Ranking) -> TrueScores:
-        """A ranking as the truth."""
+        """Take a ranking as the truth."""
         sign = 1 if ranking.higher_is_better else -1
         known = {(p.better, p.worse): p.difference for p in ranking.pairs if p.difference is not None}
         return cls(
@@ -43,7 +43,7 @@ class TrueScores:
         return len(set(self.scores.values())) <= 1
 
     def difference(self, pair: Pair) -> float | None:
-        """First minus second; None where it is unknown."""
+        """First minus second; None if it is unknown."""
         if self.differences is not None:
             return self.differences.get(pair)
         first, second = (self.scores.get(system) for system in pair)
@@ -56,12 +56,13 @@ class TrueScores:
 
 
 def compare_ranking_with_truth(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
-    """Each finding by name; those that are undefined are left out.
+    """Return each finding by name; those that are undefined are left out.
 
-    pairs_claimed, wrong_claims: shares of the pairs tested. any_claim: whether any claim is wrong. Of equal systems
-    also p_below_x, the share of p-values before adjustment, in a direction that is not chosen by the data, and
-    any_line, whether there is more than one cluster. difference_interval, new_raters_interval, new_domains_interval,
-    score_interval: shares that hold the truth. rank_sets: whether all of them do.
+    pairs_claimed, wrong_claims: shares of the pairs tested. any_claim: whether any claim is wrong. If all systems are
+    equal, also p_below_x, the share of p-values at or below x before adjustment, in a direction that does not depend on
+    the data, and any_line, whether there is more than one cluster. difference_interval, new_raters_interval,
+    new_domains_interval, score_interval: shares of intervals that contain the truth. rank_sets: whether all rank sets
+    do.
     """
     return {**_claims(ranking, truth), **_intervals(ranking, truth), **_sets(ranking, truth)}
 
@@ -88,7 +89,7 @@ def _claims(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
 
 
 def _p(pair: PairRow) -> float:
-    """p that the system with the smaller key is better; of a two-sided test simply p."""
+    """p that the system with the smaller key is better; for a two-sided test, its p."""
     if pair.p_value is None:
         return np.nan
     one_sided = pair.p_reverse is not None and pair.better > pair.worse
@@ -129,7 +130,7 @@ _OF_DIFFERENCES: Final[Mapping[str, Callable[[PairRow], tuple[float, float] | No
 
 
 def _interval_covers(interval: tuple[float, float], value: float) -> bool:
-    """Ends included, to ten decimals: sums of the same scores in another order differ in their last bits."""
+    """Include the ends, to ten decimals, because sums of the same scores in another order differ in their last bits."""
     return interval[0] - 1e-10 <= value <= interval[1] + 1e-10
 
 

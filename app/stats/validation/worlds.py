@@ -1,9 +1,9 @@
-"""Simulated campaigns as people have them, with the truth known: the worlds in which claims must hold.
+"""Realistic simulated campaigns with a known truth: the worlds in which claims must hold.
 
-A score is the system's mean, what the document does to all systems, what it does to this system, what its topic does
-to this system, the rater's severity, the rater's taste for this system, and the segment. All are normal, with the
-standard deviations of `ScoreGeneratingProcess`, but where a world says otherwise. A system's true mean is its mean over
-all documents, topics and raters there could be.
+A score is the sum of the system's mean, the effect of the document on all systems, its effect on this system, the
+effect of its topic on this system, the rater's severity, the rater's preference for this system, and the segment. All
+effects are normal, with the standard deviations of `ScoreGeneratingProcess`, unless a world says otherwise. A system's
+true mean is its mean over all possible documents, topics and raters.
 
 Sources: Carter et al. 2017 (uneven clusters); Janssen 1997 (the weak
 null: equal means of other shape); Armitage et al. 1969 (repeated looks).
@@ -46,11 +46,11 @@ Lengths = Codes | Callable[[np.random.Generator], Codes]
 
 @dataclass(frozen=True, slots=True)
 class ScoreGeneratingProcess:
-    """How scores come about. Standard deviations, in the unit of the scores; larger scores are better.
+    """How scores are generated: standard deviations in the unit of the scores; larger scores are better.
 
     catastrophes: share of the documents on which the last system fails, `depth` below the rest of its documents; its
-    mean stays, so elsewhere it is a little better than it would be. exponential: what documents do to the last system
-    is skewed, with the same mean and standard deviation as for the others.
+    mean is unchanged, so elsewhere it is a little better. exponential: standard deviation of a skewed effect of
+    documents on the last system, with mean 0.
     """
 
     document: float = 1.0
@@ -64,7 +64,7 @@ class ScoreGeneratingProcess:
     exponential: float = 0.0
 
     def draw_document_effects(self, layout: SimulatedDesign, rng: np.random.Generator, n: int) -> Floats:
-        """What each system has on each document before segments, in n campaigns of mean 0: shape (n, S, D)."""
+        """Draw each system's level on each document, without segments, in n campaigns of mean 0: shape (n, S, D)."""
         s, d = layout.n_systems, layout.n_documents
         raters = int(layout.rater.max(initial=0)) + 1
         effects = self.document * rng.normal(size=(n, 1, d)) + self.document_system * rng.normal(size=(n, s, d))
@@ -79,7 +79,7 @@ class ScoreGeneratingProcess:
         return np.asarray(effects, dtype=np.float64)
 
     def draw_effects_on_last_system(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-        """What documents do to the last system alone, of mean 0."""
+        """Draw the effects of documents on the last system alone, with mean 0."""
         noise = np.zeros(shape)
         if self.exponential:
             noise += self.exponential * (1 - rng.exponential(size=shape))
@@ -93,8 +93,8 @@ class SimulatedWorld:
     """A kind of campaign.
 
     lengths: of its documents, or how they are drawn for each campaign. topics, raters, dealing: see
-    `make_simulated_design`. looks: shares of the documents after which somebody asks, the last one 1. description: in
-    words.
+    `make_simulated_design`. looks: shares of the documents after which results are checked, the last one 1.
+    description: in words.
     """
 
     name: WorldName
@@ -107,7 +107,7 @@ class SimulatedWorld:
     looks: tuple[float, ...] = (1.0,)
 
     def make_design(self, rng: np.random.Generator, systems: int = 2) -> SimulatedDesign:
-        """Who judges what in a campaign of this world."""
+        """Return who judges what in a campaign of this world."""
         lengths = self.lengths(rng) if callable(self.lengths) else self.lengths
         return make_simulated_design(
             lengths, systems=systems, raters=self.raters, topics=self.topics, dealing=self.dealing
@@ -115,7 +115,7 @@ class SimulatedWorld:
 
 
 def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Floats) -> Ratings:
-    """One campaign of systems with these true means, shape (S,); larger is better."""
+    """Simulate one campaign of systems with these true means, shape (S,); larger is better."""
     layout = world.make_design(rng, len(means))
     level = world.process.draw_document_effects(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
     rows = layout.zero_scored_ratings()
@@ -126,9 +126,9 @@ def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Fl
 def simulate_campaign_sums(
     world: SimulatedWorld, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
 ) -> list[tuple[Floats, Floats, SimulatedDesign]]:
-    """n campaigns reduced to sums of segment scores by system and document: [(sums (k, S, D), counts (D,), design)].
+    """Simulate n campaigns as sums of segment scores: [(sums (k, S, D), counts (D,), design)].
 
-    Campaigns of one design stand together. alike: all have the design that is drawn first.
+    Campaigns of one design are in one entry. alike: all campaigns have the design that is drawn first.
     """
     drawn = []
     batches = [n] if alike else [n // _DESIGNS + (i < n % _DESIGNS) for i in range(min(n, _DESIGNS))]
@@ -142,12 +142,12 @@ def simulate_campaign_sums(
 
 
 _DESIGNS = 200
-"""Designs that are drawn for many campaigns at most."""
+"""Most designs drawn for many campaigns."""
 
 
 _THIRTY = make_even_document_lengths(30)
 CATASTROPHES = ScoreGeneratingProcess(document_system=0.3, segment=0.5, catastrophes=0.05)
-"""Documents differ little but for one in twenty, on which the last system fails by 5."""
+"""Documents differ little except for one in twenty, on which the last system fails by 5."""
 
 WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
     {
