@@ -1,1 +1,1 @@
-"""Reports, between storage and use cases: one module each, their mechanism (`kit`) and what they read (`inputs`)."""
+"""Reports, the layer between storage and services: one module per report, the shared `kit`, and `inputs` of reports."""

@@ -1,4 +1,4 @@
-"""Which documents are hard, for which systems, and whether the systems were judged on the same ones."""
+"""Which documents are hard, for which systems, and whether all systems were judged on the same documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTHING_SCORED = "no output that this recipe counts has a score of this metric; 
 
 
 class DocumentDifficultyOptions(NamedRecipeOptions):
-    """By which recipe rows are taken (its normalization is not used), and of which scores the means are."""
+    """The recipe that selects the rows (its normalization is not used), and the scores of which means are taken."""
 
     normalize: Literal["none", "z"] = Field("none", description="z: every rater with mean 0 and SD 1 over these rows.")
     metric: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
@@ -172,7 +172,7 @@ def _warnings(
 
 
 def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
-    """Systems; documents with their cells where these fit a page."""
+    """Make a table of systems, and a table of documents with their means by system."""
     if not result.documents:
         return []
     digits = captions.choose_decimals([*(row.mean for row in result.documents), *(row.mean for row in result.systems)])
@@ -199,7 +199,7 @@ def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
 
 
 class _Cell(NamedTuple):
-    """One system on one document; without scores it has no mean."""
+    """One system on one document, without a mean if there are no scores."""
 
     document: DocumentMeansBySystem
     system: SystemOnJudgedDocuments
@@ -225,7 +225,7 @@ def _cells(result: DocumentDifficultyView) -> Iterator[_Cell]:
 
 
 def _caption(result: DocumentDifficultyView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(result.campaigns.values()))
     scores = "z-scores by rater" if result.normalize == "z" else "scores as given"
     taken = f"{scores}, rows of recipe {result.recipe}"
@@ -247,7 +247,7 @@ def _caption(result: DocumentDifficultyView) -> str:
 
 
 def _map(result: DocumentDifficultyView) -> bytes:
-    """The map: the darker, the better the score."""
+    """Draw the map: the better the score, the darker the cell."""
     cells, ends = shade_scores([row.means for row in result.documents], higher_is_better=result.higher_is_better)
     drawn = HeatMap(
         title=f"Documents and systems of {next(iter(result.campaigns))}",

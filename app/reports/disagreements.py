@@ -1,4 +1,4 @@
-"""Where judgments lie furthest apart: the outputs on which raters disagree, or the segments that part two systems."""
+"""The largest disagreements: outputs on which raters disagree, or segments on which two systems differ most."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ONE_RATER = "no output was scored by two raters, so raters cannot be compared: n
 
 
 class DisagreementOptions(NamedRecipeOptions):
-    """Between whom, and where. Two systems give segments that part them; otherwise raters are compared."""
+    """What is compared, and where: two systems if they are named, otherwise raters."""
 
     system: Key | None = Field(None, description="Only outputs of this system; the first of a pair.", examples=["A"])
     other: Key | None = Field(None, description="The second system of a pair.", examples=["B"])
@@ -99,7 +99,7 @@ def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementV
 
 
 def _rows(rows: Ratings, options: DisagreementOptions) -> Ratings:
-    """The rows that the options name. Raises Invalid for a name that has no ratings."""
+    """Return the rows that the options select. Raises Invalid for a name that has no ratings."""
     labels = rows.labels
     if options.document is not None:
         rows = rows.where(rows.document == _code("document", options.document, labels.documents))
@@ -189,13 +189,13 @@ def _tables(result: DisagreementView) -> Sequence[TableSection]:
 
 
 def _target(row: DisagreementRow) -> dict[str, str]:
-    """What the texts of a row are."""
+    """Return the keys of the system, document and segment that a row is about."""
     pair = {} if row.other is None else {"other": row.other}
     return {"document": row.document, "segment": str(row.segment), "system": row.system, **pair}
 
 
 def _chart(result: DisagreementView) -> bytes:
-    """Both scores of each of the worst."""
+    """Draw both scores of each of the largest disagreements."""
     rows = [
         DotPlotRow(
             f"{row.document}, segment {row.segment}",
@@ -216,7 +216,7 @@ def _chart(result: DisagreementView) -> bytes:
 
 
 def _caption(result: DisagreementView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(result.campaigns.values()))
     what = "segments with scores of both systems" if result.between == "systems" else "outputs that raters share"
     return (

@@ -1,4 +1,4 @@
-"""What a test set looks like once it is in: counts, and what somebody should look at before raters do."""
+"""A summary of an imported test set: counts, and findings that somebody should check before raters start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VOID = frozenset({"br", "hr", "img", "input", "meta", "link", "wbr"})
 
 @dataclass(frozen=True, slots=True)
 class IngestFinding:
-    """Something to look at. n: how often; examples: the first addresses, as `system document:position`."""
+    """Something to check. n: how often it occurs; examples: the first addresses, as `system document:position`."""
 
     what: str
     n: int
@@ -59,7 +59,7 @@ class IngestReport:
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts by system, and findings by kind, as rows come by."""
+    """Counts by system and findings by kind, updated row by row."""
 
     outputs: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
@@ -70,14 +70,14 @@ class _Tally:
     examples: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def note(self, what: str, address: str) -> None:
-        """One more of a kind."""
+        """Count one more finding of a kind."""
         self.found[what] += 1
         if len(self.examples[what]) < MOST_EXAMPLES:
             self.examples[what].append(address)
 
 
 def make_ingest_report(session: Session, campaign: str) -> IngestReport:
-    """Count the test set and look through its texts. Raises NotFound."""
+    """Count the test set and check its texts. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     keys = test_sets.load_active_system_keys(session, row.id)
     tally, wanted = _Tally(), scripts_of_language(row.target_language)
@@ -129,7 +129,7 @@ def _count(
 
 
 def _faults(text: str, segment: test_sets.SegmentWithOutputs) -> Iterator[str]:
-    """What is odd about an output beside its source and references."""
+    """Yield what is unusual about an output compared with its source and references."""
     if segment.source is not None and text == segment.source and any(char.isalpha() for char in text):
         yield "output identical to the source"
     if text in segment.references.values():
@@ -139,7 +139,7 @@ def _faults(text: str, segment: test_sets.SegmentWithOutputs) -> Iterator[str]:
 
 
 def _check_text(tally: _Tally, text: str, address: str, scripts: frozenset[str] | None, noun: str) -> None:
-    """What is odd about a text by itself."""
+    """Note what is unusual about a text by itself."""
     if not _has_balanced_tags(text):
         tally.note(BROKEN_MARKUP[noun], address)
     script = detect_script(text)
@@ -152,7 +152,7 @@ def _tags(text: str) -> list[str]:
 
 
 def _has_balanced_tags(text: str) -> bool:
-    """Whether every tag that is opened is closed, in order."""
+    """Whether every tag that is opened is closed, in the right order."""
     opened: list[str] = []
     for closing, name, rest in _NAME.findall(text):
         if rest.endswith("/") or name.lower() in VOID:

@@ -1,4 +1,4 @@
-"""Raters by their answer to a question: how severe each group is, how far groups agree, how alike they rank."""
+"""Raters grouped by their answer to a question: severity of groups, agreement between them, similarity of rankings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NOT_SHARED = (
 
 
 class RaterGroupOptions(NamedRecipeOptions):
-    """By which question. A recipe says which rows count; scores are as given."""
+    """Which question groups the raters. A recipe selects the rows; scores are as given."""
 
     question: Annotated[str, StringConstraints(pattern=r"^([A-Za-z][A-Za-z0-9_-]{0,63})?$")] = Field(
         "",
@@ -108,7 +108,7 @@ class RaterGroupsView(ReportHeader):
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """A question, and what each rater answered by key."""
+    """A question, and the answer of each rater, by key."""
 
     question: Question
     given: Mapping[str, object]
@@ -128,7 +128,7 @@ def _grouping_questions(snapshot: CampaignSnapshot) -> list[Question]:
 
 
 def _load_answers(session: Session, snapshot: CampaignSnapshot, name: str) -> _Answers | None:
-    """The question, and its answers. Raises Invalid where none of this name groups raters."""
+    """Load the question and its answers. Raises Invalid if no question of this name groups raters."""
     asked = _grouping_questions(snapshot)
     wanted = [question for question in asked if name in ("", question.name)]
     if name and not wanted:
@@ -144,7 +144,7 @@ def _load_answers(session: Session, snapshot: CampaignSnapshot, name: str) -> _A
 
 
 def _answers_key(session: Session, snapshot: CampaignSnapshot) -> list[object]:
-    """A hash of the answers that group raters: answers can change without a data version."""
+    """Return a hash of the answers that group raters; answers can change without a new data version."""
     names = {question.name for question in _grouping_questions(snapshot)}
     if not names:
         return []
@@ -186,7 +186,7 @@ def _result(inputs: RecipeInput, answers: _Answers | None) -> RaterGroupsView:
 
 
 def _group_raters(rows: Ratings, answers: _Answers) -> list[tuple[list[str | None], list[int]]]:
-    """Answers and the codes of the raters who gave them, of raters who judged; small groups put together."""
+    """Return answers with the codes of the raters who gave them and judged; small groups are merged."""
     options: list[str | None] = [*(option.value for option in answers.question.options), None]
     by_answer: dict[str | None, list[int]] = {value: [] for value in options}
     for code in np.unique(rows.rater).tolist():
@@ -200,7 +200,7 @@ def _group_raters(rows: Ratings, answers: _Answers) -> list[tuple[list[str | Non
 
 
 def _name(values: Sequence[str | None]) -> str:
-    """The answers of a group in one line, by the values of their options."""
+    """Return the answers of a group in one line, by the values of their options."""
     return " / ".join(NO_ANSWER if value is None else captions.make_printable(value) for value in values)
 
 
@@ -209,7 +209,7 @@ def _label(question: Question) -> str:
 
 
 def _best_first(rows: Ratings) -> list[int]:
-    """Codes of the rated systems by the mean of all their ratings, the best first."""
+    """Return the codes of the rated systems by the mean of all their ratings, best first."""
     n = np.bincount(rows.system, minlength=rows.n_systems)
     means = np.bincount(rows.system, rows.score, minlength=rows.n_systems) / np.maximum(n, 1)
     order = np.argsort(-rows.better_sign * np.round(means, 10), kind="stable")
@@ -250,7 +250,7 @@ def _warnings(rows: Ratings, answers: _Answers | None, figures: Sequence[GroupFi
 
 
 def _tables(result: RaterGroupsView) -> Sequence[TableSection]:
-    """Groups; pairs of groups; the mean of each system in each group."""
+    """Make tables of groups, of pairs of groups, and of the mean of each system in each group."""
     if not result.groups:
         return []
     digits = captions.choose_decimals([mean for row in result.groups for mean in row.means])
@@ -314,7 +314,7 @@ def _cells(result: RaterGroupsView) -> Iterator[_GroupCell]:
 
 
 def _caption(result: RaterGroupsView) -> str:
-    """What the groups are, and from which data."""
+    """Say what the groups are and which data they come from."""
     version = next(iter(result.campaigns.values()))
     of = "" if result.label is None else f" by their answer to “{result.label}”"
     return (
@@ -325,7 +325,7 @@ def _caption(result: RaterGroupsView) -> str:
 
 
 def plot_group_means(result: RaterGroupsView) -> bytes:
-    """Groups and systems: the darker, the better the score."""
+    """Draw groups by systems: the better the score, the darker the cell."""
     cells, ends = shade_scores([row.means for row in result.groups], higher_is_better=result.higher_is_better)
     drawn = HeatMap(
         title=f"Raters by group in {next(iter(result.campaigns))}",

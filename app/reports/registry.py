@@ -1,4 +1,4 @@
-"""All reports by name, found and not listed: every module below `app.reports` that holds a `REPORT`."""
+"""All reports by name, found automatically: every module below `app.reports` that contains a `REPORT`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def _by_name(*, own_routes: bool) -> Mapping[str, Report[Any, Any]]:
 
 
 ALL: Mapping[str, Report[Any, Any]] = _by_name(own_routes=False)
-"""Those that are offered by name, by `campaign/NAME` and `campaigns/NAME`: the two may share a name."""
+"""Reports offered by name, as `campaign/NAME` and `campaigns/NAME`; the two kinds may share a name."""
 WITH_OWN_ROUTES: Mapping[str, Report[Any, Any]] = _by_name(own_routes=True)
-"""The others."""
+"""Reports with their own routes."""

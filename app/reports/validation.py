@@ -47,9 +47,9 @@ REMEDY: Mapping[World, str] = {
     "weak_null": "judge more documents",
     "peeking": "check the results only once",
 }
-"""What to do where a recipe does not keep what it says."""
+"""What to do if a recipe misses its nominal rates in a world."""
 AT_ONCE = 20
-"""Studies of one chunk."""
+"""Number of studies per chunk."""
 MOST_STUDIES = 5_000
 TWO: tuple[World, ...] = ("null", "resampled")
 ORIGIN = ("recipe", "recipe_hash", "studies", "seed")
@@ -57,7 +57,7 @@ _STUDIES: TypeAdapter[list[dict[str, float]]] = TypeAdapter(list[dict[str, float
 
 
 class RecipeValidationOptions(NamedRecipeOptions):
-    """Which recipe is tried, on how many studies."""
+    """The recipe to validate, and the number of studies."""
 
     studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each world.")
     worlds: bool = Field(
@@ -90,7 +90,7 @@ def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RecipeValidationOptions
 ) -> ReportWork[RecipeValidationView]:
     inputs = load_recipe_input(session, snapshots[0], options)
-    # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
+    # What the recipe excludes is not part of the tested design, but rows that are not ranked may count for moments.
     rows = select_rows_by_recipe(inputs.rows, inputs.recipe).ratings
     population = StudyPopulation.from_ratings(rows, inputs.documents)
     validation = RecipeValidator.from_ratings(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
@@ -101,7 +101,7 @@ def _prepare(
 
 
 def _select_worlds(validation: RecipeValidator, options: RecipeValidationOptions) -> tuple[World, ...]:
-    """Those that are asked for and apply, in their order."""
+    """Return the worlds that are requested and apply, in their order."""
     applies = {*TWO, *(validation.own.applicable_worlds() if options.worlds else ())}
     return tuple(world for world in WORLDS if world in applies)
 
@@ -116,16 +116,16 @@ class _Studies:
 
     @property
     def of_world(self) -> int:
-        """Chunks of one world."""
+        """The number of chunks per world."""
         return -(-self.studies // AT_ONCE)
 
     @property
     def n_chunks(self) -> int:
-        """All of them."""
+        """The number of all chunks."""
         return self.of_world * len(self.worlds)
 
     def run(self, number: int) -> bytes:
-        """What the studies of a chunk find."""
+        """Return the rates found in the studies of a chunk."""
         world, part = divmod(number, self.of_world)
         some = range(part * AT_ONCE, min((part + 1) * AT_ONCE, self.studies))
         return _STUDIES.dump_json([self.validation.simulate_study_rates(self.worlds[world], n) for n in some])
@@ -184,7 +184,7 @@ def _warnings(validation: RecipeValidator, shares: Sequence[NominalRateCheck]) -
 
 
 def _broken(shares: Sequence[NominalRateCheck]) -> list[str]:
-    """What is not kept: on the campaign's own scores, and in each world beyond them."""
+    """Warn of missed rates: on the campaign's own scores, and in each further world."""
     own = [rate.meaning for rate in shares if rate.kept is False and rate.world in TWO]
     warnings = (
         [
@@ -242,18 +242,18 @@ COLUMNS: Sequence[Column[NominalRateCheck]] = (
 
 
 def _by_world(result: RecipeValidationView) -> Mapping[str, Sequence[NominalRateCheck]]:
-    """The rates of each world, by its title."""
+    """Return the rates of each world, by its title."""
     rates_of = {world: [rate for rate in result.rates if rate.world == world] for world in TITLES}
     return {TITLES[world]: rows for world, rows in rates_of.items() if rows}
 
 
 def _tables(result: RecipeValidationView) -> Sequence[TableSection]:
-    """One table a world."""
+    """Make one table per world."""
     return [make_table_section(title, COLUMNS, rows) for title, rows in _by_world(result).items()]
 
 
 def _caption(result: RecipeValidationView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(result.campaigns.values()))
     place = "of each {} change places" if result.exchanged == "within" else "of whole {}s change hands"
     drawn = f"{result.units:,} {result.unit}s drawn from the campaign's with all their ratings"
@@ -267,7 +267,7 @@ def _caption(result: RecipeValidationView) -> str:
 
 
 def _chart(result: RecipeValidationView) -> bytes:
-    """Every rate with its bounds, beside the promise."""
+    """Draw every rate with its bounds, beside the nominal rate."""
     notes = [*map(captions.make_sentence, result.warnings), _caption(result)]
     title = f"Error rates of recipe {result.recipe} on {', '.join(result.campaigns)}"
     return plot_promised_rates(title, _by_world(result), notes)

@@ -1,4 +1,4 @@
-"""How far several campaigns on the same outputs agree: each campaign's mean over raters as the word of one rater."""
+"""Agreement between campaigns on the same outputs: each campaign's mean over raters is treated as one rater's score."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NOTHING_SHARED = (
 
 
 class CampaignAgreementOptions(RawRatingsOptions, BootstrapOptions):
-    """What is compared, and how intervals are drawn."""
+    """Which scores are compared, and how intervals are computed."""
 
     tolerance: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Field(
         None, description="Scores agree if they differ by at most this much; separate several values by commas."
@@ -64,8 +64,11 @@ class CampaignAgreementOptions(RawRatingsOptions, BootstrapOptions):
 
 @dataclass(frozen=True, slots=True)
 class UnitsSharedByCampaigns:
-    """Campaigns as raters of the units that they share. differing: units left out because the sources differ.
-    systems: names of the codes of the units."""
+    """The units that campaigns share, with the campaigns as raters.
+
+    differing: number of units left out because their sources differ. negated: scores were negated where lower is
+    better. systems: the system names that the codes of the units refer to.
+    """
 
     units: ValuesByUnit
     differing: int
@@ -111,7 +114,7 @@ def _shared_units(
     texts: Sequence[dict[tuple[str, int], str]],
     options: CampaignAgreementOptions,
 ) -> UnitsSharedByCampaigns:
-    """The mean of each unit of each campaign; units of the same address whose sources differ are left out."""
+    """Return each campaign's mean for each shared unit; leave out units with the same address but different sources."""
     turned = len({one.rows.higher_is_better for one in campaign_ratings}) > 1
     means = [_mean_by_address(one, options, turn=turned and not one.rows.higher_is_better) for one in campaign_ratings]
     counts: dict[Address, int] = {}
@@ -169,7 +172,7 @@ def _mean_by_address(ratings: RawRatings, options: CampaignAgreementOptions, *, 
 def _statistics(
     units: ValuesByUnit, choices: CoefficientSettings, *, same_scale: bool
 ) -> tuple[AgreementCoefficient, ...]:
-    """All coefficients where the campaigns have one scale, else those that no scale matters to."""
+    """Return all coefficients if the campaigns have the same scale, else those that do not depend on the scale."""
     if not units.n_units:
         return ()
     if same_scale:

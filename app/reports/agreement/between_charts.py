@@ -1,4 +1,4 @@
-"""Agreement between campaigns: coefficients with their intervals."""
+"""The chart of agreement between campaigns: coefficients with their intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.reports.kit import captions
 
 
 def plot_campaign_agreement(view: CampaignAgreementView) -> bytes:
-    """One line a coefficient over all campaigns as SVG."""
+    """Draw one line per coefficient over all campaigns, as SVG."""
     group = (f"{captions.pluralize(view.n_units, 'unit')} shared by the campaigns", view.statistics)
     notes = [make_caption(view), *map(captions.make_sentence, view.warnings)]
     return plot_coefficients(f"Agreement between {', '.join(view.campaigns)}", [group], notes)

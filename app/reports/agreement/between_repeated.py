@@ -1,4 +1,4 @@
-"""Campaigns as repetitions of one measurement: how much the score of each system varies from one to the next."""
+"""Campaigns as repetitions of one measurement: how much each system's score varies from campaign to campaign."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ class ScoreVariationLine(FiniteResultPart):
 def compute_score_variation_over_campaigns(
     units: ValuesByUnit, systems: Sequence[str], scale: ScoreScale | None
 ) -> list[ScoreVariationLine]:
-    """Every system that two campaigns or more have on the same units; the campaigns are the raters of the units.
+    """Return a line for every system that at least two campaigns judged on the same units.
 
-    systems: names of the codes of the units. Nothing where scores have no lower end that could be put to 0.
+    The campaigns are the raters of the units. systems: the system names that the codes of the units refer to. The list
+    is empty if the scores have no lower end that could be shifted to 0.
     """
     if scale is None and (units.value < 0).any():
         return []
@@ -59,7 +60,7 @@ def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> ScoreVar
 
 
 def make_score_variation_table(lines: Sequence[ScoreVariationLine]) -> Table:
-    """One row a system."""
+    """Make one row per system."""
     heads = ("System", "Campaigns", "Units", "Lowest", "Highest", "CV*")
     rows = [
         (

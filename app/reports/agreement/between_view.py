@@ -1,4 +1,4 @@
-"""A report on the agreement of campaigns, as it is stored and shown."""
+"""The report on agreement between campaigns, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _figure(value: float | None) -> str:
 
 
 def make_tables(view: CampaignAgreementView) -> Sequence[TableSection]:
-    """Pairs of campaigns, then the coefficients over all of them."""
+    """Make a table of pairs of campaigns and a table of the coefficients over all campaigns."""
     shown = []
     if view.pairs:
         shown.append(TableSection("Pairs of campaigns", _pairs(view), frozenset({0, 1})))
@@ -105,7 +105,7 @@ CSV = (
 
 
 def make_csv_rows(view: CampaignAgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a figure."""
+    """Make one row per figure."""
     rows: list[tuple[Cell, ...]] = []
     for pair in view.pairs:
         figures = pair.model_dump(exclude={"campaign", "n_units"})
@@ -122,7 +122,7 @@ def make_csv_rows(view: CampaignAgreementView) -> tuple[Sequence[str], Sequence[
 
 
 def make_caption(view: CampaignAgreementView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (
         f"{captions.pluralize(view.n_units, 'unit')} of {captions.pluralize(view.n_documents, 'document')}, matched by "

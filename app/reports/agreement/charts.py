@@ -1,4 +1,4 @@
-"""Agreement as pictures: coefficients with their intervals, and every pair of raters as a heat map."""
+"""Charts of agreement: coefficients with their intervals, and a heat map of all pairs of raters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Group = tuple[str, list["AgreementStatistic"]]
 
 
 def plot_coefficients_by_level(view: AgreementView) -> bytes:
-    """One line a coefficient, by level: value, interval, and what a model expects as a hollow mark."""
+    """Draw one line per coefficient, by level: value, interval, and a hollow mark for the model's prediction."""
     groups = [
         (f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _statistics_to_draw(one, view)) for one in view.levels
     ]
@@ -35,7 +35,7 @@ def plot_coefficients_by_level(view: AgreementView) -> bytes:
 
 
 def _statistics_to_draw(level: LevelAgreementView, view: AgreementView) -> list[AgreementStatistic]:
-    """Of what there is for every tolerance only the main one, but for κ by the closed form."""
+    """Return only the main tolerance of each statistic, but all tolerances of κ by the closed form."""
     ts = view.tolerances
     main = None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
     return [s for s in level.statistics if s.statistic in ALL_TOLERANCES or s.tolerance in {None, main}]
@@ -54,7 +54,7 @@ def _declare_coefficients(title: str, groups: Sequence[Group], notes: Sequence[s
 
 @attach_chart_declaration(_declare_coefficients)
 def plot_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
-    """One line a coefficient under the heading of its group, as SVG."""
+    """Draw one line per coefficient under the heading of its group, as SVG."""
     drawn = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in groups]
     top = HEAD + 24
     bottom = top + max(1, sum(len(found) + 1 for _, found in drawn)) * ROW
@@ -81,7 +81,7 @@ def plot_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str])
 
 
 def _axis_minimum(statistics: Sequence[AgreementStatistic]) -> float:
-    """The left end of the axis: 0, or the next lower fifth of what is drawn, −1 at least."""
+    """Return the left end of the axis: 0, or the lowest value drawn rounded down to a fifth, but at least −1."""
     values = [v for one in statistics for v in (one.value, one.expected, *(one.interval or ())) if v is not None]
     lowest: float = min([0.0, *values])
     return max(-1.0, floor(lowest * 5) / 5)
@@ -119,7 +119,7 @@ def _mark(surface: DrawingSurface, statistic: AgreementStatistic, y: float, low:
 
 
 def _declare_rater_pairs(view: AgreementView) -> CellChart:
-    """Pearson's correlation above the diagonal, the mean difference without sign below it."""
+    """Declare Pearson's correlation above the diagonal and the absolute mean difference below it."""
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     place = {name: i for i, name in enumerate(names)}
     reach = max((pair.absolute for pair in view.pairs), default=0.0) or 1.0
@@ -137,7 +137,7 @@ def _declare_rater_pairs(view: AgreementView) -> CellChart:
 
 @attach_chart_declaration(_declare_rater_pairs)
 def plot_rater_pair_heat_map(view: AgreementView) -> bytes:
-    """Raters against raters: Pearson's correlation above the diagonal, mean difference below it."""
+    """Draw raters against raters: Pearson's correlation above the diagonal, the mean difference below it."""
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     shown = names[:MOST_RATERS]
     cell = CELL if len(shown) <= 20 else SMALL

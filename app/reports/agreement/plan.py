@@ -1,4 +1,4 @@
-"""Which coefficients a level has, as functions of how often documents count, and what a model expects of each."""
+"""The coefficients computed for each level, as functions of document weights, and what a model expects of each."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from app.stats.ratings import Floats, ScoreScale
 
 MOST_LEVELS = 12
 MOST_LEFT_OUT = 200_000
-"""Documents × pairs of raters up to which rankings are made anew without each document."""
+"""Up to this product of documents and rater pairs, rankings are recomputed without each document in turn."""
 MOST_DISTINCT = 5_000
-"""Distinct values up to which the ratio α is computed: it takes their square."""
+"""Up to this number of distinct values the ratio α is computed; its cost grows with the square of that number."""
 WITH_WORDS = frozenset({"kappa", "kappa_pooled", "fleiss", "weighted_kappa"})
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementCoefficient:
-    """A coefficient: its key, its tolerance, itself, what is expected, and observed and chance agreement.
+    """A coefficient: key, tolerance, estimate, expected value, and observed and chance agreement.
 
-    jackknife: its interval leaves out one document at a time. A ranking by the few documents that two raters share
-    loses when some are drawn twice and others not at all, so draws would lie below the estimate.
+    jackknife: the interval comes from leaving out one document at a time. Two raters share few documents, and a ranking
+    by these gets worse if some are drawn twice and others not at all, so bootstrap draws would lie below the estimate.
     """
 
     key: str
@@ -39,7 +39,7 @@ class AgreementCoefficient:
 
     @property
     def bootstrap_statistic(self) -> OfDocuments:
-        """What the bootstrap computes: nothing where the interval comes from elsewhere."""
+        """The statistic that is bootstrapped; it gives NaN if the interval comes from the jackknife."""
         return _not_drawn if self.jackknife else self.estimate
 
 
@@ -49,8 +49,12 @@ def _not_drawn(weights: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class CoefficientSettings:
-    """tolerances: in the unit of the score. levels: K of the closed form of chance, None without one. step: of the
-    scale. bins: equal parts of the scale that make categories, None for the levels of the scale where there are few."""
+    """Tolerances and categories with which the coefficients are computed.
+
+    tolerances: in the unit of the score. levels: K in the closed form of chance agreement, None if it is not computed.
+    step: of the scale. bins: number of equal parts of the scale that serve as categories; None uses the levels of the
+    scale if there are few.
+    """
 
     tolerances: tuple[float, ...]
     levels: int | None
@@ -61,7 +65,7 @@ class CoefficientSettings:
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreementInput:
-    """All that a level is computed from. units: with at least two raters."""
+    """Everything that the coefficients of a level are computed from. units: those with at least two raters."""
 
     level: Level
     units: ValuesByUnit
@@ -73,7 +77,7 @@ class LevelAgreementInput:
 
 
 def make_level_agreement_input(level: Level, units: ValuesByUnit, choices: CoefficientSettings) -> LevelAgreementInput:
-    """The coefficients of one level."""
+    """Collect the coefficients of one level."""
     paired = units.with_two_or_more_values()
     model = fit_unit_rater_variances(paired)
     block = icc.find_complete_block(paired)
@@ -94,10 +98,11 @@ def make_level_agreement_input(level: Level, units: ValuesByUnit, choices: Coeff
 
 
 def categorize_units(units: ValuesByUnit, choices: CoefficientSettings) -> tuple[ValuesByUnit, int] | None:
-    """The units with categories 0 … K−1 as values: equal parts of the scale where asked, else its levels if few.
+    """Return the units with categories 0 … K−1 as values, and K; None if the scale cannot be divided into categories.
 
-    Of a scale without ends, as a number of errors, 0, 1, 2 … where asked, the last category taking all above.
-    Means of repeats between two levels go to the nearer one, the lower of two.
+    The categories are equal parts of the scale if `bins` is set, else the levels of the scale if there are few. On a
+    scale without ends, such as a number of errors, `bins` makes the categories 0, 1, 2 … and the last one takes all
+    higher values. The mean of repeats goes to the nearest level, or to the lower of two equally near ones.
     """
     scale = choices.scale
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
@@ -162,7 +167,7 @@ def _kappas(
 
 
 def compute_closed_form_chance(choices: CoefficientSettings, t: float) -> float | None:
-    """P_e of the closed form; None where the scale has no ends or all its values are within the tolerance."""
+    """Return P_e of the closed form; None if the scale has no ends or all its values are within the tolerance."""
     steps = int(np.floor(t / choices.step + SLACK)) if choices.step else 0
     if choices.levels is None or steps >= choices.levels - 1:
         return None
@@ -225,7 +230,7 @@ def _intraclass(
 def _coefficients_of_categories(
     units: ValuesByUnit, n: int, model: UnitRaterVariances | None, *, every: ValuesByUnit
 ) -> Iterator[AgreementCoefficient]:
-    """every: units rated once among them."""
+    """Yield the coefficients of categories. every: all units, including those rated once."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()
     joint = None if model is None else joint_category_probabilities(shares, model.icc_agreement)
@@ -249,7 +254,7 @@ def _coefficients_of_categories(
 
 
 def make_rater_pair_counter(units: ValuesByUnit) -> Callable[[Floats], float]:
-    """Pairs of raters on the documents that count."""
+    """Return a function that counts the pairs of raters on documents with the given weights."""
     size = units.n_values_by_unit()
     sums = units.sum_by_document(size * (size - 1) / 2)
     return lambda weights: float((weights @ sums)[0])

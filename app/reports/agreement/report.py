@@ -1,4 +1,4 @@
-"""How far raters agree: on segments, documents and means of segments, pair by pair, with themselves, and on spans."""
+"""Rater agreement on segments, documents and document means, per pair of raters, within raters, and on error spans."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from app.storage.db import Session
 
 FINE = 50
 STANDARDIZED = "0.5,1"
-"""Usual tolerances of z-scores."""
+"""Default tolerances for z-scores."""
 SLIDER = (5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 """Tolerances of Grundkiewicz et al. 2021, Table 4, for scales of at least `FINE` values."""
 NUMBERS = r"^[0-9]{1,6}(\.[0-9]{1,6})?(,[0-9]{1,6}(\.[0-9]{1,6})?){0,19}$"
 
 
 class AgreementOptions(RawRatingsOptions, BootstrapOptions):
-    """Which agreement, of which numbers."""
+    """Which agreement is computed, and from which scores."""
 
     units: Literal["all", "segments", "documents", "averaged"] = Field(
         "all",
@@ -89,7 +89,7 @@ class AgreementOptions(RawRatingsOptions, BootstrapOptions):
 
 
 class _AgreementPlan:
-    """What was read, and what follows from it, worked out once and after the reading is over."""
+    """The data that were read, and everything derived from them, computed once and only after reading has finished."""
 
     def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
         self.ratings, self.errors, self.options = ratings, errors, options
@@ -164,7 +164,7 @@ def _has_spans(ratings: RawRatings, options: AgreementOptions) -> bool:
 
 
 def _pairs(plans: Sequence[LevelAgreementInput], choices: CoefficientSettings) -> tuple[list[Any], list[str]]:
-    """Rater pairs of the first level that has any."""
+    """Return the rater pairs of the first level that has units."""
     plan = next((p for p in plans if p.units.n_units), None)
     if plan is None:
         return [], []
@@ -172,7 +172,7 @@ def _pairs(plans: Sequence[LevelAgreementInput], choices: CoefficientSettings) -
 
 
 def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, ValuesByUnit]:
-    """By level, those that have a value."""
+    """Return the units of each level that has any."""
     rows = ratings.rows
     builders: dict[Level, Callable[[], ValuesByUnit]] = {
         "segments": lambda: make_segment_units(rows, repeated=options.repeats),
@@ -197,7 +197,7 @@ def _choices(ratings: RawRatings, options: AgreementOptions) -> CoefficientSetti
 def make_coefficient_settings(
     ratings: RawRatings, tolerance: str | None, levels: int | None, bins: int | None
 ) -> CoefficientSettings:
-    """Tolerances, levels of chance and bins as asked for, else the usual ones of the scale."""
+    """Return the requested tolerances, levels and bins, or the usual ones of the scale."""
     scale = ratings.scale
     step = (scale.step if scale else None) or 1.0
     own = None if scale is None else _values(scale)

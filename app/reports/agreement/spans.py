@@ -1,4 +1,4 @@
-"""Marked errors as the statistics of spans want them: by text, and by rater."""
+"""Marked errors in the form that span statistics need: by text and by rater."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SIDES = 2
 
 
 def make_marked_judgments_by_side(ratings: RawRatings, errors: ErrorTable) -> MarkedJudgments:
-    """Every judgment of a segment as two, of its source and of its output; of repeats the first.
+    """Split every judgment of a segment into two, one of the source and one of the output; of repeats, use the first.
 
-    Only texts that two raters judged. Marks without a place, omissions among them, and marks that are neither minor,
-    major nor critical are skipped and counted.
+    Only texts judged by two raters are kept. Marks without a position (such as omissions), and marks that are not
+    minor, major or critical, are skipped and counted.
     """
     rows = ratings.rows
     cell = rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system
@@ -31,7 +31,7 @@ def make_marked_judgments_by_side(ratings: RawRatings, errors: ErrorTable) -> Ma
     n = order.size
     judgment = np.full(len(rows), -1, dtype=np.int64)
     judgment[order] = np.arange(n)
-    # Sources first, then outputs: within each the judgments stand by text and rater.
+    # Sources come first, then outputs. Within each, judgments are sorted by text and rater.
     n_units = int(unit.max(initial=-1)) + 1
     grave = np.array([GRAVE.get(name.casefold(), 0.0) for name in errors.severities] or [0.0])
     weight = grave[errors.severity] if errors.row.size else np.empty(0)

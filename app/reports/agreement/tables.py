@@ -1,4 +1,4 @@
-"""A report on agreement as tables for people and as CSV."""
+"""The report on agreement as tables for people and as CSV."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ OWN_NAMES = {
 
 
 def label_statistic(statistic: AgreementStatistic) -> str:
-    """A coefficient with its tolerance, in words."""
+    """Return the name of a coefficient with its tolerance, in words."""
     name = NAMES.get(statistic.statistic, statistic.statistic)
     return name if statistic.tolerance is None else f"{name}, t = {statistic.tolerance:g}"
 
 
 def make_tables(view: AgreementView) -> Sequence[TableSection]:
-    """By level its coefficients and documents by length; then raters pair by pair, with themselves, and marks."""
+    """Make tables of coefficients by level, of agreement by length, rater pairs, self-agreement and marked spans."""
     shown: list[TableSection] = []
     for level in view.levels:
         shown.append(TableSection(_level_title(level), _statistics(view, level), frozenset()))
@@ -181,7 +181,7 @@ NONE: tuple[Cell, ...] = (None, None)
 
 
 def make_csv_rows(view: AgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a figure: of a level, of a length, of a pair of raters, of a rater with themself, of marks."""
+    """Make one row per figure: of levels, lengths, pairs of raters, raters with themselves, and marked spans."""
     campaign, version = next(iter(view.campaigns.items()))
     return CSV, [(*row, campaign, version) for row in _rows(view)]
 
@@ -217,7 +217,7 @@ def _level_rows(level: LevelAgreementView) -> Iterator[tuple[Cell, ...]]:
 
 
 def make_caption(view: AgreementView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(view.campaigns.values()))
     chance = (
         f"the chance agreement of two uniform scores on {view.chance_levels} values"

@@ -1,4 +1,4 @@
-"""A report on agreement as it is stored."""
+"""The report on agreement, as it is stored."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class AgreementView(ReportHeader):
 
 
 def pseudonymize_raters(view: AgreementView) -> AgreementView:
-    """The same with raters by number, in an order that tells nothing."""
+    """Return the view with raters numbered in an order that reveals nothing."""
     keys = {rater for pair in view.pairs for rater in pair.rater}
     keys |= {line.rater for line in view.own if line.rater is not None}
     keys |= {rater for one in view.levels if one.block for rater in one.block.rater}
@@ -171,7 +171,10 @@ def pseudonymize_raters(view: AgreementView) -> AgreementView:
 
 
 def make_pseudonymizer(keys: set[str], salt: str) -> Callable[[str], str]:
-    """A number for every key, by the digest of the data: the same in every shape of one report."""
+    """Return a function that gives every key a number derived from the digest of the data.
+
+    All representations of one report use the same numbers.
+    """
     order = sorted(keys, key=lambda key: hashlib.sha256(f"{salt}\0{key}".encode()).digest())
     width = len(str(len(order)))
     names = {key: f"rater {i:0{width}}" for i, key in enumerate(order, 1)}

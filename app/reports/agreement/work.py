@@ -1,4 +1,4 @@
-"""From what was read to the report on agreement: the plan, chunks of draws, and the view."""
+"""The steps from loaded ratings to the report on agreement: the plan, chunks of bootstrap draws, and the view."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated; 
 
 
 def count_bootstrap_chunks(units: Iterable[ValuesByUnit], draws: int) -> int:
-    """Chunks of draws; none where nothing was rated twice."""
+    """Return the number of chunks of draws; 0 if nothing was rated twice."""
     return -(-draws // DRAWS_A_CHUNK) if any(one.with_two_or_more_values().n_units for one in units) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementBootstrap:
-    """Everything that is drawn: the units that say which documents there are, and their statistics, by owner."""
+    """Everything that is bootstrapped: the units, which define the documents, and their statistics, by owner."""
 
     owners: tuple[tuple[ValuesByUnit, tuple[Any, ...]], ...]
     draws: int
     seed: int
 
     def compute_chunk(self, part: int) -> bytes:
-        """Draws of one chunk, all statistics side by side."""
+        """Return the draws of one chunk, with all statistics side by side."""
         n = min(DRAWS_A_CHUNK, self.draws - part * DRAWS_A_CHUNK)
         draws = [
             bootstrap.evaluate_statistics_in_draws(
@@ -73,7 +73,7 @@ class AgreementBootstrap:
         return np.hstack(draws).astype("<f8").tobytes()
 
     def compute_intervals(self, done: Sequence[bytes], level: float) -> list[list[Interval | None]]:
-        """Of every statistic by owner; None without draws."""
+        """Return the interval of every statistic, by owner; None without draws."""
         sizes = [len(ones) for _, ones in self.owners]
         if not done:
             return [[None] * size for size in sizes]
@@ -85,7 +85,7 @@ class AgreementBootstrap:
 
 @dataclass(frozen=True, slots=True)
 class SpanAgreementInput:
-    """Agreement of marked errors."""
+    """Input of the statistics on the agreement of marked errors."""
 
     marked: spans.MarkedJudgments
     characters: spans.CharacterOverlaps
@@ -93,7 +93,7 @@ class SpanAgreementInput:
 
 
 def make_span_agreement_input(marked: spans.MarkedJudgments) -> SpanAgreementInput | None:
-    """None where no text was judged twice or nothing is marked on one."""
+    """Return the input of span statistics; None if no text was judged twice or none of these texts has a mark."""
     characters = spans.count_character_overlaps(marked)
     if not characters.first.size or not marked.row.size:
         return None
@@ -111,7 +111,7 @@ def make_level_view(
     length: Codes,
     level: float | None,
 ) -> LevelAgreementView:
-    """One level as it is shown."""
+    """Make the view of one level."""
     units, size = plan.units, plan.units.n_values_by_unit()
     block, model = plan.block, plan.components
     return LevelAgreementView(
@@ -138,7 +138,7 @@ def make_level_view(
 def make_statistic_view(
     coefficient: AgreementCoefficient, ends: Interval | None, units: ValuesByUnit, level: float | None
 ) -> AgreementStatistic:
-    """One coefficient as it is shown. level: of intervals, None where none are asked for."""
+    """Make the view of one coefficient. level: confidence level of intervals, None if none are requested."""
     value = number_or_none(float(coefficient.estimate(units.equal_document_weights())[0]))
     if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
@@ -159,7 +159,7 @@ def make_statistic_view(
 
 
 def _by_length(plan: LevelAgreementInput, choices: CoefficientSettings, length: Codes) -> list[AgreementByLengthLine]:
-    """Only buckets that have units; the tolerance is the one that the report shows first (15 of a slider)."""
+    """Return agreement by length, for buckets that have units, at the main tolerance (15 on a slider)."""
     units = plan.units
     if not units.n_units:
         return []
@@ -188,7 +188,7 @@ def _by_length(plan: LevelAgreementInput, choices: CoefficientSettings, length: 
 
 
 def choose_main_tolerance(choices: CoefficientSettings) -> float | None:
-    """15 where it is asked for (G: one of the most reasonable), else the middle one."""
+    """Return 15 if it is among the tolerances (G: one of the most reasonable), else the middle one."""
     ts = choices.tolerances
     return None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
 
@@ -196,7 +196,7 @@ def choose_main_tolerance(choices: CoefficientSettings) -> float | None:
 def list_rater_pairs(
     plan: LevelAgreementInput, categories: tuple[ValuesByUnit, int] | None
 ) -> tuple[list[RaterPairLine], list[str]]:
-    """Rater pairs, those who share most first where there are too many; and what was left out."""
+    """Return the rater pairs and a note of what was left out; if there are too many, keep those that share most."""
     units = plan.units
     if pairs.count_value_pairs(units) > pairs.MOST_PAIRS:
         return [], [
@@ -244,7 +244,7 @@ def _pair_line(
 def list_self_agreements(
     ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]
 ) -> list[SelfAgreementLine]:
-    """Repeats of every rater and of all, and a translation that was judged under several names."""
+    """Return self-agreement on repeats, by rater and overall, and on translations judged under several system names."""
     t = choose_main_tolerance(choices)
     t = 0.0 if t is None else t
     chance = compute_closed_form_chance(choices, t)
@@ -263,7 +263,7 @@ def list_self_agreements(
 
 
 def find_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
-    """The codes of systems. Raises Invalid for one that there is not."""
+    """Return the codes of systems. Raises Invalid if a system does not exist."""
     systems = ratings.rows.labels.systems
     unknown = [key for key in keys if key not in systems]
     if unknown:
@@ -293,7 +293,7 @@ def _self_line(
 
 
 def make_span_view(plan: SpanAgreementInput, intervals: Sequence[Interval | None]) -> SpanAgreementView:
-    """Marked errors as they are shown."""
+    """Make the view of agreement on marked errors."""
     once: Floats = np.ones((1, plan.marked.n_documents))
     values = {name: number_or_none(float(of(once)[0])) for name, of in plan.of.items()}
     empty = (plan.characters.of_first == 0) & (plan.characters.of_second == 0)
@@ -312,7 +312,7 @@ def make_span_view(plan: SpanAgreementInput, intervals: Sequence[Interval | None
 def list_agreement_warnings(
     ratings: RawRatings, plans: Sequence[LevelAgreementInput], choices: CoefficientSettings
 ) -> list[str]:
-    """What a reader has to know."""
+    """Return the warnings that readers of the report need."""
     if not len(ratings.rows):
         return [NOTHING]
     if not any(plan.units.n_units for plan in plans):
@@ -354,5 +354,5 @@ def make_agreement_view(
     own: list[SelfAgreementLine],
     marks: SpanAgreementView | None,
 ) -> AgreementView:
-    """The report."""
+    """Make the view of the report."""
     return AgreementView(**ratings.report_header_fields, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)

@@ -1,4 +1,4 @@
-"""What reports on conditions read: judgments with their times, and the condition under which each was made."""
+"""Input of reports on conditions: judgments with their times, and the condition under which each was made."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL = "all"
 
 
 class JudgmentInclusionOptions(BaseModel):
-    """Whose judgments count. Source of the choices: Grundkiewicz et al. 2021, §4 and §5.2."""
+    """Whose judgments count. The options follow Grundkiewicz et al. 2021, §4 and §5.2."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class JudgmentInclusionOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ArmCondition:
-    """One condition: its name, and how screens show their items, None where that is unknown."""
+    """One condition: its name, and how screens present items; None if that is unknown."""
 
     name: str
     presentation: str | None
@@ -50,9 +50,10 @@ class ArmCondition:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentsByCondition:
-    """A campaign's judgments that count. condition: condition of each row. documents: by code.
+    """The judgments of a campaign that count, with their conditions.
 
-    dropped: judgments that do not count, by reason. judgment_ids: of each row, as they are stored.
+    condition: of each row. documents: by code. dropped: number of judgments that do not count, by reason. judgment_ids:
+    the stored id of each row.
     """
 
     snapshot: CampaignSnapshot
@@ -67,12 +68,12 @@ class JudgmentsByCondition:
     judgment_ids: npt.NDArray[np.int64]
 
     def where(self, condition: int) -> tuple[TimedJudgments, RatingEventTable]:
-        """The rows of one condition."""
+        """Return the rows of one condition."""
         mine = self.condition == condition
         return self.work.where(mine), select_rating_events(self.events, mine)
 
     def judgment_paces(self) -> JudgmentPaces:
-        """Timed judgments of segments with words, of all conditions."""
+        """Return the timed judgments of segments with known word counts, of all conditions."""
         work, rows = self.work, self.work.rows
         keep = mask_first_rows_of_judgments(rows) & (rows.kind == RatingLevel.SEGMENT) & (np.nan_to_num(work.words) > 0)
         keep &= np.nan_to_num(work.seconds) > 0
@@ -83,7 +84,7 @@ class JudgmentsByCondition:
 def load_judgments_by_condition(
     session: Session, snapshot: CampaignSnapshot, options: JudgmentInclusionOptions
 ) -> JudgmentsByCondition:
-    """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
+    """Load a campaign by its arms; if it has none, by presentation; if these are unknown too, as one condition."""
     read = load_ratings_with_times(session, snapshot)
     arms = load_task_arms(session, snapshot.campaign_id, read.rows.labels.tasks)
     done = np.array([one.done for one in arms], dtype=np.bool_)
@@ -113,7 +114,7 @@ def load_judgments_by_condition(
 
 
 def list_unfinished_task_states(session: Session, snapshot: CampaignSnapshot) -> list[object]:
-    """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
+    """Return which work of whom is unfinished; leases, hand-ins and reassignments do not change the data version."""
     return [
         sorted(load_raters_with_unfinished_tasks(session, snapshot.campaign_id)),
         hash_unfinished_task_keys(session, snapshot.campaign_id),
@@ -121,20 +122,20 @@ def list_unfinished_task_states(session: Session, snapshot: CampaignSnapshot) ->
 
 
 def count_dropped_judgments(campaign_conditions: Sequence[JudgmentsByCondition]) -> dict[str, int]:
-    """Judgments that do not count, of all campaigns together."""
+    """Count the judgments of all campaigns that do not count, by reason."""
     reasons = dict.fromkeys(reason for one in campaign_conditions for reason in one.dropped)
     return {reason: sum(one.dropped.get(reason, 0) for one in campaign_conditions) for reason in reasons}
 
 
 def _hash(session: Session, snapshot: CampaignSnapshot, rows: Ratings, read: RatingsWithTimes) -> str:
-    """Of the rows that count."""
+    """Return the digest of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash
     return hash_report_data(rows, read.documents, texts.load_system_descriptions(session, snapshot.campaign_id))
 
 
 def _complete(rows: Ratings, done: Bools, waited_for: frozenset[str]) -> Bools:
-    """Rows of raters without a task that is begun and not done, and for whom none waits."""
+    """Return the rows of raters who have finished every task that they began and have no task waiting for them."""
     complete = np.array([key not in waited_for for key in rows.labels.raters], dtype=np.bool_)
     complete[rows.rater[~_select_by_code(done, rows.task)]] = False
     return _select_by_code(complete, rows.rater)
@@ -150,7 +151,7 @@ def _seconds(read: RatingsWithTimes) -> np.ndarray[tuple[int], np.dtype[np.float
 
 
 def _name_conditions(arms: list[TaskArm], used: Codes) -> tuple[tuple[ArmCondition, ...], Codes]:
-    """Conditions in the order of their plan, and by task code its condition."""
+    """Return the conditions in the order of their plan, and the condition of each task code."""
     order: dict[str, tuple[int, ArmCondition]] = {}
     of = np.zeros(len(arms), dtype=np.int32)
     label = [one.arm or one.presentation or ALL for one in arms]

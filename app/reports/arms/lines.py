@@ -1,4 +1,4 @@
-"""Conditions side by side as lines: volumes, times, pace and revisions."""
+"""Lines of a comparison of conditions: volumes, times, pace and revisions."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class ArmRevisions(FiniteResultPart):
 
 
 def count_arm_volume(condition: ArmCondition, work: TimedJudgments) -> ArmWorkVolume:
-    """Count what one condition holds."""
+    """Count the judgments, raters, documents and hours of one condition."""
     once = work.one_row_per_judgment()
     rows = once.rows
     known = ~np.isnan(once.seconds)
@@ -137,7 +137,7 @@ def count_arm_volume(condition: ArmCondition, work: TimedJudgments) -> ArmWorkVo
 
 
 def compare_arm_times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
-    """Every kind of unit, condition by condition; the first condition is what the others are compared with."""
+    """Yield the times of every kind of unit by condition, each compared with the first condition."""
     for key in sorted({key for one in times_by_condition for key in one}, key=_order):
         base = times_by_condition[0].get(key)
         before = summarize_trimmed_durations(base.seconds) if base else None
@@ -174,7 +174,7 @@ def _order(key: tuple[str, str]) -> tuple[int, int, int]:
 
 
 def estimate_arm_pace_trends(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPaceTrend]:
-    """Learning and fatigue of each condition that tells them."""
+    """Yield learning and fatigue for each condition where they can be estimated."""
     for i, name in enumerate(names):
         if (slope := estimate_learning_slope(work, i)) is not None:
             yield _pace(name, "learning", slope)
@@ -189,7 +189,7 @@ def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> 
 def count_arm_revisions(
     names: Sequence[str], parts: Sequence[tuple[TimedJudgments, RatingEventTable]]
 ) -> Iterator[ArmRevisions]:
-    """How often segment scores were changed, by condition."""
+    """Yield how often segment scores were changed, by condition."""
     base: tuple[float | None, float | None] = (None, None)
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
         keep = mask_first_rows_of_judgments(work.rows) & (work.rows.kind == RatingLevel.SEGMENT)
@@ -217,14 +217,14 @@ def _percent(before: float | None, after: float | None) -> float | None:
 
 
 def measure_condition_times(parts: Sequence[tuple[TimedJudgments, RatingEventTable]]) -> Times:
-    """Durations of each condition."""
+    """Measure the durations in each condition."""
     return [measure_durations_by_unit(work) for work, _ in parts]
 
 
 def list_time_warnings(
     volumes: Sequence[ArmWorkVolume], paces: Sequence[ArmPaceTrend], lines: Sequence[ArmTime]
 ) -> Iterator[str]:
-    """What must be known to read the times."""
+    """Yield what readers must know about the times."""
     if not any(one.judgments for one in volumes):
         yield NOTHING
         return
@@ -253,7 +253,7 @@ def list_time_warnings(
 
 
 def describe_unit_kind(line: ArmTime) -> str:
-    """The kind of unit, for people."""
+    """Describe the kind of unit in words."""
     known = DOCUMENTS.get(line.documents, f"of {line.documents} segments")
     words = KINDS[line.what]
     if not known:
@@ -262,7 +262,7 @@ def describe_unit_kind(line: ArmTime) -> str:
 
 
 def make_volume_table(lines: Sequence[ArmWorkVolume]) -> Table:
-    """One row a condition."""
+    """Make one row per condition."""
     heads = (
         "Condition",
         "Shown as",
@@ -286,7 +286,7 @@ def make_volume_table(lines: Sequence[ArmWorkVolume]) -> Table:
 
 
 def make_time_table(lines: Sequence[ArmTime]) -> Table:
-    """One row a kind of unit and condition."""
+    """Make one row per kind of unit and condition."""
     heads = ("Time of", "Condition", "n", "Mean ± SD", "Change", "Ratio", "95 % interval", "Raters")
     rows = tuple(
         (
@@ -304,21 +304,21 @@ def make_time_table(lines: Sequence[ArmTime]) -> Table:
 
 
 def format_mean_and_sd(line: ArmTime) -> str:
-    """Mean and SD, as a clock shows them; of a word in seconds."""
+    """Format mean and SD as clock times, or in seconds for words."""
     if line.what == "per_word":
         return f"{line.mean:.2f} s" + ("" if line.sd is None else f" ± {line.sd:.2f} s")
     return format_duration(line.mean) + ("" if line.sd is None else f" ± {format_duration(line.sd)}")
 
 
 def format_percent_change(value: float | None) -> str:
-    """A change in percent, with its sign."""
+    """Format a change as a percentage with its sign."""
     if value is None:
         return "–"
     return f"{captions.format_number(value, 1)} %" if value < 0 else f"+{value:.1f} %"
 
 
 def make_pace_trend_table(lines: Sequence[ArmPaceTrend]) -> Table:
-    """One row a condition and slope."""
+    """Make one row per condition and slope."""
     heads = ("Condition", "Slope", "Change in time per word", "95 % interval", "Raters")
     rows = tuple(
         (
@@ -336,7 +336,7 @@ def make_pace_trend_table(lines: Sequence[ArmPaceTrend]) -> Table:
 
 
 def make_revision_table(lines: Sequence[ArmRevisions]) -> Table:
-    """One row a condition."""
+    """Make one row per condition."""
     heads = (
         "Condition",
         "Segments",

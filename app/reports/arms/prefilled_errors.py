@@ -19,7 +19,7 @@ from app.storage.db import Session
 
 FATES = ("kept", "changed", "removed", "added")
 Counts = Mapping[tuple[int, int], Counter[str]]
-"""Of each condition and rater, by their codes: judgments, and errors by what became of them."""
+"""Numbers of judgments and of errors by what became of them, for each pair of condition code and rater code."""
 
 
 class ArmPrefillOutcomes(FiniteResultPart):
@@ -43,12 +43,12 @@ class ArmPrefillOutcomes(FiniteResultPart):
 
 
 def count_prefill_outcomes(session: Session, conditions: JudgmentsByCondition) -> Counts:
-    """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
+    """Count for each judgment what became of the errors shown; the result is empty if the protocol shows none."""
     protocol = find_campaign_protocol(conditions.snapshot.campaign)
     if not protocol.accepts_prefill:
         return {}
     rater, of = conditions.work.rows.rater.tolist(), conditions.condition.tolist()
-    row = {one: i for i, one in enumerate(conditions.judgment_ids.tolist())}  # one of several of a shared output
+    row = {one: i for i, one in enumerate(conditions.judgment_ids.tolist())}  # one row of an output that systems share
     counts: dict[tuple[int, int], Counter[str]] = {}
     for answer in prefills.stream_answers_with_prefills(
         session, conditions.snapshot.campaign_id, conditions.snapshot.version
@@ -67,7 +67,7 @@ def count_prefill_outcomes(session: Session, conditions: JudgmentsByCondition) -
 def summarize_arm_prefill_outcomes(
     conditions: JudgmentsByCondition, order: Sequence[int], counts: Counts
 ) -> Iterator[ArmPrefillOutcomes]:
-    """Condition by condition all raters together, then each; conditions in which no error was shown are left out."""
+    """Yield the totals of each condition and then its raters, leaving out conditions in which no errors were shown."""
     raters = conditions.work.rows.labels.raters
     for condition in order:
         mine = {rater: tally for (of, rater), tally in sorted(counts.items()) if of == condition}
@@ -92,7 +92,7 @@ def _line(arm: str, rater: str | None, tally: Counter[str]) -> ArmPrefillOutcome
 
 
 def make_prefill_table(lines: Sequence[ArmPrefillOutcomes]) -> Table:
-    """One row a condition, and one each of its raters."""
+    """Make one row per condition, and one for each of its raters."""
     heads = ("Condition", "Rater", "Judgments", "Shown", "Kept", "Changed", "Removed", "Added")
     rows = tuple(
         (
@@ -105,7 +105,7 @@ def make_prefill_table(lines: Sequence[ArmPrefillOutcomes]) -> Table:
 
 
 def make_prefill_csv_rows(lines: Sequence[ArmPrefillOutcomes]) -> list[tuple[Cell, ...]]:
-    """Shares as figures. Kind: the rater, none for all. n: errors shown; of those added, errors answered."""
+    """Return the shares as rows; n is the number of errors shown, or answered if they were added."""
     rows: list[tuple[Cell, ...]] = []
     for line in lines:
         answered = line.kept + line.changed + line.added

@@ -1,4 +1,4 @@
-"""Arms of a campaign side by side: time, learning and fatigue, revisions, and prefilled errors."""
+"""The report on the arms of a campaign: time, learning and fatigue, revisions, and prefilled errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ONE = "there is only one condition, so there is nothing to compare; plan arms, o
 
 
 class ArmsOptions(JudgmentInclusionOptions):
-    """With which arm the others are compared, and whose judgments count."""
+    """The arm with which the others are compared, and whose judgments count."""
 
     baseline: Annotated[str, StringConstraints(max_length=128)] | None = Field(
         None, description="Name of an arm; default: the first of the plan.", examples=["segments"]
@@ -49,7 +49,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
 
 
 def order_conditions(names: list[str], baseline: str | None) -> list[int]:
-    """The conditions, the baseline first. Raises Invalid where there is none of that name."""
+    """Return the order of conditions, the baseline first. Raises Invalid if no condition has the baseline's name."""
     if baseline is None:
         return list(range(len(names)))
     if baseline not in names:

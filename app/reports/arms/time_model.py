@@ -1,4 +1,4 @@
-"""The mixed model of time of a report on arms: read from its judgments, told in lines, shown in a table."""
+"""The mixed model of time in the report on arms: fitted to judgments, listed as effects, and shown in a table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ArmTimeModel(FiniteResultPart):
 
 
 def fit_arm_time_model(conditions: JudgmentsByCondition, order: Sequence[int]) -> ArmTimeModel | str:
-    """Fit the model, the first condition of the order as what others are compared with; the reason where it cannot."""
+    """Fit the model with the first condition of the order as reference; return the reason if it cannot be fitted."""
     fitted = fit_time_model(_make_judgment_times(conditions, order))
     if isinstance(fitted, str):
         return fitted
@@ -101,7 +101,7 @@ def _line(effect: TimeEffect, names: Sequence[str]) -> ArmTimeEffect:
 
 
 def _left_out(fitted: JudgmentTimeModel, names: Sequence[str]) -> dict[str, str]:
-    """By the names of the arms where a condition itself is left out."""
+    """Translate the reasons for omitted effects: name the arm where a whole condition is omitted."""
     reasons = {}
     for what, why in fitted.left_out:
         kind, _, code = what.partition(" ")
@@ -110,7 +110,7 @@ def _left_out(fitted: JudgmentTimeModel, names: Sequence[str]) -> dict[str, str]
 
 
 def make_time_model_table(model: ArmTimeModel | None) -> Table:
-    """One row an effect, and one for each random term."""
+    """Make one row per effect and per random term."""
     heads = ("Effect on time", "Factor", "95 % interval", "p", "Degrees of freedom")
     effects = () if model is None else tuple(_row(one) for one in model.effects)
     spread = () if model is None else tuple(_random_term_row(term, sd) for term, sd in model.sd.items())
@@ -130,5 +130,5 @@ def _row(effect: ArmTimeEffect) -> tuple[str, ...]:
 
 
 def _random_term_row(term: str, sd: float) -> tuple[str, ...]:
-    """A random term, as how many times as long one SD is."""
+    """Describe a random term by the factor on time that one SD makes."""
     return (f"one SD of {TERMS[term]}", captions.format_number(float(np.exp(sd)), 2), "–", "–", "–")

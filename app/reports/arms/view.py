@@ -1,4 +1,4 @@
-"""A report on the arms of a campaign, as it is stored and shown."""
+"""The report on the arms of a campaign, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BRIEF = {
     "document": "document",
     "task": "task",
 }
-"""Kinds of unit where there is little room: `gap` from one beginning to the next, `score` of a whole document."""
+"""Short names for kinds of unit: `gap` is the time between two starts, `score` belongs to a whole document."""
 POSITIONS = (("first_third", "first third"), ("last_third", "last third"))
 
 
@@ -46,7 +46,7 @@ class ArmsView(ReportHeader):
 
 
 def make_tables(view: ArmsView) -> Sequence[TableSection]:
-    """Volumes, times, slopes, revisions, prefilled errors."""
+    """Make tables of volumes, times, slopes, revisions and prefilled errors."""
     shown = [
         TableSection("Conditions", lines.make_volume_table(view.arms)),
         TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
@@ -75,7 +75,7 @@ CSV = (
 
 
 def make_csv_rows(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a figure: times (seconds), ratios, slopes, rates, shares."""
+    """Make one row per figure: times (seconds), ratios, slopes, rates and shares."""
     origin = next(iter(view.campaigns.items()))
     rows = [
         *make_arm_csv_rows(view.times, view.pace, view.revisions),
@@ -86,7 +86,7 @@ def make_csv_rows(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell
 
 
 def make_effect_csv_rows(model: ArmTimeModel | None) -> list[tuple[Cell, ...]]:
-    """The effects of the mixed model as figures: times as long."""
+    """Return the effects of the mixed model as factors on time."""
     if model is None:
         return []
     return [
@@ -98,7 +98,7 @@ def make_effect_csv_rows(model: ArmTimeModel | None) -> list[tuple[Cell, ...]]:
 def make_arm_csv_rows(
     times: Sequence[ArmTime], pace: Sequence[ArmPaceTrend], revisions: Sequence[ArmRevisions]
 ) -> list[tuple[Cell, ...]]:
-    """One row a figure, without where it comes from."""
+    """Return one row per figure, without the columns that say which data it comes from."""
     none = (None, None)
     rows: list[tuple[Cell, ...]] = [
         ("time", one.arm, one.what, one.documents, one.n, one.mean, one.sd, one.low, one.high, one.change)
@@ -132,7 +132,7 @@ def make_arm_csv_rows(
 
 
 def make_caption(view: ArmsView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     n = sum(one.judgments for one in view.arms)
     version = next(iter(view.campaigns.values()))
     against = f" Changes against {view.baseline}." if view.baseline and len(view.arms) > 1 else ""
@@ -145,7 +145,7 @@ def make_caption(view: ArmsView) -> str:
 
 
 def plot_times_by_length(view: ArmsView) -> bytes:
-    """Seconds of a segment score and of a document, by length of the document."""
+    """Draw the seconds per segment score and per document, by document length."""
     drawn = [
         _by_length(view, "segment", "Seconds per segment"),
         _by_length(view, "document", "Seconds per document"),
@@ -160,7 +160,7 @@ def _by_length(view: ArmsView, what: str, title: str) -> LinePanel:
 def make_curve_panel(
     title: str, places: Sequence[str], names: Sequence[str], value: dict[tuple[str, str], float | None]
 ) -> LinePanel:
-    """A panel of the values by (name, place), without places that have none."""
+    """Make a panel of the values by (name, place), leaving out places without values."""
     there = [place for place in places if any(value.get((name, place)) is not None for name in names)]
     return LinePanel(title, there, [PanelSeries(name, [value.get((name, place)) for place in there]) for name in names])
 
@@ -170,7 +170,7 @@ def _means_by_arm(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], 
 
 
 def plot_times_by_position(view: ArmsView) -> bytes:
-    """Seconds of a segment score by place in the document, and of whole units as percent of the first condition."""
+    """Draw the seconds per segment score by position in the document, and times of whole units as % of the baseline."""
     names = [one.arm for one in view.arms]
     by_place = {(one.arm, label): one.mean for key, label in POSITIONS for one in view.times if one.what == key}
     base = {one.what: one.mean for one in view.times if one.arm == view.baseline and one.documents == "all"}

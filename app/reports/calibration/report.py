@@ -1,4 +1,4 @@
-"""How far each rater is from a calibration set's agreed scores, and what that does to the systems."""
+"""The report on raters' deviations from the agreed scores of a calibration set, and their effect on system scores."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FEW = 20
 
 
 class CalibrationOptions(ScoreSelectionOptions):
-    """Which items, and which raters."""
+    """Which items and which raters are used."""
 
     items: Literal["auto", "calibration", "common"] = Field(
         "auto",
@@ -73,7 +73,7 @@ def _prepare(
 
 
 def _items(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> tuple[str, ValuesByUnit, str, Floats]:
-    """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
+    """Return the kind of items used, the raters' scores for them, the source of the agreed scores, and these scores."""
     known = bool(parts.calibration.any())
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
     units = make_unit_values(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
@@ -125,7 +125,7 @@ def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> Calib
 def _systems(
     parts: CampaignCalibrationSplit, test: ValuesByUnit, rater_offsets: tuple[RaterOffset, ...], scaled: ValuesByUnit
 ) -> list[CalibratedSystemView]:
-    """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
+    """Return each system's mean over outputs of the mean over raters: raw, shifted, and as z-score."""
     by_rater = {one.rater: one.shift for one in rater_offsets}
     shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
     held = np.isfinite(shift)[test.rater]

@@ -1,4 +1,4 @@
-"""A report on raters against a calibration set, as it is stored and shown."""
+"""The report on raters against a calibration set, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _figure(value: float | None) -> str:
 
 
 def make_tables(view: CalibrationView) -> Sequence[TableSection]:
-    """Raters, then systems."""
+    """Make a table of raters and a table of systems."""
     shown = []
     if view.raters:
         heads = ("Rater", "Items", "Mean", "SD", "Shift", f"{view.level:.0%} interval", "Spread", "r with others")
@@ -115,7 +115,7 @@ CSV = (
 
 
 def make_csv_rows(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a rater, then one a system."""
+    """Make one row per rater, then one per system."""
     rows: list[tuple[Cell, ...]] = []
     for rater in view.raters:
         ends: tuple[Cell, Cell] = rater.interval or (None, None)
@@ -127,7 +127,7 @@ def make_csv_rows(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequen
 
 
 def make_caption(view: CalibrationView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(view.campaigns.values()))
     which = "calibration items" if view.items == "calibration" else "items that several raters judged"
     agreed = "scores that came with the set" if view.agreed == "set" else "medians over these raters"
@@ -141,7 +141,7 @@ def make_caption(view: CalibrationView) -> str:
 
 
 def plot_rater_offsets(view: CalibrationView) -> bytes:
-    """Every rater's own mean and where the consensus is."""
+    """Draw each rater's mean, and the consensus."""
     rows = [
         BeforeAfterRow(
             one.rater,

@@ -1,4 +1,4 @@
-"""Which system was rated how often on which documents, as a map."""
+"""A map of how often each system was rated on which documents."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ def _declare_coverage(view: DataCardView) -> CellChart:
 
 @attach_chart_declaration(_declare_coverage)
 def plot_coverage_map(view: DataCardView) -> bytes:
-    """One row per system, one column per document (or several), shaded by ratings an output; "
-    "totals at the right."""
+    """Draw a row per system and a column per document (or several), shaded by ratings per output, with totals."""
     names = [canvas.shorten_in_middle(one.system, LONGEST) for one in view.by_system]
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
     width = left + GRID + ROOM + MARGIN
@@ -72,7 +71,7 @@ def _grid(surface: DrawingSurface, view: DataCardView, names: list[str], left: f
 
 
 def _level(value: float) -> int:
-    """0 none, 1 less than once an output, 2 once, 3 up to three times, 4 more."""
+    """Return the shade: 0 for none, 1 for less than one rating per output, 2 for one, 3 for up to three, 4 for more."""
     if value <= 0:
         return 0
     if value < 1 - 1e-9:

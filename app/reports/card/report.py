@@ -1,4 +1,4 @@
-"""Data card: what the data of a campaign consist of, and how they are spread."""
+"""The data card: what the data of a campaign consist of, and how they are distributed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_COLUMNS = 100
 
 
 class DataCardOptions(BaseModel):
-    """Nothing can be chosen: a card speaks about all data."""
+    """No options: a card describes all data."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ def _prepare(
 def make_data_card_view(
     snapshot: CampaignSnapshot, ratings: RatingsWithTimes, kinds: Mapping[str, str]
 ) -> DataCardView:
-    """The card of ratings that were read. kinds: of each system by key."""
+    """Make the card from loaded ratings. kinds: the kind of each system, by key."""
     rows, names, documents = stats.select_test_set_ratings(ratings.rows), ratings.rows.labels, ratings.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
     lengths = np.where(test, documents.segments, 0)
@@ -116,7 +116,7 @@ def make_data_card_view(
 
 
 def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[list[float]]]:
-    """Ratings an output, system by system; neighbouring documents share a column where there are many."""
+    """Return the ratings per output of each system; neighbouring documents share a column if there are many."""
     there = np.flatnonzero(lengths > 0)
     if not there.size or not used.size:
         return [], []

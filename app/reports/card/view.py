@@ -1,4 +1,4 @@
-"""A data card as it is stored and shown."""
+"""The data card, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class DataCardView(ReportHeader):
 
 
 def make_tables(view: DataCardView) -> Sequence[TableSection]:
-    """Overview, then systems, domains, raters and buckets, as far as there are some."""
+    """Make tables of the overview, systems, domains, raters and buckets, as far as they exist."""
     shown = [TableSection("Overview", _overview(view), frozenset())]
     if view.by_system:
         shown.append(TableSection("Systems", _systems(view)))
@@ -110,7 +110,7 @@ def make_tables(view: DataCardView) -> Sequence[TableSection]:
 
 
 def list_overview_rows(view: DataCardView) -> list[tuple[str, str]]:
-    """What there is, as names and words."""
+    """List the facts of the overview, each with its name and a text."""
     pair = f"{view.source_language or 'unknown'} → {view.target_language or 'unknown'}"
     rows = [
         ("Languages", pair),
@@ -185,7 +185,7 @@ CSV = ("what", "name", "kind", "ratings", "judgments", "documents", "segments", 
 
 
 def make_csv_rows(view: DataCardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a thing: the whole, each system, domain, rater and role."""
+    """Make one row for the whole, and one per system, domain, rater and role."""
     campaign = next(iter(view.campaigns))
     share = view.rated_outputs / view.outputs if view.outputs else None
     head = ("all", "", view.protocol, view.ratings, view.judgments, view.documents, view.segments, share, None)
@@ -204,7 +204,7 @@ def make_csv_rows(view: DataCardView) -> tuple[Sequence[str], Sequence[Sequence[
 
 
 def make_caption(view: DataCardView) -> str:
-    """What is counted, and from which data."""
+    """Say what is counted and in which data."""
     version = next(iter(view.campaigns.values()))
     return (
         "There is one rating for each judgment and system. Repeats are counted, control items are not; mean scores are "

@@ -1,4 +1,4 @@
-"""A report on components as what its pictures draw."""
+"""The charts of the report on variance components."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PENALTY = "Above 0: gives more penalty than the others"
 
 
 def plot_variance_components(view: VarianceComponentsView) -> bytes:
-    """Components as bars, with their intervals."""
+    """Draw the components as bars with their intervals."""
     bars = [
         VarianceBar(one.name, one.variance, one.share or 0.0, one.interval)
         for one in view.components
@@ -32,14 +32,14 @@ def plot_variance_components(view: VarianceComponentsView) -> bytes:
 
 
 def plot_rater_severities(view: VarianceComponentsView) -> bytes:
-    """Severity of each rater with its interval."""
+    """Draw each rater's severity with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
     notes = [*view.warnings, *_reason_if_missing(marks, "the severity of raters is not estimated"), make_caption(view)]
     return plot_caterpillar(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
 
 
 def plot_rater_system_effects(view: VarianceComponentsView) -> bytes:
-    """What each rater gives each system beyond severity."""
+    """Draw each rater's effect on each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
     notes = [*view.warnings, *_reason_if_missing(cells, "rater × system is not estimated"), make_caption(view)]
     rows = list(dict.fromkeys(one.rater for one in view.rater_system))
@@ -48,7 +48,7 @@ def plot_rater_system_effects(view: VarianceComponentsView) -> bytes:
 
 
 def plot_generalizability(view: VarianceComponentsView) -> bytes:
-    """Generalizability by documents, a line for each number of ratings per item."""
+    """Draw generalizability by number of documents, with a line for each number of ratings per item."""
     steps_by_ratings: dict[int, list[LinePoint]] = {}
     for decision in view.decisions:
         if decision.generalizability is not None:

@@ -1,4 +1,4 @@
-"""A fitted model as the lines of a report."""
+"""A fitted variance component model as lines of a report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from app.stats.testing.adjust import holm
 def list_variance_components(
     fitted: VarianceComponentsFit, draws: Sequence[Mapping[str, float]]
 ) -> list[VarianceComponentLine]:
-    """Every term, in the model or not; intervals where studies were drawn."""
+    """List every term, whether or not the model contains it; intervals are given if studies were drawn."""
     of_all, out = variance_shares(fitted), {one.term: one.why for one in fitted.left_out}
     between = system_variance(fitted)
     lines = [_line("system", between, of_all["system"], None)] if len(fitted.means) > 1 else []
@@ -56,7 +56,7 @@ def _line(
 
 
 def list_adjusted_system_means(fitted: VarianceComponentsFit, ratings: Ratings) -> list[AdjustedMeanLine]:
-    """Best first; equal means share the better rank."""
+    """List the adjusted means, best first; equal means share the better rank."""
     matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.system_means(), strict=True))
     sign = ratings.better_sign
@@ -78,7 +78,7 @@ def list_adjusted_system_means(fitted: VarianceComponentsFit, ratings: Ratings) 
 
 
 def list_system_contrasts(fitted: VarianceComponentsFit, sign: int) -> list[SystemContrastLine]:
-    """Every pair once, by t with Satterthwaite's degrees of freedom."""
+    """List every pair once, with t tests that use Satterthwaite's degrees of freedom."""
     names, n = fitted.rows.systems, len(fitted.means)
     order = sorted(range(n), key=lambda i: (-sign * float(round_scores(fitted.means)[i]), names[i]))
     contrasts = [(i, j, *fitted.contrast(i, j)) for at, i in enumerate(order) for j in order[at + 1 :]]
@@ -109,7 +109,7 @@ def list_system_contrasts(fitted: VarianceComponentsFit, sign: int) -> list[Syst
 
 
 def list_rater_severities(fitted: VarianceComponentsFit) -> list[RaterSeverityLine]:
-    """Lowest scores first."""
+    """List the severities of raters, lowest scores first."""
     effects = fitted.raters
     if effects is None:
         return []
@@ -132,7 +132,7 @@ def _spans(estimates: RandomEffects) -> tuple[Floats, Floats]:
 
 
 def list_rater_system_effects(fitted: VarianceComponentsFit) -> list[RaterSystemEffectLine]:
-    """Every rater with every system that it judged."""
+    """List the effects of every rater on every system that the rater judged."""
     effects = fitted.rater_system
     if effects is None:
         return []
@@ -144,7 +144,7 @@ def list_rater_system_effects(fitted: VarianceComponentsFit) -> list[RaterSystem
 
 
 def estimate_study_reliability(fitted: VarianceComponentsFit) -> DecisionStudyLine:
-    """Reliability of the study at hand, as if every document had its mean number of raters."""
+    """Estimate the reliability of the present study, as if every document had the mean number of raters."""
     rows = fitted.rows
     decision_study = estimate_reliability(
         assign_confounded_variance_to_systems(fitted, fitted.components),
@@ -158,5 +158,5 @@ def estimate_study_reliability(fitted: VarianceComponentsFit) -> DecisionStudyLi
 
 
 def make_decision_study_line(study_decision: DecisionStudyReliability) -> DecisionStudyLine:
-    """Reliability as it is shown."""
+    """Return reliability in the form in which the report shows it."""
     return DecisionStudyLine(**asdict(study_decision))

@@ -1,4 +1,4 @@
-"""Where the noise of ratings comes from: variance components, adjusted means, tendencies of raters, reliability."""
+"""The sources of noise in ratings: variance components, adjusted means, rater effects, reliability."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from app.storage.db import Session
 STUDY_SIZES = (5, 10, 20, 40, 80, 160)
 RATINGS_EACH = (1, 2, 3)
 FEW_LEVELS, CROWDED, NEAR_END = 7, 0.6, 0.5
-MOST_GROUPS = 5  # that a warning names
+MOST_GROUPS = 5  # number of groups that a warning names
 
 
 class VarianceComponentsOptions(NamedRecipeOptions):
-    """By which recipe rows are taken (its normalization and test are not used), and how many draws for intervals."""
+    """The recipe that selects rows (its normalization and test are not used), and the number of draws for intervals."""
 
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
         None, description="Draws of the parametric bootstrap; default: 20 to 100, fewer for large data; 0 for none."
@@ -135,7 +135,7 @@ def _warnings(model: RatingsWithVarianceModel) -> list[str]:
 
 
 def _warn_disconnected(ratings: Ratings) -> list[str]:
-    """Systems that no chain of raters links: a difference of these may as well be one of their raters."""
+    """Warn of systems not linked by any chain of raters: their differences may just as well come from the raters."""
     groups = group_connected_systems(ratings)
     if len(groups) < 2:
         return []
@@ -149,7 +149,7 @@ def _warn_disconnected(ratings: Ratings) -> list[str]:
 
 
 def _warn_coarse_scores(ratings: Ratings, fitted: VarianceComponentsFit) -> list[str]:
-    """Where normal errors fit badly: few levels, most ratings on one, or means at an end."""
+    """Warn if normal errors fit badly: few levels, most ratings on one level, or means near an end."""
     scale = ratings.scale
     if scale is None or not scale.step or (scale.maximum - scale.minimum) / scale.step + 1 > FEW_LEVELS:
         return []

@@ -1,4 +1,4 @@
-"""A report on variance components as it is stored and shown."""
+"""The report on variance components, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class VarianceComponentsView(ReportHeader):
 
 
 def make_tables(view: VarianceComponentsView) -> Sequence[TableSection]:
-    """Components, systems, pairs, raters, and reliability by size."""
+    """Make tables of components, systems, pairs, raters, and reliability by size."""
     sections = [TableSection("Variance components", _components(view.components), frozenset())]
     if view.systems:
         sections.append(TableSection("Systems, adjusted for who rated what", _systems(view.systems)))
@@ -241,7 +241,7 @@ CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")
 
 
 def make_csv_rows(view: VarianceComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a figure: components, systems, pairs, raters, rater × system, reliability."""
+    """Make one row per figure: components, systems, pairs, raters, rater × system, reliability."""
     rows: list[Sequence[Cell]] = []
     for c in view.components:
         low, high = c.interval or (None, None)
@@ -260,7 +260,7 @@ def make_csv_rows(view: VarianceComponentsView) -> tuple[Sequence[str], Sequence
 
 
 def make_caption(view: VarianceComponentsView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     campaign, version = next(iter(view.campaigns.items()))
     size = f"{view.n_ratings:,} ratings of {view.n_segments:,} segments of {view.n_documents:,} documents"
     by = f"by {view.n_raters:,} raters"

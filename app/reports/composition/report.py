@@ -1,4 +1,4 @@
-"""What each rater and each task contained, and which systems met in them."""
+"""What each rater and each task contained, and which systems occurred together in them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NOTHING = "nothing is judged yet; collect or import judgments"
 REJECTED = "task rejected by quality control"
 MOST_TASKS = 5_000
 HITS = 5
-"""Raters from which one task each makes it likely that what is called a rater is a task."""
+"""If at least this many raters have only one task each, the “raters” are probably tasks."""
 
 
 class CompositionOptions(BaseModel):
@@ -100,7 +100,7 @@ def _view(
 
 
 def _tasks(rows: Ratings) -> Codes:
-    """Code of the task as one rater did it: a task that several took counts for each."""
+    """Return a code for each pair of task and rater: a task done by several raters counts once for each."""
     wide = max(len(rows.labels.raters), 1)
     code = np.unique(rows.task.astype(np.int64) * wide + rows.rater, return_inverse=True)[1]
     return np.asarray(code.ravel(), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""A report on what raters and tasks contained, as it is stored and shown."""
+"""The report on what raters and tasks contained, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class CompositionView(ReportHeader):
 
 
 def pseudonymize_raters_and_tasks(view: CompositionView) -> CompositionView:
-    """The same with raters and tasks by number, in an order that tells nothing."""
+    """Return the view with raters and tasks numbered in an order that reveals nothing."""
     rater = make_pseudonymizer({one.rater for one in view.raters}, view.data_hash)
     number = make_pseudonymizer({one.task for one in view.tasks}, view.data_hash)
     raters = [one.model_copy(update={"rater": rater(one.rater)}) for one in view.raters]
@@ -97,7 +97,7 @@ def pseudonymize_raters_and_tasks(view: CompositionView) -> CompositionView:
 
 
 def make_tables(view: CompositionView) -> Sequence[TableSection]:
-    """Who met what, the maps, raters, tasks."""
+    """Make tables of exposure, co-occurrences, raters and tasks."""
     if not view.raters:
         return []
     return (
@@ -148,7 +148,7 @@ ORIGIN = ("campaign", "data_version")
 
 
 def make_csv_rows(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a rater, a task, and a pair of systems by task and by rater."""
+    """Make one row per rater, per task, and per pair of systems by task and by rater."""
     origin = next(iter(view.campaigns.items()))
     none = (None, None, None)
     rows: list[tuple[Cell, ...]] = [("rater", r.rater, None, *none, *_figures(r), *origin) for r in view.raters]
@@ -167,7 +167,7 @@ def _figures(line: ContentCounts) -> tuple[Cell, ...]:
 
 
 def make_caption(view: CompositionView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     counted = f"{captions.pluralize(view.n_judgments, 'judgment')}, {captions.pluralize(view.n_raters, 'rater')}"
     version = next(iter(view.campaigns.values()))
     return (
@@ -178,12 +178,12 @@ def make_caption(view: CompositionView) -> str:
 
 
 def plot_system_pairs_in_tasks(view: CompositionView) -> bytes:
-    """Which systems met in tasks."""
+    """Draw which systems occurred together in tasks."""
     return _map(view, view.by_task, "task")
 
 
 def plot_system_pairs_by_rater(view: CompositionView) -> bytes:
-    """Which systems met with raters."""
+    """Draw which systems were judged by the same raters."""
     return _map(view, view.by_rater, "rater")
 
 

@@ -1,6 +1,6 @@
-"""What is stored of a campaign that a data sheet asks for, and the answers that follow from it.
+"""The stored facts about a campaign that a data sheet asks for, and the answers that follow from them.
 
-An answer is given only where it follows from what is stored; anything else is left unknown, never guessed.
+An answer is given only if it follows from what is stored; everything else is left unknown, never guessed.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ Answers = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class DatasheetFacts:
-    """Everything that answers are made of. design, detectable: of the latest plan, where there is one.
+    """Everything from which answers are made.
 
-    people: how many rated, each counted once whatever their accounts.
+    design, detectable: of the latest plan, if there is one. people: number of persons who rated, each counted once
+    however many accounts they have.
     """
 
     campaign: CampaignInfo
@@ -65,7 +66,7 @@ class DatasheetFacts:
 def load_datasheet_facts(
     session: Session, snapshot: CampaignSnapshot, card: DataCardView, attributes: Mapping[str, int], people: int
 ) -> DatasheetFacts:
-    """Read what is stored beside the ratings."""
+    """Load what is stored besides the ratings."""
     stands = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     plan = plans.find_plan_in_force(session, snapshot.campaign_id)
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
@@ -89,14 +90,14 @@ def load_datasheet_facts(
 
 
 def load_guideline_and_test_versions(session: Session, snapshot: CampaignSnapshot) -> list[int | None]:
-    """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
+    """Return the versions of the guidelines and of the qualification test, which do not change the data version."""
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
     test = qualification.find_qualification_test(session, snapshot.campaign_id)
     return [text.version if text else None, test.version if test else None]
 
 
 def count_raters_by_attribute(raters: RaterTable) -> dict[str, int]:
-    """Of how many raters each attribute is stored; not what it says."""
+    """Count the raters for whom each attribute is stored, whatever its value."""
     counts: dict[str, int] = {}
     for rater_attributes in raters.attributes:
         for name in rater_attributes:
@@ -105,7 +106,7 @@ def count_raters_by_attribute(raters: RaterTable) -> dict[str, int]:
 
 
 def answer_datasheet_questions(facts: DatasheetFacts) -> dict[str, str]:
-    """Answers by number of the question."""
+    """Return the answers by question number."""
     answered = dict(_systems(facts))
     answered |= dict(_sample(facts))
     answered |= dict(_design(facts))
@@ -201,7 +202,7 @@ def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     if facts.design is not None:
         yield "4.2.2", "relative" if "side_by_side" in _presentation(facts.design) else "absolute"
     yield "4.2.3", "intrinsic"
-    if facts.design is not None:  # what raters saw elsewhere is not known here
+    if facts.design is not None:  # how items were presented outside this program is unknown
         yield "4.3.1", protocol.title
         yield (
             "4.3.2",

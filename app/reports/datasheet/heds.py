@@ -1,7 +1,7 @@
-"""The questions of the Human Evaluation Datasheet, version 3.0: number, what is asked (in our words), by section.
+"""Questions of the Human Evaluation Datasheet 3.0 by section, with their numbers and in our words.
 
-Source: Belz & Thomson 2024, "HEDS 3.0: The Human Evaluation Data Sheet Version 3.0" (arXiv 2412.07940), and its form;
-topics of sections 3 and 4 also after Shimorina & Belz 2022 (2022.humeval-1.6), whose numbering it keeps there.
+Sources: Belz & Thomson 2024, "HEDS 3.0: The Human Evaluation Data Sheet Version 3.0" (arXiv 2412.07940), and its form.
+The topics of sections 3 and 4 also follow Shimorina & Belz 2022 (2022.humeval-1.6), whose numbering HEDS keeps there.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ CHECKLIST: Mapping[str, str] = {
     "preregistration": "analysis and exclusions were registered before the first judgment",
     "analysis": "aggregation, test, correction and uncertainty are reported",
 }
-"""Twenty points under three heads: what was measured and how, who contributed judgments, how they are to be read.
+"""Twenty points under three heads: what was measured and how, who contributed judgments, how to interpret them.
 
-After the heads of Mei et al. 2026 (arXiv 2606.07936), who count how often papers report such points. Choice and
+The heads follow Mei et al. 2026 (arXiv 2606.07936), who count how often papers report such points. The choice and
 wording of the points are ours, not theirs.
 """

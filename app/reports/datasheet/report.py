@@ -33,7 +33,7 @@ from app.stats.data_card import select_test_set_ratings
 from app.storage import side_tables, texts
 from app.storage.db import Session
 
-# Which question of the sheet, or which report, says a point of the checklist.
+# The question of the sheet, or the report, that covers a point of the checklist.
 SAID_BY: Mapping[str, str] = {
     "languages": "2.4",
     "sampling": "3.1.2",
@@ -49,7 +49,7 @@ SAID_BY: Mapping[str, str] = {
 
 
 class DatasheetOptions(BaseModel):
-    """Nothing can be chosen: a sheet says all that is stored."""
+    """No options: a sheet says everything that is stored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -119,7 +119,7 @@ def _checklist(facts: DatasheetFacts, answers: Mapping[str, str]) -> list[Checkl
 
 
 def _methods(facts: DatasheetFacts, answers: Mapping[str, str]) -> str:
-    """Sentences that hold whatever else is unknown."""
+    """Return the methods paragraph, made of sentences that hold whatever else is unknown."""
     card, sentences = facts.card, []
     pair = (
         f" from {answers['2.4']} into {answers['2.5']}"

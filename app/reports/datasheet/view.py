@@ -1,4 +1,4 @@
-"""A data sheet as it is stored and shown."""
+"""The data sheet, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DatasheetView(ReportHeader):
 
 
 def make_tables(view: DatasheetView) -> Sequence[TableSection]:
-    """Section by section, then the checklist and the paragraph."""
+    """Make a table per section, then the checklist and the methods paragraph."""
     shown = []
     for section, title in SECTIONS.items():
         lines = [row for one in view.heds if one.section == section for row in _lines(one)]
@@ -69,7 +69,7 @@ def make_tables(view: DatasheetView) -> Sequence[TableSection]:
 
 
 def _lines(answer: HedsAnswer) -> list[tuple[str, str, str]]:
-    """A question as rows that fit a page."""
+    """Split a question into rows that fit a page."""
     question_lines = textwrap.wrap(answer.question, NARROW)
     answer_lines = textwrap.wrap(answer.answer or UNKNOWN, WIDE)
     height = max(len(question_lines), len(answer_lines))
@@ -86,7 +86,7 @@ CSV = ("instrument", "number", "section", "question", "answer", "campaign")
 
 
 def make_csv_rows(view: DatasheetView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a question and point."""
+    """Make one row per question and checklist point."""
     campaign = next(iter(view.campaigns))
     rows: list[tuple[Cell, ...]] = [
         ("HEDS 3.0", one.number, SECTIONS[one.section], one.question, one.answer, campaign) for one in view.heds
@@ -97,7 +97,7 @@ def make_csv_rows(view: DatasheetView) -> tuple[Sequence[str], Sequence[Sequence
 
 
 def make_caption(view: DatasheetView) -> str:
-    """How much could be filled in, and from which data."""
+    """Say how much could be filled in, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (
         f"{view.answered} of {view.asked} questions are answered from the stored data; whoever releases the data "
@@ -116,7 +116,7 @@ def _declare_completeness(view: DatasheetView) -> RowChart:
 
 @attach_chart_declaration(_declare_completeness)
 def plot_completeness(view: DatasheetView) -> bytes:
-    """One bar a section: how many of its questions what is stored answers."""
+    """Draw one bar per section: how many of its questions the stored data answer."""
     campaign = next(iter(view.campaigns))
     width, top = LEFT + PLOT + ROOM + MARGIN, HEAD + 10
     bottom = top + len(SECTIONS) * ROW

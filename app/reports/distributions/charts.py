@@ -1,4 +1,4 @@
-"""Histograms of raters on the same units, one below the other on one axis."""
+"""Histograms of raters' scores on the same units, one below the other on one axis."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LONGEST_NAME = 26
 
 
 def plot_rater_histograms(view: ScoreDistributionsView) -> bytes:
-    """One histogram a rater, on units that another rater rated too."""
+    """Draw one histogram per rater, of units that another rater also rated."""
     return _histograms(view, view.raters, [one.rater for one in view.raters], "rater")
 
 
 def plot_system_histograms(view: ScoreDistributionsView) -> bytes:
-    """One histogram a system, of all its ratings."""
+    """Draw one histogram per system, of all its ratings."""
     return _histograms(view, view.systems, [one.system for one in view.systems], "system")
 
 
@@ -85,7 +85,7 @@ def _bars(surface: DrawingSurface, shares: list[float], highest: float, at: tupl
 
 
 def _labels(surface: DrawingSurface, bins: list[str], left: float, y: float, *, discrete: bool) -> None:
-    """Under the middle of a bin that is one score, else where every fifth bin begins."""
+    """Label the middle of each bin if a bin is a single score, else the start of every fifth bin."""
     wide = PLOT / max(len(bins), 1)
     for i, label in enumerate(bins):
         if discrete:

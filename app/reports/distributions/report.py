@@ -1,4 +1,4 @@
-"""How raters use the scale on the same units, and what systems get: spread, ends, levels, and by length."""
+"""How raters use the scale on the same units, and the scores of systems: spread, ends, levels, and by length."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEW = 20
 
 
 class ScoreDistributionsOptions(RawRatingsOptions):
-    """Which scores, of whom."""
+    """Which scores, and of which raters."""
 
     unit: Literal["segment", "document"] = Field("segment", description="Scores of segments, or of whole documents.")
     between: Annotated[str, StringConstraints(max_length=1_000)] | None = Field(
@@ -57,7 +57,7 @@ def _prepare(
 
 
 def _restrict_to_common_units(units: ValuesByUnit, named: tuple[str, ...]) -> ValuesByUnit:
-    """Only what all of these raters rated. Raises Invalid for one who is not there."""
+    """Return the units that all named raters rated. Raises Invalid for an unknown rater."""
     unknown = [key for key in named if key not in units.raters]
     if unknown:
         what = f"there is no rater {unknown[0]!r} here"
@@ -68,7 +68,7 @@ def _restrict_to_common_units(units: ValuesByUnit, named: tuple[str, ...]) -> Va
 
 
 def _words(session: Session, ratings: RawRatings, options: ScoreDistributionsOptions) -> Floats | None:
-    """Words of each segment code, where the score is a penalty without bounds."""
+    """Return the words of each segment code if the score is an unbounded penalty, else None."""
     if options.unit != "segment" or ratings.scale is not None or ratings.rows.higher_is_better:
         return None
     return load_segment_word_counts(session, ratings.snapshot.campaign_id, ratings.rows.labels)

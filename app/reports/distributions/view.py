@@ -1,4 +1,4 @@
-"""A report on how scores are spread, as it is stored and shown."""
+"""The report on score distributions, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ class ScoreDistributionsView(ReportHeader):
 
 
 def pseudonymize_raters(view: ScoreDistributionsView) -> ScoreDistributionsView:
-    """The same with raters by number, in an order that tells nothing."""
+    """Return the view with raters numbered in an order that reveals nothing."""
     name = make_pseudonymizer({one.rater for one in view.raters} | set(view.between), view.data_hash)
     raters = sorted((one.model_copy(update={"rater": name(one.rater)}) for one in view.raters), key=lambda r: r.rater)
     return view.model_copy(update={"raters": raters, "between": sorted(map(name, view.between))})
 
 
 def make_tables(view: ScoreDistributionsView) -> Sequence[TableSection]:
-    """One row a rater, one a system, and where the scores lie if there are few."""
+    """Make a table of raters, one of systems, and one of the score levels if there are few."""
     shown = []
     if view.raters:
         shown.append(TableSection("Raters, on units that others also rated", _raters(view), frozenset({0})))
@@ -154,7 +154,7 @@ CSV = (
 
 
 def make_csv_rows(view: ScoreDistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a rater and one a system; the last columns are the shares of the bins."""
+    """Make one row per rater and one per system; the last columns are the shares of the bins."""
     campaign, version = next(iter(view.campaigns.items()))
     heads = (*CSV, "campaign", "data_version", *(f"share {label}" for label in view.bins))
     rows: list[tuple[Cell, ...]] = []
@@ -170,7 +170,7 @@ def make_csv_rows(view: ScoreDistributionsView) -> tuple[Sequence[str], Sequence
 
 
 def make_caption(view: ScoreDistributionsView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(view.campaigns.values()))
     common = f"{view.n_common:,} of {view.n_units:,} units have at least two raters; raters are compared on these only."
     consensus = "" if view.consensus is None else f" Mean of their medians {_number(view.consensus)}."

@@ -25,7 +25,7 @@ def _declare_documents(view: DocumentScoresView) -> CurveChart:
 
 @attach_chart_declaration(_declare_documents)
 def plot_score_scatter(view: DocumentScoresView) -> bytes:
-    """One dot a document of one system and rater; the dashed line is where both scores are equal."""
+    """Draw one dot per document, system and rater; on the dashed line both scores are equal."""
     width = LEFT + SIDE + GAP + SIDE + MARGIN
     bottom = HEAD + 16 + SIDE
     caption_lines = wrap_sentences([make_caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)

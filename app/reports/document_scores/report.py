@@ -1,4 +1,4 @@
-"""Whether a score of the whole document says more than those of its segments."""
+"""Whether the score of a whole document says more than the scores of its segments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DRAWS_AT_ONCE = 100
 
 
 class DocumentScoresOptions(RawRatingsOptions, BootstrapOptions):
-    """Which documents, and how intervals are drawn."""
+    """Which documents are used, and how intervals are computed."""
 
     controls: Literal["drop", "keep"] = Field(
         "drop", description="Documents in which a rater met a control item (degraded, repeat, reference)."
@@ -101,7 +101,7 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
 
 
 def _with_controls(rows: Ratings, every: Ratings) -> Bools:
-    """Rows of a document, of one rater and one task, that held a control item of any system."""
+    """Return the rows of a document in which the rater met a control item, of any system, in the same task."""
     n_tasks, n_raters = max(len(rows.labels.tasks), 1), max(len(rows.labels.raters), 1)
 
     def key(of: Ratings) -> Any:
@@ -111,7 +111,7 @@ def _with_controls(rows: Ratings, every: Ratings) -> Bools:
 
 
 def _combine_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
-    """Rows of which the latest of each text by each rater has the score that counts."""
+    """Return one score per text and rater; for `average`, every row gets the mean of the repeats."""
     if repeats == "latest" or not len(rows):
         return rows
     address = np.stack([getattr(rows, name) for name in ("kind", "rater", "system", "document", "segment")])

@@ -1,4 +1,4 @@
-"""A report on document scores beside those of segments, as it is stored and shown."""
+"""The report on document scores beside segment scores, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class DocumentScoresView(ReportHeader):
 
 
 def describe_document_range(documents: str) -> str:
-    """Which documents, for people."""
+    """Say in words which documents are meant."""
     known = {"all": "all", "short": "at most 10 segments", "long": "more than 20 segments"}
     return known.get(documents, f"{documents} segments")
 
 
 def make_tables(view: DocumentScoresView) -> Sequence[TableSection]:
-    """Every summary over all, short and long documents; the mean by length."""
+    """Make tables of every summary over all, short and long documents, and of the mean by length."""
     if not view.correlations:
         return []
     main = [one for one in view.correlations if one.documents in {"all", "short", "long"}]
@@ -97,7 +97,7 @@ CSV = (
 
 
 def make_csv_rows(view: DocumentScoresView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a correlation."""
+    """Make one row per correlation."""
     campaign, version = next(iter(view.campaigns.items()))
     rows: list[tuple[Cell, ...]] = [
         (
@@ -110,7 +110,7 @@ def make_csv_rows(view: DocumentScoresView) -> tuple[Sequence[str], Sequence[Seq
 
 
 def make_caption(view: DocumentScoresView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(view.campaigns.values()))
     drawn = f"Intervals from {view.draws:,} draws of documents, seed {view.seed}. " if view.draws else ""
     return (

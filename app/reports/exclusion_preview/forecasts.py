@@ -1,4 +1,4 @@
-"""Whether a ranking would be found again, with and without what an exclusion would leave out."""
+"""Whether a new study would find the same ranking, with and without the data that an exclusion would remove."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from app.storage.db import Database
 
 STUDIES = 250
 STREAM = 7
-"""Of the recipe's seed: both forecasts draw alike, so that they differ by what is left out and not by chance."""
+"""Stream of the recipe's seed. Both forecasts use the same draws, so they differ only by what is left out."""
 NO_DOCUMENTS = "documents are unknown, so none can be resampled; import the documents if there are any"
 
 
 @dataclass(frozen=True, slots=True)
 class StabilityForecast:
-    """A forecast from documents drawn again. srp: share of pairs of studies where what is significant in
-    one has the same order in the other (Riley et al. 2024, §5); mc_error: of it, by finitely many studies.
+    """A forecast from resampled documents.
 
-    claims: significant pairs in a study, on average. documents: that all systems were rated on. All but `why` None
-    where nothing can be forecast, for the reason in `why`.
+    srp: share of pairs of studies in which the pairs significant in one study have the same order in the other (Riley
+    et al. 2024, §5). mc_error: its Monte-Carlo error. claims: mean number of significant pairs in a study. documents:
+    number of documents on which all systems were rated. All but `why` are None if no forecast is possible; `why` is the
+    reason.
     """
 
     srp: float | None = None
@@ -41,7 +42,7 @@ class StabilityForecast:
 
 @dataclass(frozen=True, slots=True)
 class StabilityBeforeAndAfter:
-    """Before and after."""
+    """The forecasts before and after an exclusion."""
 
     before: StabilityForecast
     after: StabilityForecast
@@ -50,14 +51,14 @@ class StabilityBeforeAndAfter:
 def forecast_stability(
     database: Database, campaign: str, recipes: Sequence[Recipe], *, as_of: int
 ) -> list[StabilityForecast]:
-    """Forecast the ranking under each recipe from the documents of the same data version. Nothing is stored.
+    """Forecast the ranking under each recipe from the documents of the same data version; store nothing.
 
-    recipes: of the same scores. Raises NotFound for an unknown campaign, Invalid where a recipe does not fit it.
+    All recipes must use the same scores. Raises NotFound for an unknown campaign, Invalid if a recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
         at_data_version = snapshot.load_snapshot(session, campaign, as_of)
         stands = load_exclusions_and_lock(session, at_data_version.campaign_id, at_data_version.version)
-    with database.transaction() as session:  # scores under a profile that nobody read yet are derived and kept
+    with database.transaction() as session:  # scores under a new profile are derived and stored
         rows = recipe_ratings.load_recipe_ratings(session, at_data_version, recipes[0])
     return [_forecast(rows, add_standing_exclusions(recipe, stands)) for recipe in recipes]
 

@@ -1,4 +1,4 @@
-"""Would the ranking hold, where no item was rated twice? Forecast by documents drawn again and from components."""
+"""Forecasts whether the ranking would hold if no item was rated twice: from resampled documents and from components."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ UNLINKED = (
 DRAWS = 1000
 MOST_PAIRS = 2_000
 MOST_REDRAWN = 60_000
-"""Ratings beyond which components are known so well that drawing them again tells nothing more."""
+"""With more ratings than this, the components are so well known that drawing them again adds nothing."""
 
 _STUDIES: TypeAdapter[StudyForecastLine] = TypeAdapter(StudyForecastLine)
 _PAIRS: TypeAdapter[list[PairForecastLine]] = TypeAdapter(list[PairForecastLine])
 
 
 class RankingForecastOptions(NamedRecipeOptions):
-    """By which recipe rows are taken (its normalization is not used), and which studies are forecast."""
+    """The recipe that selects the rows (its normalization is not used), and the studies that are forecast."""
 
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
     studies: Annotated[int, Field(ge=20, le=2000)] = Field(250, description="Number of studies drawn by documents.")
@@ -78,7 +78,7 @@ class RankingForecastOptions(NamedRecipeOptions):
 
 @dataclass(frozen=True)
 class StabilityForecaster:
-    """A question about a campaign, and its ratings."""
+    """A request for a forecast, with the ratings of the campaign."""
 
     options: RankingForecastOptions
     data: RatingsWithVarianceModel
@@ -92,11 +92,11 @@ class StabilityForecaster:
 
     @cached_property
     def linked_pairs(self) -> Bools:
-        """Which pairs of systems a chain of common raters links, shape (S, S)."""
+        """Which pairs of systems are linked by a chain of common raters, shape (S, S)."""
         return find_comparable_pairs(self.data.ratings, self.score_matrix.systems)
 
     def compute_chunk(self, number: int) -> bytes:
-        """A method, or after them the pairs."""
+        """Compute one method, or in the last chunk the pairs."""
         if number == len(METHODS):
             return _PAIRS.dump_json(self.forecast_pairs())
         method = METHODS[number]
@@ -118,7 +118,7 @@ class StabilityForecaster:
         )
 
     def _parametric(self, pool: Pool, each: int | None = None) -> dict[str, Any]:
-        """Studies from components, with as many ratings per item as the campaign has, or so many."""
+        """Simulate studies from components, with `each` ratings per item; by default as many as the campaign has."""
         planner = PowerPlanner(
             PowerOptions(recipe=self.options.recipe, seed=self.options.seed), self.data, self.protocol
         )
@@ -154,7 +154,7 @@ class StabilityForecaster:
     def _draw_worlds(
         self, planner: PowerPlanner, components: VarianceComponents, rng: np.random.Generator
     ) -> list[tuple[VarianceComponents, Floats | None, int]]:
-        """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""
+        """Return each world's components and true means, drawn by their uncertainty if the campaign tells it."""
         fitted, means = self.data.components_fit, planner.estimated_true_means
         if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
             return [(components, means, WORLDS)]
@@ -168,11 +168,11 @@ class StabilityForecaster:
             )
             for _ in range(WORLDS)
         ]
-        # The truth lies around what is known of it as the judgments leave open.
+        # The true means scatter around the estimates as far as the judgments leave them uncertain.
         return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
 
     def forecast_pairs(self) -> list[PairForecastLine]:
-        """Every pair of systems that share segments, the better first; of many systems those next to each other."""
+        """Forecast all pairs of systems that share segments, the better first; of many systems, only neighbours."""
         if not self.data.ratings.documents_known:
             return []
         matrix, sign = self.score_matrix, self.data.ratings.better_sign
@@ -189,7 +189,7 @@ class StabilityForecaster:
         sums, counts = differences.sums, differences.weights
         analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
         swapped = analytic.difference is not None and analytic.difference < 0
-        if swapped:  # on the documents that both have the order is the other way round
+        if swapped:  # the order is reversed on the documents that both systems have
             first, second, sums = second, first, -sums
             analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
         again = bootstrap_replication(sums, counts, rng=rng, alpha=self.options.alpha, draws=DRAWS)
@@ -212,7 +212,7 @@ class StabilityForecaster:
 
 
 def average_forecasts(forecasts: Sequence[StudyForecast]) -> dict[str, Any]:
-    """Figures over forecasts that stand for what the truth may be. low, high: between which nine in ten SRP lie."""
+    """Average the forecasts of possible worlds; low and high enclose nine tenths of their SRP values."""
     if len(forecasts) == 1:
         return asdict(forecasts[0])
     values = {name: [getattr(one, name) for one in forecasts] for name in asdict(forecasts[0])}
@@ -293,7 +293,7 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
 
 
 def list_few_document_warnings(documents: int) -> list[str]:
-    """What so few documents cannot forecast."""
+    """Warn of what so few documents cannot forecast."""
     enough = documents_needed_to_see_failure(RARE, 0.05)
     if not 0 < documents < enough:
         return []
@@ -305,7 +305,7 @@ def list_few_document_warnings(documents: int) -> list[str]:
 
 
 def plot_pair_forecasts(view: RankingForecastView) -> bytes:
-    """Chance of each pair to be found again."""
+    """Draw the probability of each pair to be found again."""
     rows = [
         (f"{one.better} > {one.worse}", one.same_direction or 0.0, one.significant_again or 0.0)
         for one in view.pairs

@@ -1,4 +1,4 @@
-"""A forecast of stability as it is stored and shown."""
+"""The forecast of stability, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class RankingForecastView(ReportHeader):
 
 
 def make_tables(view: RankingForecastView) -> Sequence[TableSection]:
-    """Studies by method, and pairs."""
+    """Make tables of studies by method, and of pairs."""
     sections = [TableSection("Studies", _studies(view.studies), frozenset())]
     if view.pairs:
         sections.append(TableSection("Pairs", _pairs(view.pairs), frozenset({0, 1})))
@@ -143,7 +143,7 @@ PAIR_COLUMNS = tuple(PairForecastLine.model_fields)
 
 
 def make_csv_rows(view: RankingForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a pair; those without a pair are the studies by method, `srp` under `difference`."""
+    """Make one row per pair; rows without a pair are the methods, with `srp` in the column `difference`."""
     rows: list[Sequence[Cell]] = [tuple(one.model_dump().values()) for one in view.pairs]
     heads = (*PAIR_COLUMNS, "forecast_by", "srp", "mc_error", "mean_significant_pairs")
     filled = [(*row, None, None, None, None) for row in rows]
@@ -153,7 +153,7 @@ def make_csv_rows(view: RankingForecastView) -> tuple[Sequence[str], Sequence[Se
 
 
 def make_caption(view: RankingForecastView) -> str:
-    """What was forecast, and from which data."""
+    """Say what was forecast, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     source = f" Components: {view.components_source}." if view.components_source else ""
     return (

@@ -1,4 +1,4 @@
-"""What a gate must say before it decides: whether raters link the two, what documents hide, and how they are skewed."""
+"""Caveats of a gate's decision: whether raters link the two systems, what few documents can hide, and skewness."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.stats.selection import select_rows_by_recipe
 
 
 def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
-    """Warnings of a decision that tells a difference; of a claim that is not let through, too."""
+    """Return warnings about a decision that gives a difference, whether or not the claim is accepted."""
     if decision.difference is None:
         return []
     caveats, n, enough = [], decision.documents, documents_needed_to_see_failure(RARE, 0.05)
@@ -34,7 +34,7 @@ def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
 
 
 def explain_unlinked_raters(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
-    """Why the two cannot be distinguished from their raters, whatever the recipe; None where raters link them."""
+    """Explain why the two systems cannot be separated from their raters under any recipe; None if raters link them."""
     selection = select_rows_by_recipe(inputs.rows, recipe)
     groups = group_connected_systems(selection.ratings.where(selection.ranked))
     of = [next((i for i, group in enumerate(groups) if key in group), None) for key in (candidate, baseline)]

@@ -1,4 +1,4 @@
-"""The gate: the interval of one difference against 0 and the margin."""
+"""The gate's chart: the interval of one difference against 0 and the margin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
 
 @dataclass(frozen=True, slots=True)
 class GateChartContent:
-    """What is drawn. margin: None without one. two_sided: the claim asks for both ends. notes: sentences below."""
+    """What is drawn. margin: None if there is none. two_sided: the claim uses both ends. notes: sentences below."""
 
     title: str
     verdict: str
@@ -41,7 +41,7 @@ def _declare_gate(view: GateChartContent) -> RowChart:
 
 @attach_chart_declaration(_declare_gate)
 def plot_gate_chart(view: GateChartContent) -> bytes:
-    """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
+    """Draw a line from one bound to the other, with the region in which the claim holds shaded, as SVG."""
     sentences = wrap_sentences(view.notes, WIDTH)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
@@ -71,7 +71,7 @@ def _interval(surface: DrawingSurface, view: GateChartContent, low: float, middl
     if view.two_sided:
         marks[margin] = f"{margin:g}"
     for value, text in marks.items():
-        # Lines stand below boxes, so that what must be seen on the shade is a box, too.
+        # Lines are drawn below boxes, so anything that must be visible on the shaded region is a box, too.
         surface.add_box(at(value) - 0.5, HEAD + 14, 1.0, AXIS - HEAD - 10, fill=QUIET if value else INK)
         surface.add_text(at(value), AXIS + 14, text, ha="center", size=8, color=QUIET)
     y, colour = HEAD + 60, BLUE if view.holds else ORANGE

@@ -1,10 +1,11 @@
-"""How often a gate was asked while its campaign grew: a claim that is asked for again holds by chance at last.
+"""How often a gate was asked while its campaign grew: a claim that is tested repeatedly will eventually hold by chance.
 
-A bound holds at one look. Asked after every fifth of 40 documents, a gate at .05 lets a candidate through that is no
-better in .11 to .19 of the campaigns. So a gate tells when the two systems were compared before, on fewer data; and a
-look can be fixed beforehand: `documents` says at how many documents the claim is decided, and nothing is told before.
+A bound holds for one look. Asked after every fifth of 40 documents, a gate at alpha .05 accepts a candidate that is no
+better in .11 to .19 of the campaigns. Therefore the gate reports when the two systems were compared before on less
+data. The look can also be fixed in advance: `documents` says at how many documents the claim is decided, and no result
+is shown before.
 
-Bounds that hold at every look (confidence sequences) would be a third promise beside the two of `Promise`.
+Bounds that hold at every look (confidence sequences) would be a third guarantee besides the two of `Promise`.
 
 Source: Armitage, McPherson & Rowe 1969 (Journal of the Royal Statistical Society A 132).
 """
@@ -26,17 +27,17 @@ Promise = Literal["one look", "none"]
 
 @dataclass(frozen=True, slots=True)
 class EarlierLooks:
-    """Data versions at which the same two systems were compared before, in order, each once."""
+    """Data versions at which the same two systems were compared before, in ascending order and each once."""
 
     earlier: tuple[int, ...] = ()
 
     @property
     def describe_alpha_guarantee(self) -> Promise:
-        """Whether alpha holds: at the first look it does."""
+        """Say whether alpha holds; it does at the first look."""
         return "none" if self.earlier else "one look"
 
     def warnings(self) -> list[str]:
-        """What must be said; nothing at the first look."""
+        """Return the warnings; there are none at the first look."""
         n = len(self.earlier)
         if not n:
             return []
@@ -56,7 +57,7 @@ WHAT_TO_DO = "fix the number of documents in advance with `documents`, or decide
 
 
 def load_earlier_looks(session: Session, snapshot: CampaignSnapshot, candidate: str, baseline: str) -> EarlierLooks:
-    """Earlier comparisons of the two, whichever was the candidate, that told a difference."""
+    """Load earlier comparisons of the two systems that gave a difference, whichever of them was the candidate."""
     both = {candidate, baseline}
     return EarlierLooks(
         tuple(
@@ -68,7 +69,7 @@ def load_earlier_looks(session: Session, snapshot: CampaignSnapshot, candidate: 
 
 
 def make_earlier_looks_key(session: Session, snapshot: CampaignSnapshot) -> Sequence[object]:
-    """Every earlier comparison, for the key of the report: the answer tells of them."""
+    """Return all earlier comparisons for the key of the report, because the report mentions them."""
     return sorted(set(_list_earlier_comparisons(session, snapshot)))
 
 

@@ -1,4 +1,4 @@
-"""Which segments count as failures for a gate: by marked errors of the gravest severity, or by a score."""
+"""Which segments count as failures for a gate: those with an error of the gravest severity, or with a low score."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ CRITICAL, MAJOR = "critical", "major"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FailingRatings:
-    """Rows that fail, shape (rows,), and by what, in words."""
+    """Rows that fail, shape (rows,), and the criterion in words."""
 
     failed: Bools
     by: str
 
 
 def find_failing_ratings(session: Session, inputs: RecipeInput, score: float | None) -> FailingRatings | None:
-    """By a score at least as bad as `score`, where one is named; else by errors; None where none are marked."""
+    """Find failures by a score at least as bad as `score` if it is given, else by errors; None if none are marked."""
     rows, marked = inputs.rows, inputs.marked
     if score is not None:
         failed = rows.score <= score if rows.higher_is_better else rows.score >= score
@@ -53,7 +53,7 @@ def find_failing_ratings(session: Session, inputs: RecipeInput, score: float | N
 
 
 def make_undefined_failure_error() -> Invalid:
-    """A share of failures was asked about where nothing says what a failure is."""
+    """Make the error for a limit on failures in a campaign where nothing defines a failure."""
     what = "this campaign marks no errors: define with `critical` which rating is a failure"
     return Invalid("the query is not valid", places=(Place(("query", "max_critical"), what),))
 
@@ -61,7 +61,7 @@ def make_undefined_failure_error() -> Invalid:
 def make_failures_view(
     inputs: RecipeInput, recipe: Recipe, known: FailingRatings, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
-    """Failures of candidate and baseline among what the recipe ranks."""
+    """Make the view of the failures of candidate and baseline among the ratings that the recipe ranks."""
     selection = select_rows_by_recipe(inputs.rows.with_scores(known.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
@@ -74,7 +74,7 @@ def make_failures_view(
 def withhold_claim_by_failures(
     decision: GateDecision, tails: FailuresView | None, most: float | None
 ) -> tuple[GateDecision, list[str]]:
-    """A claim about the mean is not let through where the candidate may fail on more documents than is asked."""
+    """Reject a claim about the mean if the candidate may fail on more documents than are allowed."""
     if most is None or tails is None or not decision.holds:
         return decision, []
     share = tails.candidate.documents

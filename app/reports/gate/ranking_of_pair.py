@@ -1,4 +1,4 @@
-"""What the ranking says of the two systems of a gate, beside what the gate decides."""
+"""What the ranking says about the two systems of a gate, shown besides the gate's decision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.stats.ranking.result import PairRow, Ranking
 
 
 def find_pair_row(ranking: Ranking, candidate: str, baseline: str) -> PairRow | None:
-    """The ranking's row of the two; None where one of them is not ranked."""
+    """Return the ranking's row for the two systems; None if one of them is not ranked."""
     both = {candidate, baseline}
     return next((pair for pair in ranking.pairs if {pair.better, pair.worse} == both), None)
 
@@ -17,7 +17,7 @@ def find_pair_row(ranking: Ranking, candidate: str, baseline: str) -> PairRow | 
 def orient_interval_to_candidate(
     row: PairRow | None, candidate: str, which: Literal["new_raters_interval", "new_domains_interval"]
 ) -> list[float] | None:
-    """An interval of the difference, turned so that it is positive where the candidate is better."""
+    """Return an interval of the difference, oriented so that positive values mean that the candidate is better."""
     ends = None if row is None else getattr(row, which)
     if row is None or ends is None:
         return None
@@ -26,7 +26,7 @@ def orient_interval_to_candidate(
 
 
 def make_recipe_pair_verdict(ranking: Ranking, row: PairRow | None) -> RecipePairVerdict | None:
-    """The test of the recipe."""
+    """Return the result of the recipe's own test; None if there is no row."""
     if row is None:
         return None
     return RecipePairVerdict(

@@ -1,4 +1,4 @@
-"""The gate: may the candidate take the baseline's place? A report like any other, at an address of its own."""
+"""The gate: may the candidate replace the baseline? It is a report like any other, but has an address of its own."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class GateOptions(NamedRecipeOptions):
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] | None = Field(None, description="Overrides the recipe.")
 
     def rule(self, recipe: Recipe) -> GateRule:
-        """How the claim is decided."""
+        """Return the rule by which the claim is decided."""
         return GateRule(self.claim, self.margin or 0.0, recipe.alpha)
 
 
@@ -128,14 +128,14 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
 
 @dataclass(frozen=True, slots=True)
 class FailuresAndEarlierLooks:
-    """What a gate reads beside the ratings: failures, None where nothing says what one is, and earlier looks."""
+    """What a gate loads besides the ratings: failures (None if nothing defines them) and earlier looks."""
 
     failures: FailingRatings | None = None
     looks: EarlierLooks = NEVER
 
 
 def _takes_long(session: Session, snapshots: Sequence[CampaignSnapshot], options: GateOptions) -> bool:
-    """By the size of the campaign; it ranks without rank sets."""
+    """Decide by the size of the campaign; the gate ranks without rank sets."""
     recipe = replace(named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
     return estimate_resampling_seconds(CampaignSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
@@ -214,7 +214,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
 def _decide(
     inputs: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule
 ) -> tuple[SystemDifferenceByDocument | None, GateDecision]:
-    """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
+    """Return the difference by document and the decision; None and no decision if it is impossible or not yet due."""
     differences = _document_differences(inputs, recipe, options)
     if differences is None:
         return None, _make_undecided(inputs)
@@ -228,14 +228,14 @@ def _decide(
 
 
 def _is_interim_look(options: GateOptions, decision: GateDecision) -> bool:
-    """Whether the look that was fixed is still to come."""
+    """Whether the look fixed in advance is still to come."""
     return options.documents is not None and decision.difference is None
 
 
 def _document_differences(
     inputs: RecipeInput, recipe: Recipe, options: GateOptions
 ) -> SystemDifferenceByDocument | None:
-    """The difference by document; None where there is nothing to compare, or documents are unknown."""
+    """Return the difference by document; None if there is nothing to compare or documents are unknown."""
     rows = inputs.rows
     if not rows.documents_known:
         return None
@@ -250,7 +250,7 @@ def _document_differences(
 
 
 def _make_undecided(inputs: RecipeInput) -> GateDecision:
-    """Nothing to compare, or nothing to compare by."""
+    """Make the decision for the case that there is nothing to compare or documents are unknown."""
     decision = make_undecided_gate_decision()
     unknown = len(inputs.rows) and not inputs.rows.documents_known
     return (
@@ -272,12 +272,15 @@ def _forecast_replication(
     differences: SystemDifferenceByDocument | None,
     decision: GateDecision,
 ) -> tuple[ReplicationChances | None, StabilityPoint | None]:
-    """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
+    """Forecast whether the claim would hold in a repeated study, and the SRP.
+
+    Studies are simulated if outputs were rated several times; the SRP is None otherwise.
+    """
     if differences is None or decision.difference is None:
         return None, None
     selection = select_rows_by_recipe(inputs.rows, recipe)
     used: Ratings = selection.ratings.where(selection.ranked)
-    # Simulated studies weigh segments alike, so they would not ask what a mean over domains asks.
+    # Simulated studies weight all segments equally, so they cannot replicate a mean over domains.
     alike = recipe.aggregate != "macro_domain"
     data = gate_replication.select_multiply_rated_documents(used, decision.documents) if alike else None
     method = recipe.normalize
@@ -293,7 +296,7 @@ def _forecast_replication(
 def _with_replication(
     decision: GateDecision, again: ReplicationChances | None, options: GateOptions
 ) -> tuple[bool, Any, list[str]]:
-    """A claim that would too seldom be shown again is not let through: nothing is wrong with it, but it is open."""
+    """Withhold a claim that would hold again too rarely; this makes it inconclusive, not false."""
     if not decision.holds or options.min_replication is None:
         return decision.holds, decision.verdict, []
     chance = None if again is None else again.significant_again

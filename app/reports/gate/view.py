@@ -1,4 +1,4 @@
-"""The gate's answer as it is stored and shown."""
+"""The gate's answer, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SystemFailuresView(BaseModel):
 
     @classmethod
     def from_failures(cls, tail: SystemFailures) -> SystemFailuresView:
-        """From the statistics."""
+        """Make the view of the statistics of failures."""
         return cls(
             documents=FailureShareView(**asdict(tail.documents)), segments=FailureShareView(**asdict(tail.segments))
         )
@@ -148,12 +148,12 @@ EXIT: dict[Verdict, int] = {"inconclusive": 3, "no_data": 3}
 
 
 def gate_exit_code(view: GateView) -> int:
-    """Of the command: 0 the claim holds, 1 it does not, 3 nothing can be said."""
+    """Return the exit code of the command: 0 if the claim holds, 1 if it does not, 3 if nothing can be said."""
     return 0 if view.holds else EXIT.get(view.verdict, 1)
 
 
 def make_claim_sentence(view: GateView) -> str:
-    """The claim as a sentence."""
+    """Return the claim as a sentence."""
     margin = "" if view.margin is None else f" (margin {view.margin:g})"
     return f"{view.candidate} is {CLAIMS[view.claim]} {view.baseline}{margin}"
 
@@ -165,7 +165,7 @@ def _domain_lines(view: GateView, places: int) -> list[tuple[str, str]]:
 
 
 def make_tables(view: GateView) -> Sequence[TableSection]:
-    """One table: each figure with its name."""
+    """Make one table with each figure and its name."""
     places = captions.choose_decimals([view.difference, *(view.interval or ())])
     rows = [
         ("Claim", make_claim_sentence(view)),
@@ -257,23 +257,23 @@ def _by_recipe(view: GateView) -> str:
 
 
 def _reverse(comparison: RecipePairVerdict) -> float | None:
-    """The p by which the lower-ranked one is better: its own, or, adjusted, one for both directions."""
+    """Return p for the lower-ranked system being better: its own or, if adjusted, that of both directions."""
     alone = comparison.p_adjusted == comparison.p_value
     return comparison.p_reverse if alone and comparison.p_reverse is not None else comparison.p_adjusted
 
 
 def _end(which: int) -> Callable[[GateView], float | None]:
-    """The low or the high end of the interval."""
+    """Return a function that gives the low or the high end of the interval."""
     return lambda view: None if view.interval is None else view.interval[which]
 
 
 def _replication_column(name: str) -> Callable[[GateView], Cell]:
-    """A figure of a study run again."""
+    """Return a function that gives a figure of the forecast of replication."""
     return lambda view: None if view.replication is None else getattr(view.replication, name)
 
 
 def _failing(system: str, value: Callable[[FailureShareView], float | None]) -> Callable[[GateView], float | None]:
-    """A figure of the documents on which the candidate or the baseline fails."""
+    """Return a function that gives a figure of the documents on which the candidate or the baseline fails."""
     return lambda view: None if view.failures is None else value(getattr(view.failures, system).documents)
 
 
@@ -302,12 +302,12 @@ COLUMNS: Sequence[Column[GateView]] = (
 
 
 def make_csv_rows(view: GateView) -> File:
-    """One row."""
+    """Make a single row."""
     return make_csv_file(COLUMNS, [view])
 
 
 def make_caption(view: GateView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     direction = "higher" if view.higher_is_better else "lower"
     unit = "the protocol's unit" if view.unit == "raw" else f"{view.unit} of raters"
     return (
@@ -324,7 +324,7 @@ def _failure_sentence(view: GateView) -> str:
 
 
 def plot_gate_interval(view: GateView) -> bytes:
-    """The interval against 0 and the margin."""
+    """Draw the interval against 0 and the margin."""
     low, high = view.interval or (None, None)
     drawn = GateChartContent(
         title=make_claim_sentence(view),

@@ -1,1 +1,1 @@
-"""What reports read: a campaign at a data version, recipes, ratings and what stands against them."""
+"""Inputs of reports: a campaign at a data version, recipes, ratings, and exclusions and locks in force."""

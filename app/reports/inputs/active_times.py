@@ -1,4 +1,4 @@
-"""How long answers took that were given here, by what their page recorded: a page is open long before and after."""
+"""How long answers given in this program took, by recorded activity: pages are often open longer than work takes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Places = dict[str, Ids]
 def fill_missing_start_times(
     session: Session, snapshot: CampaignSnapshot, events: RatingEventTable, judgment_ids: Ids
 ) -> RatingEventTable:
-    """The events with a beginning for answers that have none of their own: as long before the end as work on it took.
+    """Add a start time to answers that have none: the time of submission minus the active time spent on them.
 
-    Only what arrived by the time of the data version counts, so that the same version has the same times.
+    Only activity that arrived by the time of the data version counts, so the same version always gives the same times.
     """
     until = hours.find_data_version_time(session, snapshot.campaign_id, snapshot.version)
     if until is None or not judgment_ids.size:
@@ -44,7 +44,7 @@ def fill_missing_start_times(
 
 
 def _seconds(totals: TimeSpent, read: RecordedActivity, places: Places, judgment_ids: Ids) -> npt.NDArray[np.float64]:
-    """Seconds spent at the address of each judgment, 0 where none are known."""
+    """Return the seconds spent at the address of each judgment, 0 if unknown."""
     order = np.argsort(places["judgment_id"])
     at = np.minimum(np.searchsorted(places["judgment_id"], judgment_ids, sorter=order), max(order.size - 1, 0))
     row = order[at] if order.size else at

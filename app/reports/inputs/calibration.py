@@ -1,4 +1,4 @@
-"""What reports on calibration read: test items, human references and calibration items of a campaign, apart."""
+"""Inputs of reports on calibration: test items, human references and calibration items of a campaign, kept separate."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from app.storage.linked_people import load_person_keys_by_rater
 from app.storage.segment_words import load_source_digests
 
 Pair = tuple[str, int, str | None]
-"""A calibration pair over campaigns: key of its document, position, digest of its first text."""
+"""A calibration pair across campaigns: key of its document, position, digest of its first text."""
 Address = tuple[str, int, str]
-"""An output over campaigns: key of its document, position, key of its system."""
+"""An output across campaigns: key of its document, position, key of its system."""
 PLUS = "+"
-"""Between the accounts of one person: what hides the keys of raters from viewers takes all of them as one key."""
+"""Joins the accounts of one person; the code that hides raters' keys from viewers treats the result as one key."""
 ACCOUNT = "account "
 UNAGREED = "calibration item without an agreed score"
 
 
 class ScoreSelectionOptions(BaseModel):
-    """Which scores are read."""
+    """Which scores are used."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,10 +44,11 @@ class ScoreSelectionOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CampaignCalibrationSplit:
-    """A campaign in its parts. test: rows of systems and human translations that count, without calibration items.
+    """A campaign split into its parts.
 
-    items: what is known of calibration documents, by key. kinds: mt or human, by system. digests: of known sources.
-    people: who each rater code is over campaigns: a person where accounts were linked, else the account itself.
+    test: rows of systems and human translations that count, without calibration items. items: facts about calibration
+    documents, by key. kinds: mt or human, by system. digests: of known sources. people: the identity of each rater code
+    across campaigns, which is a person if accounts were linked, else the account itself.
     """
 
     ratings: RawRatings
@@ -61,17 +62,17 @@ class CampaignCalibrationSplit:
 
     @property
     def key(self) -> str:
-        """Key of the campaign."""
+        """The key of the campaign."""
         return self.ratings.snapshot.campaign.key
 
     @property
     def better_sign(self) -> int:
-        """1 where a higher score is better, −1 where a lower one is."""
+        """1 if a higher score is better, −1 if a lower one is."""
         return self.ratings.rows.better_sign
 
     @property
     def account_keys(self) -> dict[str, str]:
-        """The keys by which this campaign knows each of its people."""
+        """The key of each person in this campaign, by identity; the keys of several accounts are joined."""
         keys_by_person: dict[str, list[str]] = {}
         for key, who in zip(self.ratings.rows.labels.raters, self.people, strict=True):
             keys_by_person.setdefault(who, []).append(key)
@@ -81,7 +82,7 @@ class CampaignCalibrationSplit:
 def load_campaign_calibration_split(
     session: Session, snapshot: CampaignSnapshot, options: ScoreSelectionOptions
 ) -> CampaignCalibrationSplit:
-    """Read a campaign. Raises Invalid where the question does not fit it."""
+    """Load a campaign. Raises Invalid if the options do not fit it."""
     question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
     ratings = load_raw_ratings(session, snapshot, question)
     rows, items = ratings.rows, load_calibration_items(session, snapshot.campaign_id)
@@ -99,14 +100,14 @@ def load_campaign_calibration_split(
 
 
 def _people(snapshot: CampaignSnapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
-    """Keys of raters are a campaign's own: the same key elsewhere says nothing of who it is."""
+    """Return the identities of raters; keys belong to a campaign, so the same key in two campaigns proves nothing."""
     return tuple(
         f"person {linked[key]}" if key in linked else f"{ACCOUNT}{snapshot.campaign.key} {key}" for key in raters
     )
 
 
 def find_shared_rater_keys(group: Sequence[CampaignCalibrationSplit]) -> list[str]:
-    """Keys that raters of several of these campaigns have, of whom nobody said that they are one person."""
+    """Return keys that raters of several of these campaigns share although nobody has linked them as one person."""
     alone = [
         key
         for one in group
@@ -117,24 +118,24 @@ def find_shared_rater_keys(group: Sequence[CampaignCalibrationSplit]) -> list[st
 
 
 def format_raters_for_warning(keys: Sequence[str], most: int = 5) -> str:
-    """Raters for a warning, each as what is hidden from viewers; of many the first."""
+    """List raters for a warning, in the form that is hidden from viewers; if there are many, only the first."""
     shown = ", ".join(f"rater:{key}" for key in keys[:most])
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
 def make_unit_values(parts: CampaignCalibrationSplit, rows: Bools, repeats: Repeated) -> ValuesByUnit:
-    """The units of some rows of a campaign."""
+    """Return the units of some rows of a campaign."""
     return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
 
 def have_same_source_text(first: CampaignCalibrationSplit, second: CampaignCalibrationSplit, address: Address) -> bool:
-    """Whether both campaigns have one source there; a text that is not known is no reason to leave anything out."""
+    """Whether both campaigns have the same source there; an unknown text is no reason to exclude anything."""
     ours, theirs = (each.digests.get(address[:2]) for each in (first, second))
     return ours is None or theirs is None or ours == theirs
 
 
 def match_units_to_calibration_pairs(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> list[Pair]:
-    """The calibration pair of each unit."""
+    """Return the calibration pair of each unit."""
     labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
     positions = labels.segment_position[units.place].tolist()
@@ -142,14 +143,14 @@ def match_units_to_calibration_pairs(parts: CampaignCalibrationSplit, units: Val
 
 
 def find_agreed_scores(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> Floats:
-    """The agreed score of each unit, NaN where none was given."""
+    """Return the agreed score of each unit, NaN if it has none."""
     labels = parts.ratings.rows.labels
     known = [parts.items.get(labels.documents[d]) for d in units.document.tolist()]
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
 
 def count_items_without_agreed_score(parts: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
-    """What is dropped of the calibration items of a campaign, where any has no agreed score."""
+    """Count the calibration items of a campaign that are dropped because they have no agreed score."""
     n = int((~np.isfinite(find_agreed_scores(parts, make_unit_values(parts, parts.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
 
@@ -157,9 +158,10 @@ def count_items_without_agreed_score(parts: CampaignCalibrationSplit, repeats: R
 def pool_calibration_units(
     parts: Sequence[tuple[CampaignCalibrationSplit, ValuesByUnit]],
 ) -> tuple[ValuesByUnit, list[Pair], Floats]:
-    """Calibration pairs of several campaigns of one language: accounts of one person are one rater, scores averaged.
+    """Pool the calibration pairs of several campaigns in one language.
 
-    Pairs without an agreed score are left out. Gives units, the pair of each, and its agreed score.
+    The accounts of one person count as one rater, whose scores are averaged. Pairs without an agreed score are left
+    out. Returns units, the pair of each, and its agreed score.
     """
     scores: dict[Pair, dict[str, list[float]]] = {}
     agreed: dict[Pair, float] = {}
@@ -189,9 +191,9 @@ def pool_calibration_units(
 
 
 def merge_units_by_person(units: ValuesByUnit, people: Sequence[str], raters: tuple[str, ...]) -> ValuesByUnit:
-    """The same units with people for raters, coded by labels that hold all of them.
+    """Return the units with people instead of raters, coded by `raters`, which must contain all of them.
 
-    Of several accounts of one person on one unit the scores are averaged.
+    If one person rated a unit under several accounts, the scores are averaged.
     """
     code, n = {name: i for i, name in enumerate(raters)}, max(len(raters), 1)
     to = np.array([code[who] for who in people] or [0], dtype=np.int64)
@@ -202,7 +204,7 @@ def merge_units_by_person(units: ValuesByUnit, people: Sequence[str], raters: tu
 
 
 def find_bootstrap_units(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
-    """What intervals draw: documents where they are known, else each segment."""
+    """Return the units with the documents that intervals resample; if documents are unknown, each segment is one."""
     if parts.ratings.rows.documents_known:
         return units
     n = parts.ratings.rows.labels.segment_document.size
@@ -215,7 +217,10 @@ def make_language_pair_ratings(
     pairs: dict[Pair, int],
     repeats: Repeated,
 ) -> tuple[LanguagePairRatings, ValuesByUnit]:
-    """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
+    """Return the ratings of a direction with the calibration items of its language.
+
+    pairs: number of each pair over all languages; new pairs are added to it.
+    """
     units, keys, agreed = pool_calibration_units(
         [(one, make_unit_values(one, one.calibration, repeats)) for one in group]
     )
@@ -233,7 +238,7 @@ def make_language_pair_ratings(
 
 
 def make_comparison_header(parts: Sequence[CampaignCalibrationSplit]) -> dict[str, Any]:
-    """What the view of a comparison begins with."""
+    """Return the fields with which the view of a comparison begins."""
     campaign_ratings = [one.ratings for one in parts]
     return {
         "campaigns": {one.snapshot.campaign.key: one.snapshot.version for one in campaign_ratings},

@@ -1,4 +1,4 @@
-"""A campaign as it is stored, and what its protocol makes of its options."""
+"""A campaign as it is stored, and how its protocol interprets its options."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class CampaignInfo:
 
 
 def find_campaign_protocol(campaign: CampaignInfo) -> Protocol[Any]:
-    """The protocol that a campaign judges by."""
+    """Return the protocol by which a campaign is judged."""
     return protocols.get_protocol(campaign.protocol)
 
 
 def parse_campaign_scoring_options(campaign: CampaignInfo) -> ScoringOptions:
-    """What a campaign's options mean to its protocol. Raises Invalid, naming the option that is wrong."""
+    """Parse a campaign's options as its protocol defines them. Raises Invalid, naming the wrong option."""
     return understood(find_campaign_protocol(campaign), campaign.options)
 
 

@@ -1,4 +1,4 @@
-"""A digest of all that a report used."""
+"""A digest of all data that a report used."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from app.storage import texts
 
 
 class HashableRatingColumns(Protocol):
-    """The columns of ratings in canonical order, each as a whole or some rows at a time."""
+    """The columns of ratings in canonical order, each as a whole or in blocks of rows."""
 
     @property
     def labels(self) -> RatingLabels:
-        """What the codes stand for."""
+        """The names that the codes refer to."""
 
     def mask_occurring_codes(self, name: str, n: int) -> Bools:
-        """Which of the n codes of a column occur."""
+        """Return which of the n codes of a column occur."""
 
     def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
-        """All of one column."""
+        """Yield all of one column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +42,30 @@ class ScoreSemantics:
 
 @dataclass(frozen=True, slots=True)
 class _HeldColumns:
-    """Of ratings in memory."""
+    """The columns of ratings in memory."""
 
     rows: Ratings
 
     @property
     def labels(self) -> RatingLabels:
-        """What the codes stand for."""
+        """The names that the codes refer to."""
         return self.rows.labels
 
     def mask_occurring_codes(self, name: str, n: int) -> Bools:
-        """Which of the n codes of a column occur."""
+        """Return which of the n codes of a column occur."""
         codes = getattr(self.rows, name)
         return np.bincount(codes[codes >= 0], minlength=n) > 0
 
     def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
-        """All of one column."""
+        """Yield all of one column."""
         yield getattr(self.rows, name)
 
 
 def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str, texts.SystemDescription]) -> str:
-    """Digest of all that a report used: the same data give the same digest in any database.
+    """Return the digest of all data that a report used; the same data give the same digest in any database.
 
-    Beside the ratings these are what they mean (scale, which way is better), the domains of the documents
-    that were rated, and the names and kinds of the systems.
+    Besides the ratings it covers their meaning (scale, which direction is better), the domains of the rated documents,
+    and the names and kinds of the systems.
     """
     meaning = ScoreSemantics(rows.higher_is_better, rows.documents_known, rows.standardised, rows.scale)
     return hash_rating_columns(_HeldColumns(rows), meaning, documents, known)
@@ -77,7 +77,7 @@ def hash_rating_columns(
     documents: DocumentTable,
     known: Mapping[str, texts.SystemDescription],
 ) -> str:
-    """The same of ratings that need not be in memory."""
+    """Return the same digest for ratings that need not be in memory."""
     digest, names = hashlib.sha256(), source.labels
     labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
     occurs = {name: source.mask_occurring_codes(name, len(words)) for name, words in labels.items()}
@@ -93,7 +93,7 @@ def hash_rating_columns(
         digest.update("\n".join(words[i] for i in np.flatnonzero(occurs[name])).encode() + b"\0")
         numbers[name] = _number(occurs[name])
     shown = source.mask_occurring_codes("segment", names.segment_position.size)
-    # A rating of a whole document has the code −1, which finds the last entry.
+    # A rating of a whole document has the code −1, which selects the last entry.
     numbers["segment"] = np.append(_number(shown), -1)
     digest.update(np.ascontiguousarray(numbers["document"][names.segment_document[shown]]).tobytes())
     digest.update(np.ascontiguousarray(names.segment_position[shown]).tobytes())
@@ -104,5 +104,5 @@ def hash_rating_columns(
 
 
 def _number(occurs: Bools) -> Codes:
-    """By old code the new one among those that occur: what a later version declares must not change this one."""
+    """Number the codes that occur; labels that a later version adds must not change these numbers."""
     return (np.cumsum(occurs) - 1).astype(np.int32)

@@ -1,4 +1,4 @@
-"""How long a ranking is expected to take, from its size alone: what takes long is a job, the rest is made at once."""
+"""Expected duration of a ranking, from its size alone: long ones become jobs, the others are computed at once."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from app.storage import test_sets
 from app.storage.db import Session
 
 AT_ONCE = 5.0
-"""Seconds, as long as a client waits that says nothing of it."""
+"""Seconds that a client waits if it does not specify anything."""
 QUICK_JUDGMENTS = 40_000
-"""With more judgments than these a worker makes what reads all of them: who answers raters computes for some .2 s."""
+"""With more judgments than this, a worker makes the reports that read them all.
 
-# Of one processor that another wants as well: twice the processor time where a fifth of the ratings is missing, so that
-# each pair has segments of its own; with all of them there it is a sixth. Measured: 30 systems on 60, 180 and 900
-# documents .3, .6 and 2.5 s, 45 on 180 2.8 s, 60 on 60 and 180 4.4 and 8.8 s; by segment some four times that. The
-# bootstrap of 30 on 180 1.7 s, of 40 8.4 s; maxT of 60 on 180 3.4 s; rank sets of these 1.4 s.
+The process that answers raters should not compute for longer than about .2 s.
+"""
+
+# Seconds on one processor that another process uses as well. They are twice the processor time if a fifth of the
+# ratings is missing, so that each pair has its own segments; with complete ratings, the time is a sixth of that.
+# Measured: 30 systems on 60, 180 and 900 documents .3, .6 and 2.5 s, 45 on 180 2.8 s, 60 on 60 and 180 4.4 and 8.8 s;
+# by segment about four times that. Bootstrap: 30 on 180 1.7 s, 40 8.4 s. maxT: 60 on 180 3.4 s; its rank sets: 1.4 s.
 _A_SUM, _A_COMPARISON, _A_STEP, _A_REJECTION = 1.25e-9, 7.5e-9, 3.5e-7, 1e-10
-_BOOTSTRAP = 4  # times as long as signs
-# Of what is not drawn: a ranking of 10,000 judgments takes .05 s, of a million 1.2 s (docs/benchmarks.md).
+_BOOTSTRAP = 4  # times as long as sign flips
+# Costs besides resampling: a ranking of 10,000 judgments takes .05 s, of a million 1.2 s (docs/benchmarks.md).
 _A_CAMPAIGN, _AN_OUTPUT = 0.05, 2.5e-6
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignSize:
-    """Of a campaign: systems, test documents and their segments."""
+    """Number of systems, test documents and their segments in a campaign."""
 
     systems: int
     documents: int
@@ -35,12 +38,12 @@ class CampaignSize:
 
     @classmethod
     def load(cls, session: Session, campaign_id: int) -> CampaignSize:
-        """As it is now."""
+        """Load the present size."""
         return cls(*test_sets.load_test_set_size(session, campaign_id))
 
 
 def estimate_resampling_seconds(size: CampaignSize, recipe: Recipe) -> float:
-    """Of draws, which grow with the square of the number of pairs, and of rank sets; the rest is quick.
+    """Estimate the seconds for draws, which grow with the square of the number of pairs, and for rank sets.
 
     >>> from app.domain.recipe import NAMED
     >>> [round(estimate_resampling_seconds(CampaignSize(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
@@ -61,7 +64,7 @@ def estimate_resampling_seconds(size: CampaignSize, recipe: Recipe) -> float:
 
 
 def estimate_ranking_seconds(size: CampaignSize, recipe: Recipe) -> float:
-    """Of the whole ranking. What is read is little for one campaign, and adds up over the campaigns of a series.
+    """Estimate the time of the whole ranking; loading is quick for one campaign, but adds up over a series.
 
     >>> from app.domain.recipe import NAMED
     >>> round(estimate_ranking_seconds(CampaignSize(15, 180, 900), NAMED["wmt-da"]), 2)

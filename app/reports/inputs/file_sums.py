@@ -1,4 +1,4 @@
-"""Sums over a file of the ratings of a large campaign, and the file itself: opened, or written first."""
+"""Sums over the file of a large campaign's ratings, and the file itself, which is opened or first written."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from app.storage.ratings_files.writing import write_ratings_file
 from app.storage.ratings_folder import RatingsFolder, find_ratings_folder, make_ratings_file_key
 
 FROM_SUMS = "from sums"
-"""What tells the key of a report that was made from sums: its figures may differ in their last digits."""
+"""Marks the key of a report that was made from sums, because its figures may differ in their last digits."""
 
 
 def find_large_campaign_ratings_folder(session: Session, about: CampaignSnapshot) -> RatingsFolder | None:
-    """Where the file of ratings lies of a campaign that is summed; None where ratings are held in memory."""
+    """Return the folder of the file of ratings if the campaign is summed; None if its ratings are held in memory."""
     folder = find_ratings_folder(session)
     if folder is None or find_campaign_protocol(about.campaign).level == "document":
         return None
@@ -52,12 +52,12 @@ def find_large_campaign_ratings_folder(session: Session, about: CampaignSnapshot
 
 
 def list_report_key_parts_for_sums(session: Session, about: CampaignSnapshot) -> list[object]:
-    """What tells the key of a report on a large campaign from that of one in memory."""
+    """Return the key parts that distinguish a report made from sums from one made in memory."""
     return [] if find_large_campaign_ratings_folder(session, about) is None else [FROM_SUMS]
 
 
 def check_large_campaign_summable(session: Session, about: CampaignSnapshot) -> None:
-    """Raise LargeExtraNeeded where a campaign is large and cannot be summed here."""
+    """Raise LargeExtraNeeded if a campaign is large and cannot be summed on this machine."""
     if find_large_campaign_ratings_folder(session, about) is not None:
         check_duckdb_installed()
 
@@ -65,10 +65,7 @@ def check_large_campaign_summable(session: Session, about: CampaignSnapshot) -> 
 def open_or_write_ratings_file(
     session: Session, about: CampaignSnapshot, read: ScoreDefinition, folder: RatingsFolder
 ) -> RatingsFile:
-    """Open the file of the ratings of a score definition, or write it first.
-
-    Raises LargeExtraNeeded, StorageFull.
-    """
+    """Open the file of ratings for a score definition; write it first if necessary."""
     check_duckdb_installed()
     profile = ensure_judgments_scored(session, about.campaign_id, read)
     keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
@@ -85,7 +82,10 @@ def open_or_write_ratings_file(
 def hash_included_ratings_in_file(
     file: RatingsFile, counting: Recipe, documents: DocumentTable, words: Mapping[str, texts.SystemDescription]
 ) -> str:
-    """The digest of what a recipe includes, as ratings in memory have it. The file is opened a second time."""
+    """Return the digest of the ratings that a recipe includes, equal to that of ratings in memory.
+
+    The file is opened a second time.
+    """
     frame = file.frame
     meaning = ScoreSemantics(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
     with closing(file.open_for_another_thread()) as again:
@@ -99,9 +99,9 @@ def _code(labels: RatingLabels, exclusion: NamedExclusion) -> int | None:
 
 @dataclass(frozen=True)
 class SummableRatingsFile:
-    """Sums over a file of ratings under a recipe: `SummableRatings` of `stats.ranking.rank_totals`.
+    """Sums over a file of ratings under a recipe: implements `SummableRatings` of `stats.ranking.rank_totals`.
 
-    unshown: codes of systems that are not ranked, though raters' moments rest on their rows.
+    unshown: codes of systems that are not ranked, although their rows count for raters' moments.
     """
 
     file: RatingsFile
@@ -114,7 +114,7 @@ class SummableRatingsFile:
         return self.file.count_by_rater_and_system(self._ranked())
 
     def _excluded(self) -> list[tuple[str, int]]:
-        """Columns and codes. Raises Invalid for what is not there."""
+        """Return columns and codes of exclusions. Raises Invalid for names that do not exist."""
         codes = [(rule, _code(self.file.labels, rule)) for rule in self.recipe.exclude]
         return [(rule.what, refuse_unknown_exclusion(rule) if code is None else code) for rule, code in codes]
 
@@ -127,13 +127,13 @@ class SummableRatingsFile:
 
     @property
     def changeable_rows_filter(self) -> RatingFilter:
-        """The ranked ratings, and rows of references."""
+        """The filter for the ranked ratings and the rows of references."""
         return replace(self._ranked(), references=True)
 
     def count_dropped_rows(self) -> tuple[DroppedRows, ...]:
-        """Rows left out by reason, as `select_rows_by_recipe` counts them.
+        """Count the rows left out, by reason, as `select_rows_by_recipe` does.
 
-        Raises Invalid where an exclusion names nothing.
+        Raises Invalid if an exclusion matches nothing.
         """
         excluded_codes, (_, _, n, _) = self._excluded(), self._counts
         if n.sum() == self.file.n_rows:
@@ -143,26 +143,26 @@ class SummableRatingsFile:
         return list_dropped_rows(self.recipe.exclude, of_documents, excluded, by_role, rejected)
 
     def count_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
-        """A row for each rater and system of the ranked ratings with the lowest score, and how many it stands for."""
+        """Return a row with the lowest score for each rater and system of the ranked ratings, and their number."""
         system, rater, n, lowest = self._counts
         nothing = np.zeros(n.size, dtype=np.int32)
         columns = {"system": system, "document": nothing, "segment": nothing, "rater": rater}
         return self.file.make_ratings({**columns, "score": lowest}), n
 
     def share_of_documents_with_same_raters(self) -> float:
-        """As `design_checks` has it, of the ranked ratings."""
+        """Return the share for the ranked ratings, as `design_checks` defines it."""
         system, _, _, _ = self._counts
         documents, partial = self.file.count_all_and_partly_rated_documents(self._ranked(), np.unique(system).size)
         return 1 - partial / documents if documents else 0.0
 
     def compute_rater_moments(self) -> RaterMoments:
-        """Moments of every rater over the rows that the recipe takes them from."""
+        """Compute the moments of every rater over the rows that the recipe uses for them."""
         roles = tuple(role.value for role in ROLES_BEHIND_MOMENTS[self.recipe.moments])
         accepted_only = self.recipe.accepted_only and self.recipe.moments != "all"
         return self._moments(RatingFilter(tuple(self._excluded()), roles, accepted_only))
 
     def compute_ranked_rater_moments(self) -> RaterMoments:
-        """Moments of every rater over the ranked ratings."""
+        """Compute the moments of every rater over the ranked ratings."""
         return self._moments(self._ranked())
 
     def _moments(self, choice: RatingFilter) -> RaterMoments:
@@ -182,23 +182,23 @@ class SummableRatingsFile:
         )
 
     def count_judgments(self, without_raters: Codes) -> int:
-        """Judgments behind the ranked ratings, without those of some raters."""
+        """Count the judgments behind the ranked ratings, without those of some raters."""
         if self.file.shared:
             return self.file.count_judgments(self._ranked(), without_raters)
         _, rater, n, _ = self._counts
         return int(n[~np.isin(rater, without_raters)].sum())
 
     def iterate_ranked_blocks_with_errors(self) -> Iterator[Ratings]:
-        """The same as `blocks` with the numbers of marked errors."""
+        """Yield the same blocks as `iterate_ranked_blocks`, with the numbers of marked errors."""
         return self.file.stream_document_blocks(self._ranked(), numbered=False, errors=True)
 
     def iterate_ranked_blocks(self) -> Iterator[Ratings]:
-        """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
+        """Yield the ranked ratings in canonical order, in blocks of whole documents, in the order of document codes."""
         return self.file.stream_document_blocks(self._ranked(), numbered=self.recipe.repeats in {"latest", "first"})
 
 
 class HashableFileColumns:
-    """The columns of a file without what some exclusions name, for the digest of the data."""
+    """The columns of a file for the digest of the data, without what some exclusions name."""
 
     def __init__(self, file: RatingsFile, exclusions: tuple[NamedExclusion, ...]) -> None:
         self.file, self.labels = file, file.labels
@@ -206,11 +206,11 @@ class HashableFileColumns:
         self.excluded = [(column, code) for column, code in codes if code is not None]
 
     def mask_occurring_codes(self, name: str, n: int) -> Bools:
-        """Which of the n codes of a column occur."""
+        """Return which of the n codes of a column occur."""
         return self.file.find_occurring_codes(self.excluded, name, n)
 
     def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
-        """All of one column; judgments are numbered anew where some are left out."""
+        """Yield all of one column; judgments are renumbered if some are left out."""
         rows = self.file.stream_column_without_excluded(self.excluded, name)
         if name != "judgment" or not self.excluded:
             yield from rows
@@ -222,9 +222,9 @@ class HashableFileColumns:
 
 @dataclass(frozen=True, slots=True)
 class RatingsFileUnderChanges:
-    """A file of ratings that is read with changes: `SummableChangedRatings` of `stats.robustness.reranking_sums`.
+    """A file of ratings read with changes: implements `SummableChangedRatings` of `stats.robustness.reranking_sums`.
 
-    It is opened for each change, by any process of this machine.
+    The file is opened for each change, and any process of this machine can open it.
     """
 
     folder: Path
@@ -234,9 +234,9 @@ class RatingsFileUnderChanges:
     def open_rating_sums(
         self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
     ) -> Iterator[SummableRatingsFile]:
-        """Sums under a recipe after a change.
+        """Open the sums under a recipe after a change.
 
-        Raises LargeExtraNeeded, RatingsFileGone, Invalid where the scale has no end to move scores towards.
+        Raises LargeExtraNeeded, RatingsFileGone, and Invalid if the scale has no end towards which scores can move.
         """
         labels = RatingsFile.load_labels(self.folder)
         how = UNCHANGED if change is None else _find_file_change(change, labels, self.frame, documents)
@@ -245,7 +245,7 @@ class RatingsFileUnderChanges:
             yield SummableRatingsFile(file, recipe, codes)
 
     def load_document_rater_rows(self, recipe: Recipe) -> Ratings:
-        """A row for each document, rater and role that is ranked or of a reference."""
+        """Return a row for each document, rater and role among ranked ratings and references."""
         with closing(RatingsFile.open(self.folder, self.frame)) as file:
             document, rater, role = file.list_document_rater_roles(
                 SummableRatingsFile(file, recipe).changeable_rows_filter
@@ -258,7 +258,7 @@ class RatingsFileUnderChanges:
 def _find_file_change(
     change: ScoreChange, labels: RatingLabels, frame: RatingsMetadata, documents: DocumentTable | None
 ) -> RatingsReadOverride:
-    """The change of what is read that `apply_score_change` makes of ratings in memory."""
+    """Return what to read differently so that it equals `apply_score_change` on ratings in memory."""
     systems = tuple(code for code, key in enumerate(labels.systems) if key in change.left_out | change.scaled)
     touched: CodesOfColumns = (
         ("system", systems),
@@ -277,7 +277,7 @@ def _find_file_change(
 
 
 def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, frame: RatingsMetadata) -> ScoreRescaling:
-    """As `degrade_scores` and `inflate_scores` have it."""
+    """Return the change that `degrade_scores` or `inflate_scores` makes."""
     better = group == "inflated"
     if frame.higher_is_better:
         return ScoreRescaling(touched, find_scale_end(frame, lowest=not better), 1.0, d)

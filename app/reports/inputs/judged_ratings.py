@@ -1,4 +1,4 @@
-"""What reports on raters read: ratings with their times and the words behind them."""
+"""Input of reports on raters: ratings with their times, and the word counts of the judged texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ On = Literal["score", "errors"]
 
 
 class RaterReportHeader(BaseModel):
-    """Which data a report on raters speaks about."""
+    """The data that a report on raters describes."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
@@ -39,9 +39,10 @@ class RaterReportHeader(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RatingsWithTimes:
-    """Ratings with what is known beside them. words: of the source of each row, as its document's mean; NaN unknown.
+    """Ratings with their times and word counts.
 
-    judgment_ids: of each row, as they are stored.
+    words: of the source of each row, as the mean of its document; NaN if unknown. judgment_ids: the stored id of each
+    row.
     """
 
     head: RaterReportHeader
@@ -55,10 +56,10 @@ class RatingsWithTimes:
 def load_ratings_with_times(
     session: Session, snapshot: CampaignSnapshot, *, on: On = "score", activity: bool = True
 ) -> RatingsWithTimes:
-    """The ratings of a campaign as they were given, with times and words.
+    """Load the ratings of a campaign as they were given, with times and words.
 
-    on: the score, or the number of marked errors as a penalty. activity: what pages recorded tells how long answers
-    took that have no beginning of their own. Raises Invalid where the protocol marks none.
+    on: the score, or the number of marked errors as a penalty. activity: use recorded activity for answers without a
+    start time of their own. Raises Invalid for `errors` if the protocol marks none.
     """
     loaded, profile = _load_ratings(session, snapshot, ratings.LOAD)
     rows = loaded.ratings
@@ -78,7 +79,7 @@ def load_ratings_with_times(
 
 
 def load_control_ratings(session: Session, snapshot: CampaignSnapshot) -> tuple[Ratings, bool]:
-    """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
+    """Load the ratings that tests of control items use, and whether the campaign has any rating of a segment."""
     with plan_for_full_scans(session):
         loaded, profile = _load_ratings(session, snapshot, ratings.CONTROLS)
     of_segments = ratings.has_segment_ratings(
@@ -90,7 +91,7 @@ def load_control_ratings(session: Session, snapshot: CampaignSnapshot) -> tuple[
 def _load_ratings(
     session: Session, snapshot: CampaignSnapshot, statement: str
 ) -> tuple[ratings.RatingsWithJudgmentIds, int]:
-    """Ratings as they were given, and the profile that scored them."""
+    """Load the ratings as they were given, and the profile that scored them."""
     read = resolve_score_definition(snapshot.campaign, ScoringChoice())
     return load_scored_ratings(session, snapshot, read, statement=statement)
 
@@ -109,10 +110,10 @@ def _words(rows: Ratings, documents: DocumentTable) -> Floats:
 
 
 def find_shown_document_codes(rows: Ratings) -> Codes:
-    """Code of the document that each judgment belongs to, as one rater was shown it of one system in one task."""
+    """Return a code for each document as shown to a rater: one per rater, task, document and system."""
     return combine_codes(rows.rater, rows.task, rows.document, rows.system)
 
 
 def combine_codes(*columns: Codes) -> Codes:
-    """One code a distinct combination."""
+    """Return one code per distinct combination."""
     return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].ravel().astype(np.int32)

@@ -1,4 +1,4 @@
-"""What reports on variance components read: the ratings that a recipe counts, and their model."""
+"""Input of reports on variance components: the ratings that a recipe counts, and their model."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Draw = Mapping[str, float]
 
 @dataclass(frozen=True)
 class RatingsWithVarianceModel:
-    """The ratings that a recipe counts, and their model, fitted when it is first needed.
+    """The ratings that a recipe counts, and their model, which is fitted when first needed.
 
-    draws: of the parametric bootstrap, each a pure function of the recipe's seed and its number.
+    draws: number of draws of the parametric bootstrap, each a pure function of the recipe's seed and the draw's number.
     """
 
     inputs: RecipeInput
@@ -39,7 +39,7 @@ class RatingsWithVarianceModel:
 
     @cached_property
     def rows(self) -> ModelObservations:
-        """Rows of the model."""
+        """The rows of the model."""
         return make_observations(self.ratings)
 
     @cached_property
@@ -53,16 +53,16 @@ class RatingsWithVarianceModel:
 
     @property
     def components_fit(self) -> VarianceComponentsFit | None:
-        """The fit; None where `no_fit_reason` says why not."""
+        """The fit; None if `no_fit_reason` gives a reason."""
         return None if isinstance(self._fit_or_reason, str) else self._fit_or_reason
 
     @property
     def no_fit_reason(self) -> str | None:
-        """Why there is no fit."""
+        """The reason why there is no fit."""
         return self._fit_or_reason if isinstance(self._fit_or_reason, str) else None
 
     def list_imbalance_warnings(self) -> list[str]:
-        """How studies of the campaign's own size, with all systems on each document, are unlike the campaign."""
+        """Warn where the campaign differs from studies of its size in which all systems are rated on every document."""
         warnings = []
         own, of_a_system = self.rows.n_units, self.rows.mean_units_per_system
         if of_a_system < own:
@@ -80,11 +80,11 @@ class RatingsWithVarianceModel:
 
     @property
     def n_chunks(self) -> int:
-        """Of the draws."""
+        """The number of chunks of draws."""
         return -(-self.draws // DRAWS_OF_A_CHUNK) if len(self.ratings) else 0
 
     def compute_chunk(self, number: int) -> bytes:
-        """Components of some drawn studies."""
+        """Return the components estimated from some drawn studies."""
         if self.components_fit is None:
             return b"[]"
         redraw, first = ParametricBootstrap(self.components_fit), number * DRAWS_OF_A_CHUNK
@@ -96,7 +96,7 @@ class RatingsWithVarianceModel:
 def load_ratings_with_variance_model(
     session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions, draws: int | None
 ) -> RatingsWithVarianceModel:
-    """Read what a recipe counts. Raises as `load_recipe_input`."""
+    """Load the ratings that a recipe counts. Raises the errors of `load_recipe_input`."""
     inputs = load_recipe_input(session, snapshot, options)
     selection = select_rows_by_recipe(inputs.rows, inputs.recipe)
     ratings = selection.ratings.where(selection.ranked)
@@ -106,5 +106,5 @@ def load_ratings_with_variance_model(
 
 
 def parse_component_draws(parts: Sequence[bytes]) -> list[Draw]:
-    """What the chunks found."""
+    """Return the draws that the chunks computed."""
     return [draw for part in parts for draw in json.loads(part)]

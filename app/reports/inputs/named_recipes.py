@@ -1,4 +1,4 @@
-"""The recipe that a name means in a campaign."""
+"""The recipe that a name refers to in a campaign."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NoSuchRecipe(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class NamedRecipe:
-    """A revision of a recipe that a campaign named for itself."""
+    """A revision of a recipe that a campaign has given a name."""
 
     name: str
     revision: int
@@ -33,9 +33,9 @@ class NamedRecipe:
 def find_recipe(
     session: Session, campaign: str, name: str, *, place: tuple[str | int, ...] = ("query", "recipe")
 ) -> Recipe:
-    """The recipe that a name means in a campaign: its own, the one of published practice, or the one that is `locked`.
+    """Return the campaign's own recipe of that name, the one of published practice, or the one that is `locked`.
 
-    Raises NotFound for an unknown campaign, NoSuchRecipe with what there is.
+    Raises NotFound for an unknown campaign, and NoSuchRecipe with the names that exist.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = recipes.find_recipe(session, campaign_id, name)

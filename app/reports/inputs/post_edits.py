@@ -1,4 +1,4 @@
-"""What reports on post-edits read: the edited texts that count, beside all outputs and references of their segments."""
+"""Input of reports on post-edits: the edited texts that count, with all outputs and references of their segments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from app.storage.db import Session
 from app.storage.post_edits import Address
 
 AT_ONCE = 24
-"""Segments of one chunk."""
+"""Number of segments per chunk."""
 NOTHING = "there are no post-edits yet that this report counts; collect or import some"
 NO_POST_EDITS = "this campaign does not collect post-edits; choose one whose raters correct outputs"
 _Row = tuple[int, list[int], list[int], list[list[int]], list[int], list[list[int]]]
@@ -34,7 +34,7 @@ _ROWS: TypeAdapter[list[_Row]] = TypeAdapter(list[_Row])
 
 
 class PostEditsOptions(BaseModel):
-    """What an edit is, and which reference is the external one."""
+    """How texts are split and compared, and which reference is the external one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +51,7 @@ class PostEditsOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class PostEdit:
-    """One post-edit, credited to one system. address: document key and position."""
+    """One post-edit, credited to one system. address: key and position of the document."""
 
     system: str
     address: Address
@@ -63,9 +63,10 @@ class PostEdit:
 
 @dataclass(frozen=True, slots=True)
 class PostEdits:
-    """Post-edits of a campaign with what they are compared with. systems: keys by code, all that have an output.
+    """The post-edits of a campaign, with the texts that they are compared with.
 
-    reference: name of the external reference, None where there is none. addresses: of `texts`, one a segment.
+    systems: keys by code, of all systems with an output. reference: name of the external reference, None if there is
+    none. addresses: of `texts`, one per segment.
     """
 
     snapshot: CampaignSnapshot
@@ -84,27 +85,27 @@ class PostEdits:
 
     @property
     def report_header_fields(self) -> dict[str, Any]:
-        """What every view begins with."""
+        """The fields with which every view begins."""
         return make_report_header_fields(self.snapshot, self.data_hash, self.dropped)
 
     @property
     def n_chunks(self) -> int:
-        """Chunks of segments."""
+        """The number of chunks of segments."""
         return -(-len(self.texts) // AT_ONCE)
 
     def compute_chunk(self, number: int) -> bytes:
-        """The edits of some segments, as bytes."""
+        """Return the edits of some segments as bytes."""
         part = self.texts[number * AT_ONCE : (number + 1) * AT_ONCE]
         return _ROWS.dump_json([_pack_segment(count_segment_edits(texts, self.tokens)) for texts in part])
 
 
 def find_post_edit_widget(protocol: Protocol[Any]) -> TextEditWidget | None:
-    """The widget in which raters correct an output; None where they correct none."""
+    """Return the widget in which raters correct an output; None if there is none."""
     return next((one for one in protocol.form if isinstance(one, TextEditWidget) and one.start == "output"), None)
 
 
 def load_post_edits(session: Session, snapshot: CampaignSnapshot, options: PostEditsOptions) -> PostEdits:
-    """Read the post-edits of a campaign; there are none where its raters correct no outputs."""
+    """Load the post-edits of a campaign; the result is empty if its raters do not correct outputs."""
     protocol = find_campaign_protocol(snapshot.campaign)
     outputs = {
         address: row.text
@@ -148,7 +149,7 @@ def _tokens(snapshot: CampaignSnapshot, options: PostEditsOptions) -> Tokenizati
 def _edits(
     session: Session, snapshot: CampaignSnapshot, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
 ) -> tuple[list[PostEdit], Counter[str]]:
-    """Post-edits that count, in the order of ratings, and what was left out."""
+    """Return the post-edits that count, in the order of ratings, and the number left out, by reason."""
     loaded, rows = _load_judgments(session, snapshot, protocol)
     out: dict[tuple[str, str], str] = {}
     for standing in _load_standing_exclusions(session, snapshot):
@@ -170,7 +171,7 @@ def _edits(
 
 
 def _load_judgments(session: Session, snapshot: CampaignSnapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
-    """Judgments as ratings, by a measure that every one of them has, with their ids."""
+    """Load judgments as ratings with their ids, by a measure that every judgment has."""
     measures = protocol.derive_measures(parse_campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
     read = resolve_score_definition(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
@@ -218,7 +219,7 @@ def _texts(
     systems: Sequence[str],
     external: dict[Address, str],
 ) -> tuple[tuple[Address, ...], tuple[SegmentTexts, ...]]:
-    """Segments that somebody post-edited, with every output of them."""
+    """Return the segments that were post-edited, with all their outputs."""
     code = {key: n for n, key in enumerate(systems)}
     edited: dict[Address, list[PostEdit]] = {}
     for edit in edits:
@@ -268,7 +269,7 @@ def _counts(o: EditOperations) -> tuple[int, ...]:
 
 
 def unpack_segment_edits(done: Sequence[bytes]) -> list[SegmentEdits]:
-    """What the chunks wrote, segment by segment."""
+    """Return the edits that the chunks computed, segment by segment."""
     return [one for part in done for one in _unpack_segments(part)]
 
 

@@ -1,4 +1,4 @@
-"""What reports on raters' agreement read: ratings as they were given, which of them count, and how scores are read."""
+"""Input of reports on rater agreement: ratings as they were given, which of them count, and how scores are derived."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ On = Literal["score", "severity", "errors"]
 ROLES = tuple(role.name.lower() for role in RatingRole)
 RANKED = "rating,repeat"
 GRAVE = {"minor": 1.0, "major": 2.0, "critical": 3.0}
-"""Worst severity of a text as a level; anything else, and nothing marked, is 0."""
+"""Level of the worst severity in a text; other severities, and texts without errors, are 0."""
 STEPS = 100
 NOTHING = "there are no ratings yet that this report counts; collect or import judgments"
 UNKNOWN_DOCUMENTS = (
@@ -37,7 +37,7 @@ UNKNOWN_DOCUMENTS = (
 
 
 class RawRatingsOptions(BaseModel):
-    """Which numbers, of which rows."""
+    """Which scores, of which rows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -57,7 +57,7 @@ class RawRatingsOptions(BaseModel):
 
 
 class BootstrapOptions(BaseModel):
-    """How intervals are drawn."""
+    """How intervals are computed."""
 
     bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
         1_000, description="Number of draws of documents; 0 for none."
@@ -68,9 +68,9 @@ class BootstrapOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RawRatings:
-    """Rows that count, one a judgment, and what is known beside them.
+    """The rows that count, one per judgment, with their scale and documents.
 
-    scale: of the values, None without bounds; of a continuous one a hundredth is a step. ids: of the judgments.
+    scale: of the values, None if unbounded; on a continuous scale a step is a hundredth. ids: of the judgments.
     """
 
     snapshot: CampaignSnapshot
@@ -84,12 +84,12 @@ class RawRatings:
 
     @property
     def report_header_fields(self) -> dict[str, Any]:
-        """What every view begins with."""
+        """The fields with which every view begins."""
         return make_report_header_fields(self.snapshot, self.data_hash, self.dropped)
 
 
 def load_raw_ratings(session: Session, snapshot: CampaignSnapshot, options: RawRatingsOptions) -> RawRatings:
-    """Read what counts. Raises Invalid where the question does not fit the campaign."""
+    """Load the ratings that count. Raises Invalid if the options do not fit the campaign."""
     read = resolve_score_definition(snapshot.campaign, _scoring(options.scoring))
     loaded, _ = load_scored_ratings(session, snapshot, read)
     rows = loaded.ratings
@@ -110,7 +110,7 @@ def load_raw_ratings(session: Session, snapshot: CampaignSnapshot, options: RawR
 
 
 def keep_complete_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
-    """The same without raters who did not rate every segment that anybody rated, where only complete ones are asked."""
+    """If only complete raters are requested, leave out raters who did not rate every segment that was rated."""
     if options.raters != "complete":
         return raw
     units = select_raters_of_every_unit(make_segment_units(raw.rows, repeated=options.repeats))
@@ -130,7 +130,7 @@ def _scoring(text: str) -> ScoringChoice:
 
 
 def _add_scale_steps(scale: ScoreScale | None) -> ScoreScale | None:
-    """A continuous scale has as many steps as a slider from 0 to 100: chance needs a number of values."""
+    """Give a continuous scale as many steps as a slider from 0 to 100, because chance needs a number of values."""
     if scale is None or scale.step or not np.isfinite(scale.maximum - scale.minimum):
         return scale
     return replace(scale, step=(scale.maximum - scale.minimum) / STEPS)
@@ -167,18 +167,18 @@ def _choose_values(session: Session, raw: RawRatings, on: On) -> RawRatings:
 
 
 def find_spans_field(raw: RawRatings) -> str | None:
-    """The field of the payload that holds marked errors; None where the protocol marks none."""
+    """Return the field of the payload that holds marked errors; None if the protocol marks none."""
     return next((widget.field for widget in raw.reading.protocol.form if isinstance(widget, SpansWidget)), None)
 
 
 def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:
-    """The marked errors of the rows. Call where the protocol marks some."""
+    """Load the marked errors of the rows. The protocol must mark errors."""
     field = find_spans_field(raw) or "errors"
     return side_tables.load_error_table(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
 
 
 def find_worst_severity_by_row(errors: ErrorTable, n_rows: int) -> Floats:
-    """0 none, 1 minor, 2 major, 3 critical of each row, errors of weight 0 included; shape (n_rows,)."""
+    """Return 0 none, 1 minor, 2 major or 3 critical for each row, including errors of weight 0; shape (n_rows,)."""
     grave = np.array([GRAVE.get(name.casefold(), 0.0) for name in errors.severities] or [0.0])
     worst = np.zeros(n_rows)
     np.maximum.at(worst, errors.row, grave[errors.severity] if errors.row.size else np.empty(0))

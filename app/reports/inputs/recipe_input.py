@@ -1,4 +1,4 @@
-"""What reports on a ranking read: the rows that a recipe counts, and what is known of their systems and documents."""
+"""Input of reports on a ranking: the rows that a recipe counts, with facts about their systems and documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTHING = NO_RATINGS
 
 
 class NamedRecipeOptions(BaseModel):
-    """By which recipe."""
+    """Which recipe is used."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,10 +42,11 @@ class NamedRecipeOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignUnderRecipe:
-    """A campaign under a recipe. recipe: with the standing exclusions among its own where it asks for them.
+    """A campaign under a recipe.
 
-    own: what the recipe itself leaves out by name. data_hash: of the rows without what either names.
-    humans: keys of systems that are human translations. names: of the systems, as they were imported.
+    recipe: includes the standing exclusions if it applies them. own: what the recipe itself excludes by name.
+    data_hash: of the rows without any of these exclusions. humans: keys of systems that are human translations. names:
+    of the systems, as they were imported.
     """
 
     snapshot: CampaignSnapshot
@@ -57,20 +58,20 @@ class CampaignUnderRecipe:
     own: tuple[NamedExclusion, ...]
 
     def hash_requested_recipe(self, recipe: Recipe) -> str:
-        """Hash of this recipe as it was asked for, as a ranking has it: which exclusions stand is told by the data."""
+        """Return the hash of this recipe as requested, as in a ranking; the data determine which exclusions stand."""
         return replace(recipe, exclude=self.own).hash
 
     @property
     def data_versions(self) -> dict[str, int]:
-        """The data version that was read, by the key of its campaign."""
+        """The data version that was read, by campaign key."""
         return {self.snapshot.campaign.key: self.snapshot.version}
 
     def report_header_fields(
         self, dropped: Iterable[DroppedRows], warnings: Iterable[str], data_hash: str = ""
     ) -> dict[str, Any]:
-        """What every report says of itself, as fields of a `ReportHeader`.
+        """Return the fields that every report has, as in `ReportHeader`.
 
-        data_hash: of the rows that were used, where these are others than the recipe's.
+        data_hash: of the rows that were used, if they differ from those of the recipe.
         """
         return {
             "campaigns": self.data_versions,
@@ -83,8 +84,11 @@ class CampaignUnderRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeInput(CampaignUnderRecipe):
-    """The same with the rows. errors_without_weight: marked errors that the weights do not know. marked: the rows with
-    the judgments behind them."""
+    """A campaign under a recipe, with its rows.
+
+    errors_without_weight: marked errors for which the weight table has no weight. marked: the rows with their
+    judgments.
+    """
 
     rows: Ratings
     errors_without_weight: ErrorsWithoutWeight | None = None
@@ -92,7 +96,7 @@ class RecipeInput(CampaignUnderRecipe):
 
 
 def find_requested_recipe(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> Recipe:
-    """The recipe of these options. Raises NoSuchRecipe, Invalid for a choice that there is not."""
+    """Return the recipe of these options. Raises NoSuchRecipe, and Invalid for a choice that does not exist."""
     recipe = named_recipes.find_recipe(session, snapshot.campaign.key, options.recipe)
     if options.seed:
         recipe = replace(recipe, seed=options.seed)
@@ -108,9 +112,9 @@ def load_campaign_under_recipe(
     labels: RatingLabels,
     make_hash: Callable[[Recipe, DocumentTable, Mapping[str, texts.SystemDescription]], str],
 ) -> CampaignUnderRecipe:
-    """Read what is known of a campaign beside its ratings.
+    """Load the facts about a campaign besides its ratings.
 
-    labels: of the ratings. make_hash: of the rows that the recipe counts, given this recipe, domains and systems.
+    labels: of the ratings. make_hash: hashes the rows that the recipe counts, given this recipe, domains and systems.
     """
     counting = add_standing_exclusions(
         recipe, load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
@@ -129,9 +133,9 @@ def load_campaign_under_recipe(
 
 
 def load_recipe_input(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> RecipeInput:
-    """Read what a recipe ranks.
+    """Load the rows that a recipe ranks.
 
-    Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
+    Raises NoSuchRecipe, and Invalid if the recipe's scores cannot be derived from the campaign's judgments.
     """
     recipe = find_requested_recipe(session, snapshot, options)
     marked = load_ratings_with_unweighted_errors(session, snapshot, recipe)

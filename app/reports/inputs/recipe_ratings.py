@@ -1,4 +1,4 @@
-"""The ratings that a recipe reads."""
+"""The ratings that a recipe uses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from app.storage.rating_codes import Ints
 
 
 def load_recipe_ratings(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) -> Ratings:
-    """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
+    """Load the ratings that a recipe uses; derive them first if they are not yet stored under its weight profile."""
     return load_ratings_with_judgment_ids(session, snapshot, recipe)[0]
 
 
 def load_ratings_with_judgment_ids(
     session: Session, snapshot: CampaignSnapshot, recipe: Recipe
 ) -> tuple[Ratings, Ints, ScoreDefinition]:
-    """The same as `load_recipe_ratings`, with the id of the judgment behind each row, and what scores are read by."""
+    """Load the same ratings with the id of each row's judgment, and the score definition."""
     read = resolve_score_definition(snapshot.campaign, recipe.scoring)
     if not read.protocol.ranks:
         raise Invalid(f"judgments by {read.protocol.name} rank nothing")
@@ -43,9 +43,9 @@ def load_ratings_with_judgment_ids(
 
 @dataclass(frozen=True, slots=True)
 class RatingsWithUnweightedErrors:
-    """Ratings as of `load_recipe_ratings`.
+    """Ratings as returned by `load_recipe_ratings`, with the errors that have no weight.
 
-    errors_without_weight: errors that the weights do not know; None where none are read, or marked.
+    errors_without_weight: None if scores do not come from errors, or none are marked.
     """
 
     rows: Ratings
@@ -57,7 +57,7 @@ class RatingsWithUnweightedErrors:
 def load_ratings_with_unweighted_errors(
     session: Session, snapshot: CampaignSnapshot, recipe: Recipe
 ) -> RatingsWithUnweightedErrors:
-    """The same as `load_recipe_ratings`, with the errors that its weights do not know."""
+    """Load the same ratings as `load_recipe_ratings`, with the errors for which its weight table has no weight."""
     rows, ids, scores = load_ratings_with_judgment_ids(session, snapshot, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
         return RatingsWithUnweightedErrors(rows, ids, scores, None)

@@ -1,4 +1,4 @@
-"""What stands in a campaign at a data version besides its data: the lock with its amendments, and the exclusions."""
+"""The lock with its amendments and the standing exclusions of a campaign at a data version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.storage.db import Session
 
 @dataclass(frozen=True, slots=True)
 class StandingExclusion:
-    """An exclusion that stands. n: its number. withdrawal: it was made by withdrawing the system."""
+    """An exclusion that is in force. n: its number. withdrawal: it was made by withdrawing the system."""
 
     n: int
     exclusion: NamedExclusion
@@ -22,7 +22,7 @@ class StandingExclusion:
 
     @property
     def reason(self) -> str:
-        """Why a report leaves rows out; a rater, task or document is not named."""
+        """Why a report leaves out rows; raters, tasks and documents are not named."""
         if self.withdrawal:
             return f"withdrawn system {self.exclusion.key}"
         return f"standing exclusion of a {self.exclusion.what}"
@@ -30,7 +30,10 @@ class StandingExclusion:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisLockState:
-    """The latest entry of a lock. hash: of the whole chain up to it. preregistered: made before the first judgment."""
+    """The latest entry of a lock.
+
+    hash: of the whole chain up to it. preregistered: the lock was made before the first judgment.
+    """
 
     hash: str
     recipe: Recipe
@@ -40,14 +43,14 @@ class AnalysisLockState:
 
 @dataclass(frozen=True, slots=True)
 class ExclusionsAndLock:
-    """What stands at a data version."""
+    """The exclusions and the lock in force at a data version."""
 
     exclusions: tuple[StandingExclusion, ...]
     lock: AnalysisLockState | None
 
 
 def load_exclusions_and_lock(session: Session, campaign_id: int, version: int) -> ExclusionsAndLock:
-    """What stood in a campaign at a data version."""
+    """Load the exclusions and the lock that were in force at a data version."""
     stood = (
         StandingExclusion(row.n, NamedExclusion(row.what, row.key), row.withdrawal)
         for row in exclusions.load_standing_exclusions(session, campaign_id, version)
@@ -63,24 +66,24 @@ def load_exclusions_and_lock(session: Session, campaign_id: int, version: int) -
 
 
 def format_digest(digest: bytes) -> str:
-    """A digest as it is shown."""
+    """Format a digest for display."""
     return f"sha256:{digest.hex()}"
 
 
 def parse_stored_recipe(choices: Mapping[str, object]) -> Recipe:
-    """A recipe as it was stored; a choice that a later version added is as it was before there was one."""
+    """Parse a stored recipe; choices introduced later get the value that preserves the earlier behaviour."""
     plain = Recipe(name=str(choices["name"])).as_json()
     return parse_recipe_json({**plain, **choices}, {})
 
 
 def add_standing_exclusions(recipe: Recipe, stands: ExclusionsAndLock) -> Recipe:
-    """The recipe with the standing exclusions among its own: all where it asks for them, withdrawn systems always."""
+    """Add standing exclusions to a recipe: all of them if it applies them, withdrawn systems in any case."""
     standing = {one.exclusion for one in stands.exclusions if recipe.standing or one.withdrawal}
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
 def put_requested_recipe_in_ranking(ranking: Ranking, recipe: Recipe, stands: ExclusionsAndLock) -> Ranking:
-    """A ranking with standing exclusions as one under the recipe: it says what was left out, but not which rater."""
+    """Present a ranking under the requested recipe: it says what was left out, but does not name raters."""
     reasons = {
         f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason
         for one in stands.exclusions
@@ -108,9 +111,9 @@ def _withdrawn(systems: Sequence[str]) -> Sequence[str]:
 
 
 def compare_ranking_with_lock(ranking: Ranking, stands: ExclusionsAndLock) -> dict[str, object] | None:
-    """Whether a ranking follows the lock: it was asked for by the locked recipe, whose normalization was settled then.
+    """Say whether a ranking follows the lock: its recipe and the normalization settled then are the locked ones.
 
-    None where nothing is locked.
+    Returns None if nothing is locked.
     """
     lock = stands.lock
     if lock is None:

@@ -1,4 +1,4 @@
-"""Scores under a weight profile: which one an analysis reads, and deriving those that are not there yet."""
+"""Scores under a weight profile: which profile an analysis uses, and deriving scores that are not stored yet."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ GIVEN = "score"
 
 @dataclass(frozen=True, slots=True)
 class ScoreDefinition:
-    """What scores are read by: the protocol under these options, and the number that is read.
+    """How scores are derived: the protocol with its options, and the number that is read.
 
-    own: it is the campaign's own, stored with every judgment.
+    own: it is the campaign's own definition, whose scores are stored with every judgment.
     """
 
     protocol: Protocol[Any]
@@ -32,9 +32,9 @@ class ScoreDefinition:
 
 
 def resolve_score_definition(campaign: CampaignInfo, wanted: ScoringChoice) -> ScoreDefinition:
-    """What a recipe reads from a campaign's judgments.
+    """Return how a recipe derives scores from a campaign's judgments.
 
-    Raises Invalid where the recipe asks for marked errors, and the protocol marks none or another number is read.
+    Raises Invalid if the recipe needs marked errors, and the protocol marks none or another number is read.
     """
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     own = protocol.find_measure(options)
@@ -53,7 +53,7 @@ def resolve_score_definition(campaign: CampaignInfo, wanted: ScoringChoice) -> S
 
 
 def find_score_profile_id(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
-    """The profile under which the scores of this definition are stored."""
+    """Return the profile under which the scores of this definition are stored."""
     if not read.measure.uses_profile:
         name = GIVEN if read.own else f"{GIVEN}:{read.measure.name}"
         return profiles.ensure_weight_profile(session, campaign_id, name=name, digest=name, weights={})
@@ -63,7 +63,7 @@ def find_score_profile_id(session: Session, campaign_id: int, read: ScoreDefinit
 
 
 def hash_campaign_score_profile(campaign: CampaignInfo) -> str:
-    """What tells the campaign's own profile from others."""
+    """Return a value that distinguishes the campaign's own profile from others."""
     read = resolve_score_definition(campaign, ScoringChoice())
     return read.options.profile.digest if read.measure.uses_profile else GIVEN
 
@@ -71,9 +71,9 @@ def hash_campaign_score_profile(campaign: CampaignInfo) -> str:
 def load_scored_ratings(
     session: Session, snapshot: CampaignSnapshot, read: ScoreDefinition, *, statement: str = ratings.LOAD
 ) -> tuple[ratings.RatingsWithJudgmentIds, int]:
-    """The ratings of a score definition, derived under its profile if they are not yet, and this profile.
+    """Load the ratings of a score definition, deriving missing scores first, and return them with their profile.
 
-    statement: of `storage.ratings`, for other rows than those that ratings are usually read from.
+    statement: a query of `storage.ratings`, for other rows than the usual ones.
     """
     profile = ensure_judgments_scored(session, snapshot.campaign_id, read)
     frame = make_ratings_metadata(snapshot.campaign, read)
@@ -82,7 +82,7 @@ def load_scored_ratings(
 
 
 def make_ratings_metadata(campaign: CampaignInfo, read: ScoreDefinition) -> ratings.RatingsMetadata:
-    """What is true of all ratings of a score definition."""
+    """Return the metadata that apply to all ratings of a score definition."""
     return ratings.RatingsMetadata(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -93,9 +93,9 @@ def make_ratings_metadata(campaign: CampaignInfo, read: ScoreDefinition) -> rati
 
 
 def ensure_judgments_scored(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
-    """The profile of this definition, with every judgment scored under it.
+    """Return the profile of this definition, after scoring every judgment under it.
 
-    The campaign's own profile needs no look: a judgment is never stored without its score.
+    The campaign's own profile needs no check, because a judgment is never stored without its score.
     """
     profile = find_score_profile_id(session, campaign_id, read)
     if not read.own and profiles.has_unscored_judgments(session, campaign_id, profile):

@@ -23,7 +23,7 @@ OF_SYSTEMS = (
 
 @dataclass(frozen=True, slots=True)
 class ScoredSegments:
-    """Segment scores, and what is known of them. dropped: what was left out; data_hash: of what was not."""
+    """Segment scores with facts about them. dropped: rows left out; data_hash: of the remaining rows."""
 
     rows: Ratings
     documents: DocumentTable
@@ -33,7 +33,7 @@ class ScoredSegments:
 
 
 def load_rater_segment_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
-    """The scores that raters gave, of the rows that the recipe ranks."""
+    """Return the scores that raters gave, for the rows that the recipe ranks."""
     chosen = select_rows_by_recipe(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segment_ratings()
     scored = normalize_ratings(rows, scale, moments=moments_per_rater(rows))
@@ -41,9 +41,9 @@ def load_rater_segment_scores(inputs: RecipeInput, scale: Method) -> ScoredSegme
 
 
 def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> ScoredSegments:
-    """All scores of outputs that a metric has, in its own unit, but of systems and documents the recipe leaves out.
+    """Load all output scores of a metric, in its own unit, without systems and documents that the recipe leaves out.
 
-    Raises Invalid where the campaign had no such metric at this data version.
+    Raises Invalid if the campaign did not have this metric at this data version.
     """
     snapshot = inputs.snapshot
     known = {row.metric: row for row in stored.load_metrics(session, snapshot.campaign_id, snapshot.version)}

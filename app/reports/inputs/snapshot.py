@@ -1,4 +1,4 @@
-"""A campaign at a data version: what a report speaks about."""
+"""A campaign at a data version, which is what a report describes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CampaignSnapshot:
 
     @property
     def unversioned_settings(self) -> str:
-        """What a campaign without data may still change without a data version; empty once each change is one."""
+        """Settings that a campaign without data can change without a new data version; empty as soon as it has data."""
         if self.version:
             return ""
         now = self.campaign
@@ -36,7 +36,7 @@ class CampaignSnapshot:
 def make_report_header_fields(
     snapshot: CampaignSnapshot, data_hash: str, dropped: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What every view of one campaign begins with, as fields of a `ReportHeader`."""
+    """Return the fields with which every view of one campaign begins, as in `ReportHeader`."""
     return {
         "campaigns": {snapshot.campaign.key: snapshot.version},
         "data_hash": data_hash,
@@ -46,9 +46,9 @@ def make_report_header_fields(
 
 
 def load_snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> CampaignSnapshot:
-    """Which data a report speaks about: the version asked for, or the last one by a time.
+    """Load the campaign at the requested version, or at its last version by the requested time.
 
-    Raises NotFound for an unknown campaign, Invalid for a version that there is not, or not yet.
+    Raises NotFound for an unknown campaign, and Invalid for a version that does not exist (yet).
     """
     row = campaigns.load_campaign(session, campaign)
     version = int(row.data_version)

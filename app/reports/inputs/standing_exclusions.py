@@ -1,4 +1,4 @@
-"""Campaigns in their parts without what standing exclusions name, for comparisons that no recipe reads."""
+"""Applies standing exclusions to split campaigns, for comparisons that use no recipe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.storage.db import Session
 
 
 def drop_excluded_rows(session: Session, parts: CampaignCalibrationSplit) -> CampaignCalibrationSplit:
-    """The same without the rows that an exclusion names which stands at the data version read; counted as dropped."""
+    """Leave out the rows that standing exclusions of the data version name, and count them as dropped."""
     snapshot, rows = parts.ratings.snapshot, parts.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
     for standing in load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version).exclusions:

@@ -1,1 +1,1 @@
-"""What all reports share: what a report is, finding or computing it, and every representation."""
+"""What all reports share: the definition of a report, finding or computing it, and its representations."""

@@ -1,4 +1,4 @@
-"""A ranking in words and figures for people: the recipe, the counts, the direction, numbers without noise digits."""
+"""Words and figures for people: names, counts, intervals, ranks and p-values without meaningless digits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import floor, log10
 
 
 def make_printable(text: str) -> str:
-    """A name in one line, without what a terminal obeys or what turns the direction of writing round.
+    """Return a name on one line, without terminal control codes and characters that reverse the writing direction.
 
     >>> make_printable("a\\x1b[2J\\n b")
     'a [2J b'
@@ -16,7 +16,7 @@ def make_printable(text: str) -> str:
 
 
 def pluralize(n: int, noun: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> pluralize(1, "system"), pluralize(7406, "rating")
     ('1 system', '7,406 ratings')
@@ -25,7 +25,7 @@ def pluralize(n: int, noun: str) -> str:
 
 
 def choose_decimals(values: Iterable[float | None]) -> int:
-    """Decimals that show three digits of the spread of these values, from 1 to 4.
+    """Return the number of decimals, from 1 to 4, that shows three digits of the spread of these values.
 
     >>> choose_decimals([0.91, 2.14]), choose_decimals([61.3, 88.0]), choose_decimals([-0.21, 0.2])
     (2, 1, 3)
@@ -40,7 +40,7 @@ def choose_decimals(values: Iterable[float | None]) -> int:
 
 
 def format_number(value: float | None, places: int) -> str:
-    """A number with fixed decimals; a dash where there is none. Never a negative zero.
+    """Format a number with fixed decimals, or a dash for None; a negative zero never appears.
 
     >>> format_number(-0.625, 2), format_number(-0.001, 2), format_number(None, 2)
     ('−0.62', '0.00', '–')
@@ -52,7 +52,7 @@ def format_number(value: float | None, places: int) -> str:
 
 
 def format_interval(bounds: tuple[float, float] | None, places: int) -> str:
-    """An interval with fixed decimals; a dash where there is none.
+    """Format an interval with fixed decimals, or a dash for None.
 
     >>> format_interval((-0.625, 1.5), 1), format_interval(None, 1)
     ('[−0.6, 1.5]', '–')
@@ -63,7 +63,7 @@ def format_interval(bounds: tuple[float, float] | None, places: int) -> str:
 
 
 def format_rank(value: float) -> str:
-    """A rank; shared ranks have a half.
+    """Format a rank; shared ranks end in a half.
 
     >>> format_rank(3.0), format_rank(2.5)
     ('3', '2.5')
@@ -72,7 +72,7 @@ def format_rank(value: float) -> str:
 
 
 def format_rank_range(bounds: tuple[int, int] | None) -> str:
-    """A range of ranks.
+    """Format a range of ranks.
 
     >>> format_rank_range((1, 4)), format_rank_range((2, 2)), format_rank_range(None)
     ('1–4', '2', '–')
@@ -84,10 +84,10 @@ def format_rank_range(bounds: tuple[int, int] | None) -> str:
 
 
 def format_p_value(value: float | None, draws: int | None = None) -> str:
-    """A p-value to four decimals; smaller ones say so, and none is 0.
+    """Format a p-value with four decimals; smaller values are given as a bound, and none is 0.
 
-    draws: arrangements that were drawn, where the observed one is not among them, so that a count of 0 is less than
-    one in so many and no more.
+    draws: number of random rearrangements, if the observed one is not counted among them. A count of 0 then only shows
+    that p is less than one in that number.
 
     >>> format_p_value(0.0421), format_p_value(1e-9), format_p_value(None)
     ('0.0421', '<0.0001', '–')
@@ -102,12 +102,12 @@ def format_p_value(value: float | None, draws: int | None = None) -> str:
 
 
 def format_p_value_cell(value: float | None, draws: int | None = None) -> float | str | None:
-    """A p-value at full precision for a file; 0, which no p-value is, as `format_p_value` says it."""
+    """Return a p-value at full precision for a file, or the text of `format_p_value` for 0, which no p-value can be."""
     return format_p_value(value, draws) if value == 0 else value
 
 
 def capitalize(text: str) -> str:
-    """The text with a capital, and all else as it is.
+    """Return the text with a capital first letter, otherwise unchanged.
 
     >>> capitalize("too few for BCa")
     'Too few for BCa'
@@ -116,5 +116,5 @@ def capitalize(text: str) -> str:
 
 
 def make_sentence(text: str) -> str:
-    """The text with a capital and a full stop."""
+    """Return the text with a capital first letter and a full stop."""
     return capitalize(text) + "."

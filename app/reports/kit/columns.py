@@ -1,4 +1,4 @@
-"""Tables declared by their columns: one list gives the table for people and the columns of the file."""
+"""Tables declared by their columns: one list defines both the table for people and the columns of the file."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Result = TypeVar("Result", bound=BaseModel)
 File = tuple[Sequence[str], Sequence[Sequence[Cell]]]
 NONE = "–"
 MOST_MEANS = 12
-"""Systems whose means a table for people has room for."""
+"""Number of systems whose means fit into a table for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Generic[Row]):
     """A column of a table.
 
-    heading: for people; empty where only files have it. key: in files; empty where only people see it. value: of a row,
-    by default its attribute `key`. digits: decimals of a figure, which stands at the right; 0 for counts; None for
-    words, which stand at the left. text: how people read it, where that is neither a figure nor the value itself.
-    names: it holds keys or names, which Markdown shows as code.
+    heading: for people; empty for columns only in files. key: in files; empty for columns only for people. value:
+    computed from a row, by default its attribute `key`. digits: decimals of a figure, which is aligned right; 0 for
+    counts; None for words, which are aligned left. text: how people read the value, if that is neither a figure nor the
+    value itself. names: the column holds keys or names, which Markdown shows as code.
     """
 
     heading: str = ""
@@ -38,11 +38,11 @@ class Column(Generic[Row]):
     names: bool = False
 
     def raw_value(self, row: Row) -> Any:
-        """The value at full precision."""
+        """Return the value at full precision."""
         return getattr(row, self.key) if self.value is None else self.value(row)
 
     def format_value(self, row: Row) -> str:
-        """The value as people read it; a dash where there is none."""
+        """Return the value as people read it; a dash for None."""
         if self.text is not None:
             return self.text(row)
         value = self.raw_value(row)
@@ -58,11 +58,11 @@ class SystemMeansRow(Protocol):
 
     @property
     def means(self) -> Sequence[float | None]:
-        """By system."""
+        """The mean of each system."""
 
 
 def make_system_mean_columns(systems: Sequence[str], digits: int) -> list[Column[Any]]:
-    """A column for each system's entry of `means`; of many systems the first."""
+    """Make a column for each system's entry of `means`; if there are many systems, only for the first."""
 
     def mean_of(place: int) -> Callable[[SystemMeansRow], float | None]:
         return lambda row: row.means[place]
@@ -80,9 +80,9 @@ def make_table_section(
     group: Callable[[Row], object] | None = None,
     target: Callable[[Row], Mapping[str, str]] | None = None,
 ) -> TableSection:
-    """The table for people. group: a rule stands above each row of another group than the row before.
+    """Make the table for people.
 
-    target: what the texts of a row are about.
+    group: a rule is drawn above each row whose group differs from that of the row before. target: what a row is about.
     """
     shown, all_rows = [column for column in columns if column.heading], list(rows)
     groups = [] if group is None else [group(row) for row in all_rows]
@@ -97,7 +97,7 @@ def make_table_section(
 
 
 def make_csv_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
-    """Headings and rows of a file whose columns say all, the campaign and its data version included."""
+    """Return headings and rows of a file whose columns are complete, including the campaign and its data version."""
     keyed = [column for column in columns if column.key]
     return [column.key for column in keyed], [[column.raw_value(row) for column in keyed] for row in rows]
 
@@ -105,9 +105,9 @@ def make_csv_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
 def make_csv_file_maker(
     columns: Sequence[Column[Row]], rows: Callable[[Result], Iterable[Row]], origin: Sequence[str] = ()
 ) -> Callable[[Result], File]:
-    """Headings and rows of the file of a report on one campaign.
+    """Return a function that gives headings and rows of the file of a report on one campaign.
 
-    origin: attributes of the result that stand in every row, after the campaign and its data version.
+    origin: attributes of the result that are added to every row, after the campaign and its data version.
     """
     keyed = [column for column in columns if column.key]
 
@@ -120,7 +120,7 @@ def make_csv_file_maker(
 
 
 def _data(result: Any) -> tuple[str, int]:
-    """The campaign of a report and its data version."""
+    """Return the campaign of a report and its data version."""
     if isinstance(result, ReportHeader):
         return next(iter(result.campaigns.items()))
     return result.campaign, result.data_version

@@ -1,4 +1,4 @@
-"""Tables as most reports lay them out."""
+"""Tables in the layout that most reports use."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from app.reports.kit.table import Alignment, Table
 
 
 def make_table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int = 1) -> Table:
-    """Names in the first columns, at the left; figures in the others, at the right."""
+    """Make a table with names in the first columns, aligned left, and figures in the others, aligned right."""
     sides: list[Alignment] = ["left" if i < left else "right" for i in range(len(heads))]
     return Table(tuple(heads), tuple(sides), tuple(rows))
 
 
 def make_aligned_table(columns: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
-    """Columns of any order, each with its heading and side."""
+    """Make a table of columns in any order, each with its heading and alignment."""
     headings, sides = zip(*columns, strict=True)
     return Table(headings, sides, tuple(rows))

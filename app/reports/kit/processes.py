@@ -1,4 +1,4 @@
-"""Chunks of a report on several processes of this machine, one thread of linear algebra each."""
+"""Computes the chunks of a report in several processes of this machine, each with one thread of linear algebra."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from app.reports.kit.report import Chunk, ReportWork
 from app.reports.kit.store import Execute, compute_chunks_serially
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-_AHEAD = 3  # chunks a process that are handed out before their turn, so that no result waits for long
-_chunk: list[Chunk] = []  # of a worker process: what its initializer was given
+_AHEAD = 3  # chunks per process submitted in advance, so that no result waits for long
+_chunk: list[Chunk] = []  # in a worker process: what its initializer received
 
 
 def make_process_executor(workers: int) -> Execute:
-    """Compute chunks on so many processes; on one, here. The results do not depend on the number.
+    """Return a function that computes chunks in this number of processes; with one, it computes them in this process.
 
-    The chunks must be a function of a module or a method of a value, which other processes can be sent.
+    The results do not depend on the number. The chunk must be a function of a module or a method of a value, so that it
+    can be sent to other processes.
     """
     if workers < 2:
         return compute_chunks_serially
@@ -57,7 +58,7 @@ def _compute(number: int) -> bytes:
 
 @contextmanager
 def _limit_threads() -> Iterator[None]:
-    """Processes that start meanwhile use one thread: linear algebra reads this when it is loaded."""
+    """Let processes that start in this context use one thread; linear algebra reads the setting when it is loaded."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:

@@ -1,4 +1,4 @@
-"""What a viewer does not see of a report: who the raters are."""
+"""Hides from viewers of a report who the raters are."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from dataclasses import replace
 from app.reports.kit.report import StoredReport
 
 HIDDEN = "*"
-# Reports name raters and tasks as `rater:KEY` and `task:KEY` in every text; a task's key often holds its rater's.
-# `_` parts words here, as in the emphasis of Markdown.
+# All texts of reports name raters and tasks as `rater:KEY` and `task:KEY`; the key of a task often contains that of its
+# rater. `_` separates words here, as in Markdown emphasis.
 _BEFORE, _AFTER = r"(?<![^\W_])", r"(?![^\W_])"
 _NAMED = re.compile(rf"{_BEFORE}(rater|task):[A-Za-z0-9._~:@+\-]+")
 
 
 def hide_raters(report: StoredReport) -> StoredReport:
-    """The same report without the keys of raters and tasks, under an ETag of its own."""
+    """Return the report without the keys of raters and tasks, under a different ETag."""
     plain = json.loads(report.body)
     body = json.dumps(_redact_value(plain), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     return replace(report, body=body, etag=f"{report.etag}.blind")
 
 
 def hide_rater_and_task_keys(value: object) -> object:
-    """A JSON value without the keys of raters and tasks."""
+    """Return a JSON value without the keys of raters and tasks."""
     return _redact_value(value)
 
 
 def hide_names(text: str, keys: Iterable[str]) -> str:
-    """A text that somebody wrote, without these keys and names where they stand as whole words, in capitals or not.
+    """Remove these keys and names from a text where they occur as whole words, in upper or lower case.
 
     >>> hide_names("Drop zebra-bert; zebra-berta stays.", ["zebra", "zebra-bert"])
     'Drop *; *-berta stays.'

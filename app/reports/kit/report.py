@@ -1,4 +1,4 @@
-"""What a report is: its options, its computation and what is shown. The API, the commands and the jobs know no more."""
+"""The definition of a report: options, computation and presentation. API, commands and jobs know nothing else."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class ReportHeader(BaseModel):
 
 
 class NoOptions(BaseModel):
-    """Nothing is asked beside the data version."""
+    """Options of a report that has none besides the data version."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report as canonical JSON bytes, and what it was computed from.
+    """A report as canonical JSON bytes, with its data version.
 
     etag: of the report itself; a representation adds its own name to it.
     """
@@ -54,16 +54,17 @@ class StoredReport:
 
     @classmethod
     def from_bytes(cls, body: bytes, data_version: int) -> Self:
-        """A report of these bytes, as it is stored."""
+        """Make a stored report from its bytes."""
         return cls(body, hashlib.sha256(body).hexdigest()[:32], data_version)
 
 
 @dataclass(frozen=True, slots=True)
 class ReportWork(Generic[Output]):
-    """What remains to be done once the data are read: chunks, in any order and on any machine, then their end.
+    """What remains to be done after reading the data: chunks, in any order and on any machine, and a final step.
 
-    chunk: the bytes of the nth part, a pure function of the data, the options and its number. finish: makes the result
-    of all parts, in order, or its bytes. Whatever is random is seeded by the options and the number of the chunk.
+    chunk: returns the bytes of the nth part, a pure function of the data, the options and its number. finish: makes the
+    result, or its bytes, from all parts in order. Everything random is seeded by the options and the number of the
+    chunk.
     """
 
     n_chunks: int
@@ -73,17 +74,17 @@ class ReportWork(Generic[Output]):
 
 @dataclass(frozen=True, slots=True)
 class LocalChunk:
-    """Chunks that read files of this machine, so that no other can compute them."""
+    """Chunks that read files of this machine, so that no other machine can compute them."""
 
     compute: Chunk
 
     def __call__(self, number: int) -> bytes:
-        """The bytes of one."""
+        """Return the bytes of one chunk."""
         return self.compute(number)
 
 
 def make_undivided_work(make: Callable[[], Output]) -> ReportWork[Output]:
-    """Work that is not worth dividing."""
+    """Return work that is not worth dividing into chunks."""
     return ReportWork(0, _empty_chunk, lambda _: make())
 
 
@@ -95,7 +96,7 @@ def _empty_chunk(number: int) -> bytes:
 class TableSection:
     """One table of a report. names: columns that hold keys and names.
 
-    targets: of each row what its texts are about, as `system`, `other`, `rater`, `document` and `segment`; or none.
+    targets: what each row is about, as `system`, `other`, `rater`, `document` and `segment`; may be empty.
     """
 
     title: str
@@ -106,7 +107,7 @@ class TableSection:
 
 @dataclass(frozen=True, slots=True)
 class SingleTableHeadings:
-    """How a report that is one table is headed in files.
+    """The headings in files of a report that consists of one table.
 
     markdown: follows the campaign. latex: the first sentence of the caption, with `{campaign}` in it. long: the table
     may need several pages.
@@ -119,16 +120,16 @@ class SingleTableHeadings:
 
 @dataclass(frozen=True, slots=True)
 class Report(Generic[Options, Result]):
-    """A report that can be asked for.
+    """A report that can be requested.
 
-    name: its address, `/v1/campaigns/{c}/reports/NAME`, or `/v1/comparisons/NAME` where it is over several campaigns.
-    options: the query, without `as_of`; command options, form and documentation are made from it. prepare: reads what
-    is needed in one transaction (raises Invalid where the options do not fit); the rest is the Work. csv: headings and
-    rows at full precision. charts: SVG by name, for `?picture=`; the first is the default. long: a job does it, in
-    worker processes. role: who may see it.
+    name: its address, `/v1/campaigns/{c}/reports/NAME`, or `/v1/comparisons/NAME` if it covers several campaigns.
+    options: the query, without `as_of`; command options, form and documentation are made from it. prepare: reads
+    everything needed in one transaction (raises Invalid if the options do not fit) and returns the work. csv: headings
+    and rows at full precision. charts: SVG by name, for `?picture=`; the first is the default. long: a job computes it,
+    in worker processes. role: who may see it.
 
-    The functions that give these have the same names in every report: `_prepare`, `make_tables`, `make_csv_rows` and
-    `make_caption`, the last three with `_` in front where they stand in the module of the report itself.
+    The functions behind these fields have the same names in every report: `_prepare`, `make_tables`, `make_csv_rows`
+    and `make_caption`. The last three start with `_` if they are in the report's own module.
     """
 
     name: str
@@ -147,32 +148,35 @@ class Report(Generic[Options, Result]):
     long: bool = False
     version: str = METHOD_VERSION
     naming: frozenset[str] = frozenset()
-    """Options in which raters are named: viewers may not ask by these."""
+    """Options that name raters; viewers must not use them."""
     settings: frozenset[str] = frozenset()
-    """Names of the campaign's settings that it reads; it sees no others, and they belong to the report's key."""
+    """Names of the campaign settings that the report reads. It sees no others, and they are part of its key."""
     extra_key: Callable[[Session, CampaignSnapshot], Sequence[object]] | None = None
-    """What else it reads that no data version counts: plain values of it, for the report's key."""
+    """Plain values, for the report's key, of other data that it reads and that no data version covers."""
     quick: int = QUICK_JUDGMENTS
-    """Of one that is not always long: with more judgments than these a job does it, for who answers raters is not to
-    compute for longer than some .2 s. The slowest of most take 5 µs a judgment (docs/benchmarks-reports.md)."""
+    """A report that is not always long becomes a job if there are more judgments than this.
+
+    The process that answers raters should not compute for longer than about .2 s. The slowest of most reports take 5 µs
+    per judgment (docs/benchmarks-reports.md).
+    """
     takes_long: Callable[[Session, Sequence[CampaignSnapshot], Options], bool] | None = None
-    """Where more than the number of judgments decides: whether these options are long; a job does it then."""
+    """Whether these options need a job, if that depends on more than the number of judgments."""
     check: Callable[[Session, Sequence[CampaignSnapshot], Options], None] | None = None
-    """Raises Invalid for what can be told before a job is made for it."""
+    """Raises Invalid for faults that can be detected before a job is created."""
     other_campaigns: Callable[[Options], Sequence[str]] | None = None
-    """Keys of further campaigns that the options name; they are read, too, and whoever asks must see them all."""
+    """Keys of further campaigns named in the options. They are read too, and the requester must have access to all."""
     redact: Callable[[Result], Result] | None = None
-    """What viewers see; None: without the values under `rater` and without `rater:KEY` and `task:KEY` in texts."""
+    """Makes the version for viewers; None removes values under `rater`, and `rater:KEY` and `task:KEY` in texts."""
     own_routes: bool = False
-    """It has routes, a command and a page of its own, and is not offered among the reports by name."""
+    """The report has its own routes, command and page, and is not offered among the reports by name."""
     options_in: Literal["query", "body"] = "query"
-    """Where its routes take the options, which errors name."""
+    """Where its routes take the options; errors name this place."""
     single: SingleTableHeadings | None = None
-    """Where it is one table whose title is that of the report: its result names its `campaign` and `data_version`."""
+    """Headings of a report that is one table with the report's title; its result has `campaign` and `data_version`."""
     warnings: Callable[[Result], Sequence[str]] = attrgetter("warnings")
     terminal: Callable[[Result], Sequence[TableSection]] | None = None
-    """Tables for the terminal, where those of the other representations would be too wide; None: the same."""
+    """Tables for the terminal if the usual ones would be too wide; None uses the usual ones."""
     terminal_notes: Sequence[str] = ()
-    """What the terminal says below the tables before the caption."""
+    """Notes that the terminal shows below the tables and above the caption."""
     names_raters: bool = True
-    """Whether it may say who the raters are; one that never does is the same for all who may see it."""
+    """Whether it may identify raters; a report that never does is the same for everyone who may see it."""

@@ -1,4 +1,4 @@
-"""What is asked of a report: about which campaigns, with which options."""
+"""A request for a report: its campaigns and options."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Over = Literal["campaign", "campaigns"]
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """A report, about which campaigns, with which options.
+    """A report, with the campaigns and options it is requested for.
 
-    as_of: a data version, or a time for each campaign's last version by then.
+    as_of: a data version, or a time, which selects each campaign's last version by then.
     """
 
     report: Report[Any, Any]
@@ -29,7 +29,7 @@ class ReportRequest:
 
 
 def parse_report_options(report: Report[Any, Any], values: Mapping[str, object], *, place: str = "query") -> BaseModel:
-    """The options of a report from names and values. Raises Invalid, naming each that is wrong."""
+    """Parse the options of a report from names and values. Raises Invalid, naming every wrong one."""
     unknown = [
         Place((place, name), _explain_unknown_option(report))
         for name in values
@@ -51,6 +51,6 @@ def _explain_unknown_option(report: Report[Any, Any]) -> str:
 
 
 def list_report_campaigns(report: Report[Any, Any], campaigns: Sequence[str], options: BaseModel) -> tuple[str, ...]:
-    """All campaigns that a report reads, each once: those that it is over, and those that its options name."""
+    """Return all campaigns that a report reads, each once: those that it covers and those that its options name."""
     others = () if report.other_campaigns is None else report.other_campaigns(options)
     return tuple(dict.fromkeys((*campaigns, *others)))

@@ -1,4 +1,4 @@
-"""What the parts of a report's result have in common."""
+"""Base classes for the parts of a report's result."""
 
 from __future__ import annotations
 

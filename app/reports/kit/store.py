@@ -1,7 +1,7 @@
-"""Reports: found in the store by what they are a function of, or computed and stored.
+"""Finds reports in the store, or computes and stores them.
 
-The key of a report is its name and version, the campaigns with the data version of each, the options and
-their seed. The same key is the same bytes.
+The key of a report consists of its name and version, the campaigns with the data version of each, the options and the
+seed. The same key always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from app.storage.imports.staging import canonical_json
 
 Progress = Callable[[int, int], None]
 Execute = Callable[[ReportWork[Any]], Iterator[bytes]]
-"""Computes the chunks of work, on whatever processes; gives their bytes in order."""
+"""Computes the chunks of work in any processes, and yields their bytes in order."""
 
 
 class RequestAborted(Exception):
-    """Whoever asked does not wait any longer; nothing is stored."""
+    """The requester no longer waits, so nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportLookup:
-    """What a request comes to: the key of its report, the data versions, and the report where it is stored."""
+    """The result of looking up a report: its key, the data versions, and the report if it is stored."""
 
     key: reports.ReportKey
     about: tuple[CampaignSnapshot, ...]
     body: bytes | None
 
     def as_stored_report(self, body: bytes) -> StoredReport:
-        """The report with its ETag."""
+        """Return the report with its ETag."""
         return StoredReport.from_bytes(body, self.about[0].version)
 
 
 def look_up_report(session: Session, request: ReportRequest) -> ReportLookup:
-    """The key of a report, and its bytes where it is stored.
+    """Return the key of a report, and its bytes if it is stored.
 
-    Raises NotFound for an unknown campaign, Invalid for a version that cannot be.
+    Raises NotFound for an unknown campaign, and Invalid for an impossible version.
     """
     if len(request.campaigns) > 1 and isinstance(request.as_of, int):
         what = "must be a time: each of several campaigns counts its own versions"
@@ -64,7 +64,7 @@ def look_up_report(session: Session, request: ReportRequest) -> ReportLookup:
 def filter_settings_read_by_report(
     report: Report[Any, Any], about: Sequence[CampaignSnapshot]
 ) -> tuple[CampaignSnapshot, ...]:
-    """The campaigns with those of their settings that this report reads, and no others."""
+    """Return the campaigns with only those settings that this report reads."""
     return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in about)
 
 
@@ -73,7 +73,7 @@ def _read(report: Report[Any, Any], each: CampaignSnapshot) -> dict[str, object]
 
 
 def _extra_key(session: Session, report: Report[Any, Any], each: CampaignSnapshot) -> list[object]:
-    """What a report reads that the data version does not count; empty for most, so that their keys stay as they are."""
+    """Return what the report reads besides the data version; it is empty for most, whose keys thus stay the same."""
     settings = _read(report, each)
     more = [] if report.extra_key is None else list(report.extra_key(session, each))
     return [
@@ -86,10 +86,10 @@ def _extra_key(session: Session, report: Report[Any, Any], each: CampaignSnapsho
 def compute_report_key(
     session: Session, report: Report[Any, Any], about: Sequence[CampaignSnapshot], options: BaseModel
 ) -> reports.ReportKey:
-    """What a report is a pure function of. Raises NoSuchRecipe.
+    """Return the key of a report, which covers everything that determines it. Raises NoSuchRecipe.
 
-    A campaign's own recipe can be given other choices under its name: what it stands for now is in the key, and so are
-    the settings that the report reads.
+    The choices behind the name of a campaign's own recipe can change. Therefore the key contains the hash of the
+    current recipe, and the settings that the report reads.
     """
     versions = [[each.campaign.key, each.version] for each in about]
     named = [name for name in str(getattr(options, "recipe", None) or "").split(",") if name]
@@ -109,7 +109,7 @@ def compute_report_key(
 def make_report_key(
     campaign_id: int, kind: str, data_version: int, parts: object, *, seed: int, method_version: str
 ) -> reports.ReportKey:
-    """The key of what is a function of these plain values at a data version."""
+    """Make the key of a result that is a function of these plain values at a data version."""
     digest = hashlib.sha256(canonical_json(parts).encode()).hexdigest()
     return reports.ReportKey(campaign_id, kind, data_version, f"sha256:{digest}", seed, method_version)
 
@@ -127,18 +127,18 @@ def find_or_compute_report(
     should_stop: Callable[[], bool] = lambda: False,
     execute: Execute = compute_chunks_serially,
 ) -> StoredReport:
-    """The report, from the store or computed here and stored.
+    """Return the report from the store, or compute and store it.
 
-    on_progress: told how many chunks are done, of how many; not called where the report is stored already.
-    should_stop: asked after every chunk. execute: computes the chunks; it changes nothing in the report.
+    on_progress: called with the number of chunks done and the total, unless the report is already stored. should_stop:
+    called after every chunk. execute: computes the chunks; it does not affect the result.
 
-    Raises NotFound for an unknown campaign, Invalid where the options do not fit it, RequestAborted.
+    Raises NotFound for an unknown campaign, Invalid if the options do not fit it, and RequestAborted.
     """
     with database.transaction(snapshot=True) as session:
         lookup = look_up_report(session, request)
     if lookup.body is not None:
         return lookup.as_stored_report(lookup.body)
-    with database.transaction() as session:  # no snapshot: scores by new weights are derived and stored
+    with database.transaction() as session:  # no snapshot, because scores under new weights are derived and stored
         work = request.report.prepare(session, lookup.about, request.options)
     body = compute_report(work, on_progress=on_progress, should_stop=should_stop, execute=execute)
     return lookup.as_stored_report(store_report(database, lookup.key, body))
@@ -151,7 +151,7 @@ def compute_report(
     should_stop: Callable[[], bool],
     execute: Execute = compute_chunks_serially,
 ) -> bytes:
-    """All chunks and their end. Raises RequestAborted."""
+    """Compute all chunks and the final step. Raises RequestAborted."""
     parts: list[bytes] = []
     if work.n_chunks:
         on_progress(0, work.n_chunks)
@@ -165,25 +165,25 @@ def compute_report(
 
 
 def _run_work(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None, None]:
-    """A generator, which lets go of its processes when it is closed."""
+    """Yield the chunks; closing this generator releases its processes."""
     yield from execute(work)
 
 
 def assemble_report(work: ReportWork[Any], parts: Sequence[bytes]) -> bytes:
-    """The bytes of a report from those of its chunks, in order."""
+    """Return the bytes of a report from those of its chunks, in order."""
     made: BaseModel | bytes = work.finish(parts)
     return made if isinstance(made, bytes) else made.model_dump_json().encode()
 
 
 def store_report(database: Database, key: reports.ReportKey, body: bytes) -> bytes:
-    """Store a report; the bytes that are stored under its key, which may be those of somebody who was faster."""
+    """Store a report and return the bytes stored under its key, which another process may have written first."""
     with database.transaction() as session:
         reports.store_report(session, key, body)
         return reports.find_report(session, key) or body
 
 
 def redact_report_for_viewers(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
-    """The report as viewers see it, without who the raters are, under an ETag of its own."""
+    """Return the report as viewers see it, without raters' identities and under a different ETag."""
     if not report.names_raters:
         return stored
     view = report.result.model_validate_json(stored.body)

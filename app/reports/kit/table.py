@@ -1,4 +1,4 @@
-"""Tables for people: headings, sides and rows of text."""
+"""Tables for people: headings, alignments and rows of text."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 Cell = str | float | None
-"""Of a file, at full precision."""
+"""A cell of a file, at full precision."""
 Alignment = Literal["left", "right"]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table for people: cells are text already. breaks: indices of the rows that a rule stands above.
+    """A table for people, whose cells are text. breaks: indices of the rows that have a rule above them.
 
-    Raises ValueError where a row has more or fewer cells than there are headings: figures would stand under others'.
+    Raises ValueError if a row has more or fewer cells than there are headings, as values would be in the wrong column.
     """
 
     headings: tuple[str, ...]

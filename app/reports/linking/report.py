@@ -1,4 +1,4 @@
-"""Several campaigns on the scale of the first, by items that they share; with the error of the link."""
+"""Several campaigns on the scale of the first one, by items that they share, with the error of the link."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from app.storage.db import Session
 
 
 class ScaleLinkingOptions(ScoreSelectionOptions):
-    """By which items, and how."""
+    """Which items link the campaigns, and how."""
 
     method: Link = Field("mean", description="Matches the mean of the anchors; mean_sigma also matches their spread.")
     anchors: Literal["auto", "calibration", "common"] = Field(
@@ -60,8 +60,10 @@ class ScaleLinkingOptions(ScoreSelectionOptions):
 
 @dataclass(frozen=True, slots=True)
 class CampaignMeans:
-    """A campaign's means over raters. test: units of systems, mean: of each; common, items: mean of each output and
-    calibration item, and whether it is a human translation, by address; parts: the campaign.
+    """The means over raters in a campaign.
+
+    test: the units of systems; mean: the mean of each. common, items: mean of each output and of each calibration item,
+    and whether it is a human translation, by address. parts: the campaign.
     """
 
     parts: CampaignCalibrationSplit
@@ -72,7 +74,7 @@ class CampaignMeans:
 
     @property
     def n_raters(self) -> int:
-        """Raters who judged a system."""
+        """The number of raters who judged a system."""
         return int(np.unique(self.test.rater).size)
 
 
@@ -131,7 +133,7 @@ def _link_warnings(
     linked: ScaleLink,
     options: ScaleLinkingOptions,
 ) -> Iterator[str]:
-    """What is to be said of one link."""
+    """Yield the warnings about one link."""
     if linked.why:
         yield (
             f"{part.key} is not comparable with {base.key}: {linked.why}; let both judge the same items of different "
@@ -182,9 +184,9 @@ def _means_by_address(
 def _choose_anchors(
     base: CampaignMeans, other: CampaignMeans, options: ScaleLinkingOptions
 ) -> tuple[LinkAnchors, str, int]:
-    """What both judged: calibration items where they share some or those are asked for, else outputs.
+    """Return the anchors of a link, their kind, and how many were left out because their sources differ.
 
-    Beside them which of both, and how many were left out because their sources differ.
+    The anchors are calibration items if both campaigns share some or they are requested, else common outputs.
     """
     items = {a for a in base.items.keys() & other.items.keys() if have_same_source_text(base.parts, other.parts, a)}
     calibration = options.anchors == "calibration" or (options.anchors == "auto" and bool(items))
@@ -229,7 +231,7 @@ def _systems(
     options: ScaleLinkingOptions,
     n: int,
 ) -> list[ScaleLinkedSystem]:
-    """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
+    """Return every system as scored and on the base's scale, with the error from documents and that with the link."""
     units, labels, shown = means.test, parts.ratings.rows.labels.systems, []
     held, code = np.unique(units.document, return_inverse=True)
     there = [units.system == system for system in np.unique(units.system).tolist()]

@@ -1,4 +1,4 @@
-"""A comparison of linked campaigns, as it is stored and shown."""
+"""The comparison of linked campaigns, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _figure(value: float | None) -> str:
 
 
 def make_tables(view: ScaleLinkingView) -> Sequence[TableSection]:
-    """Links, then systems."""
+    """Make a table of links and a table of systems."""
     shown = []
     if view.links:
         heads = ("Campaign", "Anchors", "n", "Pearson", "Slope", "Intercept", "Interval", "Residual", "Comparable")
@@ -104,7 +104,7 @@ CSV = (
 
 
 def make_csv_rows(view: ScaleLinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a system, with its campaign's link."""
+    """Make one row per system, with its campaign's link."""
     links = {one.campaign: one for one in view.links}
     rows: list[tuple[Cell, ...]] = []
     for s in view.systems:
@@ -119,7 +119,7 @@ def make_csv_rows(view: ScaleLinkingView) -> tuple[Sequence[str], Sequence[Seque
 
 
 def make_caption(view: ScaleLinkingView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     how = "mean and spread" if view.method == "mean_sigma" else "mean"
     return (
@@ -129,7 +129,7 @@ def make_caption(view: ScaleLinkingView) -> str:
 
 
 def plot_linked_scores(view: ScaleLinkingView) -> bytes:
-    """Every system before and after."""
+    """Draw every system before and after linking."""
     rows = []
     for s in view.systems:
         text = "not comparable" if s.linked is None else f"{s.rank}.  {_figure(s.linked)}"

@@ -1,4 +1,4 @@
-"""A report on automatic metrics as what its picture draws."""
+"""The chart of the report on automatic metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
 
 
 def plot_metric_accuracy_ranges(view: MetricsView) -> bytes:
-    """Accuracies of every metric: a bar on the data as they are, dots at the ends after each kind of change."""
+    """Draw the accuracies of every metric: a bar for the original data, dots for the extremes after each change."""
     rows = []
     for metric in view.metrics:
         for name, word in SHOWN:

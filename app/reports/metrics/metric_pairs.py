@@ -1,4 +1,4 @@
-"""Tests between the metrics of a campaign, two at a time: laid out, made, and adjusted for their number."""
+"""Tests between two metrics of a campaign at a time, with p-values adjusted for the number of pairs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from app.stats.plain_values import number_or_none
 from app.stats.testing.adjust import holm
 
 MOST_METRICS = 12
-"""Metrics that are tested against one another; the pairs grow with their square."""
+"""Number of metrics that are tested against one another; the number of pairs grows with its square."""
 Two = tuple[MetricScores, MetricScores]
 LINES: TypeAdapter[list[MetricPairLine]] = TypeAdapter(list[MetricPairLine])
 
 
 def list_metric_pairs(metrics: Sequence[MetricScores]) -> list[Two]:
-    """Pairs of metrics with scores of outputs, the first twelve by name."""
+    """Return the pairs of metrics that have output scores, for the first twelve metrics by name."""
     able = sorted((one for one in metrics if one.outputs), key=lambda one: one.name)[:MOST_METRICS]
     return list(combinations(able, 2))
 
 
 def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
-    """Two metrics on the outputs that have a human score and both of theirs."""
+    """Test two metrics on the outputs that have a human score and a score of each."""
     panel = compared.make_human_score_matrix(compared.experiments.rows, frozenset())
     first, second = (
         pair_with_human_scores(panel, compared.experiments.rows, metric, compared.human_better_sign) for metric in two
@@ -54,7 +54,7 @@ def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> byt
 
 
 def adjust_metric_pair_p_values(parts: Iterable[bytes]) -> list[MetricPairLine]:
-    """All tests, by measure; p adjusted over the pairs of metrics of each."""
+    """Return all tests by measure, with p-values adjusted over the pairs of metrics for each measure."""
     tests = [one for part in parts for one in LINES.validate_json(part)]
     lines = []
     for measure in MEASURES:

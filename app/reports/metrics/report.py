@@ -1,4 +1,4 @@
-"""How far automatic metrics say what the human scores of a campaign say, and how far that depends on the latter."""
+"""How well automatic metrics agree with the human scores of a campaign, and how far that depends on these scores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CHANGES: tuple[Group, ...] = ("references", "lowest", "highest", "degraded", "in
 
 
 class MetricsOptions(NamedRecipeOptions):
-    """Under which recipe, and which changes of the human scores are followed."""
+    """The recipe, and the changes of the human scores that are examined."""
 
     permutations: int = Field(
         PERMUTATIONS, ge=100, le=20_000, description="Permutations for each p of SPA.", examples=[1000]

@@ -1,4 +1,4 @@
-"""A report on automatic metrics as it is stored and shown."""
+"""The report on automatic metrics, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class MetricsView(ReportHeader):
 
 
 def make_tables(view: MetricsView) -> Sequence[TableSection]:
-    """Systems, outputs, and what changes of the human ranking do to it."""
+    """Make tables of systems, of outputs, and of the effects of changes of the human scores."""
     shown = [TableSection("Of systems", _systems(view)), TableSection("Of outputs", _outputs(view))]
     if view.between:
         shown.append(TableSection("Between metrics", _metric_pairs_table(view), frozenset({1, 2})))
@@ -188,7 +188,7 @@ def _range(ends: Range | None) -> str:
 
 
 def make_csv_rows(view: MetricsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a metric."""
+    """Make one row per metric."""
     campaign, version = next(iter(view.campaigns.items()))
     names = tuple(MetricLine.model_fields)
     origin = (view.recipe, view.recipe_hash, view.permutations, view.seed, campaign, version)
@@ -197,7 +197,7 @@ def make_csv_rows(view: MetricsView) -> tuple[Sequence[str], Sequence[Sequence[C
 
 
 def make_caption(view: MetricsView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     campaign, version = next(iter(view.campaigns.items()))
     return (
         f"Automatic metrics and the human scores of {campaign} under recipe {view.recipe}, data version {version}. "

@@ -1,4 +1,4 @@
-"""Human scores of a campaign beside those of its metrics: laid out, compared, and compared again after each change."""
+"""Compares the human scores of a campaign with those of its metrics, before and after each change."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ CHANGED: TypeAdapter[list[Found]] = TypeAdapter(list[Found])
 
 @dataclass(frozen=True, slots=True)
 class MetricScores:
-    """Scores of one metric, turned so that higher is better.
+    """The scores of one metric, oriented so that higher is better.
 
-    systems: of whole systems. outputs: of outputs. means: over the outputs of each system.
+    systems: scores of whole systems. outputs: scores of outputs. means: over the outputs of each system.
     """
 
     name: str
@@ -50,7 +50,7 @@ class MetricScores:
 
 
 def load_scores_of_all_metrics(session: Session, snapshot: CampaignSnapshot) -> tuple[MetricScores, ...]:
-    """The metrics of a campaign as they stood."""
+    """Load the metrics of a campaign as they were at the data version."""
     return tuple(
         _metric(session, snapshot, row) for row in stored.load_metrics(session, snapshot.campaign_id, snapshot.version)
     )
@@ -76,7 +76,7 @@ def _system_means(outputs: Mapping[Output, float]) -> dict[str, float]:
 
 
 def hash_metric_scores(metrics: Iterable[MetricScores]) -> str:
-    """Of all scores, whatever they are stored as."""
+    """Return the hash of all scores, independent of their storage format."""
     content = [
         [one.name, one.higher_is_better, sorted(one.systems.items()), sorted(one.outputs.items())] for one in metrics
     ]
@@ -85,7 +85,7 @@ def hash_metric_scores(metrics: Iterable[MetricScores]) -> str:
 
 @dataclass(frozen=True)
 class MetricEvaluation:
-    """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
+    """What is compared, and how. domains: of documents if the recipe weights by domain, else None."""
 
     inputs: RecipeInput
     experiments: ScoreChangeExperimentsFromRatings
@@ -97,12 +97,12 @@ class MetricEvaluation:
     humans: bool
 
     def evaluate_without_changes(self) -> bytes:
-        """Every metric beside the human scores as they are."""
+        """Compare every metric with the unchanged human scores."""
         panel = self.make_human_score_matrix(self.experiments.rows, frozenset())
         return LINES.dump_json([self._line(one, panel) for one in self.metrics])
 
     def evaluate_after_changes(self, changes: Sequence[ScoreChange]) -> bytes:
-        """The figures of systems after each change; a change that leaves nothing to compare is left out."""
+        """Return the figures for systems after each change, without changes that leave nothing to compare."""
         figures: list[Found] = []
         for change in changes:
             try:
@@ -121,11 +121,11 @@ class MetricEvaluation:
 
     @property
     def human_better_sign(self) -> float:
-        """1 where a higher human score is better, else −1."""
+        """1 if a higher human score is better, else −1."""
         return float(self.experiments.rows.better_sign)
 
     def make_human_score_matrix(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
-        """Human scores of systems and segments; human translations only where they are asked for."""
+        """Return the human scores of systems and segments; human translations are included only if requested."""
         panel = ranked_score_matrix(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.inputs.humans)
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
@@ -173,7 +173,7 @@ class MetricEvaluation:
 def pair_with_human_scores(
     panel: ScoreMatrix, rows: Ratings, metric: MetricScores, sign: float
 ) -> HumanAndMetricScores:
-    """Both scores side by side. A metric without a score of a system gives the mean over its scored outputs."""
+    """Pair human and metric scores; a metric without a score for a system uses the mean over its scored outputs."""
     names = rows.labels
     keys = [names.systems[code] for code in panel.systems.tolist()]
     places = [
@@ -200,7 +200,7 @@ def _system_score(metric: MetricScores, key: str) -> float:
 def summarize_metric_spread(
     parts: Iterable[bytes], metrics: Sequence[MetricScores], groups: Sequence[Group]
 ) -> list[MetricSpreadLine]:
-    """Least and most of every figure, by metric and group."""
+    """Return the minimum and maximum of every figure, by metric and group."""
     figures = [one for part in parts for one in CHANGED.validate_json(part)]
     lines = []
     for metric in metrics:

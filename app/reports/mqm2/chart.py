@@ -1,4 +1,4 @@
-"""Penalty points of systems as bars, beside the points that are acceptable."""
+"""Penalty points of systems as bars, with the acceptable number of points."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _declare_penalties(
 def plot_penalty_bars(
     title: str, below: str, rows: Sequence[PenaltyRow], acceptable: float | None, notes: Sequence[str]
 ) -> bytes:
-    """A bar a system, hollow where it failed; a line at what is acceptable, where that is known. As SVG."""
+    """Draw one bar per system, hollow if it failed, and a line at the acceptable points if they are known, as SVG."""
     names = [canvas.shorten_in_middle(row.name, LONGEST) for row in rows]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 10, HEAD + 14
     width, bottom = left + PLOT + FIGURES + MARGIN, top + max(1, len(rows)) * ROW
@@ -70,7 +70,7 @@ def plot_penalty_bars(
 def _axis(
     surface: DrawingSurface, left: float, top: float, bottom: float, most: float, acceptable: float | None
 ) -> float:
-    """Draw the axis from 0 up to `most` or a little more; where it ends."""
+    """Draw the axis from 0 to `most` or slightly more, and return its end."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = MaxNLocator(nbins=5).tick_values(0.0, most)
@@ -81,7 +81,7 @@ def _axis(
         surface.add_text(x, bottom + 10, f"{tick:g}", ha="center", size=7.5, color=QUIET)
     if acceptable is not None:
         x = left + acceptable / reach * PLOT
-        # Lines stand below boxes, and this one must be seen on a bar.
+        # Lines are drawn below boxes, and this one must be visible on a bar.
         surface.add_box(x - 0.75, top - 4, 1.5, bottom - top + 6, fill=INK)
         surface.add_text(x, bottom + 24, f"acceptable: {acceptable:g}", ha="center", size=7.5, color=INK)
     return reach

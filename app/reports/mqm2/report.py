@@ -1,4 +1,4 @@
-"""MQM 2.0 scores of systems: penalty points by words, raw and calibrated, and whether they pass."""
+"""MQM 2.0 scores of systems: penalty points by words, raw and calibrated, and pass or fail."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BASE = NAMED["recommended"]
 
 
 class MQM2Options(BaseModel):
-    """What passes, and what errors weigh."""
+    """The passing threshold, and the weights of errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -65,7 +65,7 @@ class MQM2Options(BaseModel):
 
     @property
     def passing_threshold(self) -> PassingThreshold | None:
-        """What passes; None where nothing is asked. Raises Invalid for half of it."""
+        """The passing threshold; None if none is requested. Raises Invalid if only one of its two parts is given."""
         if self.passing is None or self.points is None:
             if self.passing is self.points:
                 return None
@@ -76,7 +76,10 @@ class MQM2Options(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RatingsWithErrorCounts:
-    """Rows that count. critical: errors of each. words: of each segment code. unknown: marks without a weight."""
+    """The rows that count.
+
+    critical: number of critical errors in each. words: of each segment code. unknown: number of marks without a weight.
+    """
 
     snapshot: CampaignSnapshot
     profile: str
@@ -130,7 +133,7 @@ def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) 
 
 
 def _critical(session: Session, snapshot: CampaignSnapshot, ids: side_tables.Ids, read: ScoreDefinition) -> Codes:
-    """Critical errors that were marked in each row."""
+    """Count the critical errors in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, SpansWidget))
     errors = side_tables.load_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
     serious = np.array([name.casefold() == mqm2.CRITICAL for name in errors.severities], dtype=np.bool_)

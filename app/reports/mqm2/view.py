@@ -1,4 +1,4 @@
-"""A report on MQM 2.0 scores, as it is stored and shown."""
+"""The report on MQM 2.0 scores, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MQM2View(ReportHeader):
 
 
 def make_tables(view: MQM2View) -> Sequence[TableSection]:
-    """One row a system."""
+    """Make one row per system."""
     if not view.systems:
         return []
     heads = ("System", "Words", "Critical", "APT", "Per 1,000 words", "Raw", "Calibrated", "Verdict")
@@ -68,7 +68,7 @@ def make_tables(view: MQM2View) -> Sequence[TableSection]:
 
 
 def make_csv_rows(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a system."""
+    """Make one row per system."""
     campaign, version = next(iter(view.campaigns.items()))
     settings = (view.weights, view.passing, view.points, view.critical_fails, campaign, version)
     figures = COLUMNS[: -len(settings)]
@@ -83,7 +83,7 @@ def _threshold(view: MQM2View) -> str:
 
 
 def make_caption(view: MQM2View) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(view.campaigns.values()))
     return (
         f"{captions.pluralize(len(view.systems), 'system')}, weights {view.weights}. {_threshold(view)}. "
@@ -92,7 +92,7 @@ def make_caption(view: MQM2View) -> str:
 
 
 def plot_penalties(view: MQM2View) -> bytes:
-    """Penalty points per 1,000 words of each system, beside what is acceptable."""
+    """Draw the penalty points per 1,000 words of each system, with the acceptable number."""
     rows = [
         PenaltyRow(one.name, one.normed, _format_raw_and_calibrated(one), failed=one.passed is False)
         for one in view.systems

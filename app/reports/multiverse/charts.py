@@ -1,4 +1,4 @@
-"""A multiverse: which claims hold in every analysis as a matrix, and what each choice claims as bars."""
+"""Charts of a multiverse: a matrix of the claims that hold in every analysis, and bars of the claims by choice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHADES = ("#ffffff", "#dbe9f6", "#b0d2e9", "#75b3d8", "#3f8ec4", "#0b5fa5")
 
 @dataclass(frozen=True, slots=True)
 class ChartedPairClaims:
-    """Of one pair the shares of universes that claim the first, and the second, to be better; None untested."""
+    """For one pair, the share of universes that claim the first or the second to be better; None if untested."""
 
     first: str
     second: str
@@ -28,7 +28,7 @@ class ChartedPairClaims:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceClaimsBar:
-    """One choice: universes that make it, and the share of pairs they claim."""
+    """One choice: the number of universes that make it, and the share of pairs about which they claim something."""
 
     dimension: str
     choice: str
@@ -55,7 +55,7 @@ def _declare_shares(
 def plot_claim_shares(
     title: str, systems: Sequence[str], pairs: Sequence[ChartedPairClaims], notes: Sequence[str]
 ) -> bytes:
-    """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
+    """Draw percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
     names = [canvas.shorten_in_middle(system, LONGEST_NAME) for system in systems]
     longest = max(map(len, names), default=8) * CHARACTER
     left, top = MARGIN + longest + 10, HEAD + longest * 0.95 + 12
@@ -99,7 +99,7 @@ def _cell(surface: DrawingSurface, x: float, y: float, share: float | None, turn
     fill = SHADES[shade]
     surface.add_box(x + inset, y + inset, CELL - 2 * inset, CELL - 2 * inset, fill=fill, edge=edge, thick=thick)
     ink = GROUND if shade >= len(SHADES) - 2 else INK if share else QUIET
-    # Neither 0 nor 100 is said of what is not exactly so.
+    # Only exact values are shown as 0 or 100.
     text = f"{100 * share:.0f}" if share in (0.0, 1.0) else f"{min(99, max(1, round(100 * share)))}"
     surface.add_text(x + CELL / 2, y + CELL / 2, text, ha="center", size=8.5, color=ink)
 
@@ -114,7 +114,7 @@ def _declare_choices(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequenc
 
 @attach_chart_declaration(_declare_choices)
 def plot_claims_by_choice(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> bytes:
-    """Bars of the share of pairs that the universes of each choice claim, as SVG."""
+    """Draw bars of the share of pairs that the universes of each choice claim, as SVG."""
     names = [canvas.shorten_in_middle(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + 150 + MARGIN)

@@ -1,4 +1,4 @@
-"""Which choices a multiverse crosses: what is asked for, what the campaign has, and what comes to the same."""
+"""The choices that a multiverse crosses: those requested, as far as the campaign has them and they differ in effect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Value = TypeVar("Value")
 
 
 class MultiverseOptions(NamedRecipeOptions):
-    """Which choices are crossed; all of them by default. What is not a dimension is as in the recipe."""
+    """The choices to cross, by default all. Everything else is as in the recipe."""
 
     scorings: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~@+:,\-]{0,400}$")] = Field(
         "", description="Separated by commas, as in the option `scoring` of a ranking; default: all of the protocol's."
@@ -43,7 +43,7 @@ class MultiverseOptions(NamedRecipeOptions):
 
 
 def make_multiverse_space(inputs: RecipeInput, options: MultiverseOptions) -> MultiverseSpace:
-    """The choices that are crossed, but for the scorings. Raises Invalid for a choice that there is not."""
+    """Return the choices that are crossed, except for scorings. Raises Invalid for a choice that does not exist."""
     normalize = _parse_choices("normalize", options.normalize, {name: name for name in NORMALIZATIONS})
     tests = _parse_choices("tests", options.tests, TESTS)
     adjust = _parse_choices("adjust", options.adjust, {name: name for name in ADJUSTMENTS})
@@ -58,7 +58,7 @@ def _parse_choices(field: str, text: str, known: Mapping[str, Value]) -> tuple[V
 
 
 def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
-    """What is left out: what the recipe says, nothing, human systems, and what is asked for besides."""
+    """Yield the exclusions: those of the recipe, none, human systems too, and those requested in addition."""
     own = inputs.recipe.exclude
     ranked = set(inputs.rows.labels.systems)
     yield ExclusionChoice("as the recipe says", inputs.recipe.accepted_only, own)
@@ -74,7 +74,7 @@ def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
 
 
 def merge_same_exclusions(space: MultiverseSpace, rows: Ratings) -> tuple[MultiverseSpace, list[InapplicableUniverses]]:
-    """Exclusions that leave the same rows are one; the others are told, not counted."""
+    """Merge exclusions that leave the same rows; the others are reported but not counted."""
     by_rows: dict[bytes, ExclusionChoice] = {}
     same = []
     for exclusion in space.excluding:
@@ -93,9 +93,10 @@ def merge_same_exclusions(space: MultiverseSpace, rows: Ratings) -> tuple[Multiv
 def load_distinct_scorings(
     session: Session, inputs: RecipeInput, options: MultiverseOptions, universes: int
 ) -> tuple[list[ScoredRatings], list[InapplicableUniverses]]:
-    """The ratings under each scoring that differs from those before it, the recipe's own first; and why not others.
+    """Load the ratings under each scoring that differs from those before it, and the reasons for omitting others.
 
-    universes: of one scoring. Raises Invalid where no scoring can be read.
+    The recipe's own scoring comes first. universes: number of universes per scoring. Raises Invalid if no scoring can
+    be computed.
     """
     known = any(inputs.documents.domain) and inputs.rows.documents_known
     domains = inputs.documents.domain_codes()[0] if known else None

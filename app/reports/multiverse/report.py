@@ -1,4 +1,4 @@
-"""Every defensible analysis of the same judgments: which claims hold in all of them."""
+"""Multiverse analysis: which claims hold in every defensible analysis of the same judgments."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _prepare(
 
 @dataclass(frozen=True, slots=True)
 class _Branches:
-    """The chunks: one a scoring, exclusion and normalization."""
+    """The chunks: one for each scoring, exclusion and normalization."""
 
     scorings: tuple[ScoredRatings, ...]
     space: MultiverseSpace
@@ -69,7 +69,7 @@ class _Branches:
         return [(s, e, n) for s in self.scorings for e in self.space.excluding for n in self.space.normalize]
 
     def run(self, number: int) -> bytes:
-        """All universes of a branch."""
+        """Compute all universes of a branch."""
         ratings, excluding, normalize = self.order[number]
         return compute_branch_claims(ratings, self.space, excluding, normalize, self.systems).to_bytes()
 
@@ -124,7 +124,7 @@ def _warnings(base: Ranking, n: int) -> list[str]:
 
 
 def _pairs(systems: Sequence[str], base: Ranking, pair_shares: Sequence[PairClaimShare]) -> list[PairClaimsView]:
-    """In the order of the base ranking, the higher-ranked system first."""
+    """Return the pairs in the order of the base ranking, each with the higher-ranked system first."""
     claimed = {
         frozenset((row.better, row.worse)): row.better if row.significant else row.worse
         for row in base.pairs

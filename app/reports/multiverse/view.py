@@ -1,4 +1,4 @@
-"""A report on the multiverse as it is stored and shown."""
+"""The report on the multiverse, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ IN_WORDS: dict[ClaimKind, str] = {
 
 
 def make_tables(view: MultiverseView) -> Sequence[TableSection]:
-    """Pairs, then choices, then what does not apply."""
+    """Make tables of pairs, of choices, and of universes that do not apply."""
     shown = [TableSection("Claims", _pairs_table(view), frozenset({0, 1}))] if view.pairs else []
     if view.choices:
         shown.append(TableSection("Choices", _choices_table(view), frozenset()))
@@ -130,7 +130,7 @@ ORIGIN = ("kind", "hangs_on", "spread", "campaign", "data_version", "recipe", "r
 
 
 def make_csv_rows(view: MultiverseView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a pair."""
+    """Make one row per pair."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (campaign, version, view.recipe, view.recipe_hash, view.seed)
     rows = [(*(getattr(one, name) for name in CSV), one.kind, one.hangs_on, one.spread, *origin) for one in view.pairs]
@@ -138,7 +138,7 @@ def make_csv_rows(view: MultiverseView) -> tuple[Sequence[str], Sequence[Sequenc
 
 
 def make_caption(view: MultiverseView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(view.campaigns.values()))
     left_out = sum(one.n for one in view.missing)
     return (
@@ -150,14 +150,14 @@ def make_caption(view: MultiverseView) -> str:
 
 
 def plot_claim_matrix(view: MultiverseView) -> bytes:
-    """The share of universes in which the row is significantly better than the column."""
+    """Draw the share of universes in which the row is significantly better than the column."""
     pairs = [ChartedPairClaims(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
     notes = _notes(view)
     return plot_claim_shares(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 
 
 def plot_claims_by_dimension(view: MultiverseView) -> bytes:
-    """How many pairs each choice claims."""
+    """Draw how many pairs each choice claims."""
     bars = [ChoiceClaimsBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
     return plot_claims_by_choice(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))
 

@@ -1,4 +1,4 @@
-"""A report on post-edits as what its pictures draw."""
+"""The charts of the report on post-edits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.reports.postediting.view import EditRateView, PosteditingView, make_cap
 
 
 def plot_edit_rates(view: PosteditingView) -> bytes:
-    """Rates of every system with their intervals."""
+    """Draw the edit rates of every system with their intervals."""
     rows = [RateDots(one.system, [_rate(one.hter), _rate(one.mter), _rate(one.ter_external)]) for one in view.systems]
     below = "HTER (dot), mTER (hollow diamond), TER against the external reference (square); lines: intervals"
     return plot_rate_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
@@ -25,7 +25,7 @@ def _rate(rate: EditRateView) -> tuple[float, tuple[float, float] | None] | None
 
 
 def plot_closest_reference_shares(view: PosteditingView) -> bytes:
-    """How often own post-edits are the closest, alone or together with others."""
+    """Draw how often a system's own post-edits are the closest, alone or together with others."""
     own = {one.system: one for one in view.closest if one.own}
     rows = [
         StackedBar(system, one.unique / one.n, one.tied / one.n, f"{one.n:,} segments") for system, one in own.items()
@@ -35,7 +35,7 @@ def plot_closest_reference_shares(view: PosteditingView) -> bytes:
 
 
 def plot_mean_ter_by_references(view: PosteditingView) -> bytes:
-    """TER against single references, and mTER against more and more."""
+    """Draw TER against single references, and mTER against a growing number of references."""
     bars = [
         TERByReferencesBar(
             {"other": str(one.n), "targeted": "targeted", "external": "external"}[one.what],

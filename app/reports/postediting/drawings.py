@@ -1,4 +1,4 @@
-"""Post-edits as pictures: rates with intervals, stacked shares, and a curve of references."""
+"""Drawings of post-edits: rates with intervals, stacked shares, and a curve over the number of references."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEIGHT, STEP = 240.0, 46.0
 
 @dataclass(frozen=True, slots=True)
 class RateDots:
-    """One system. rates: value and interval of each series, None where missing."""
+    """One system. rates: value and interval of each series, None if missing."""
 
     name: str
     rates: Sequence[tuple[float, tuple[float, float] | None] | None]
@@ -36,7 +36,7 @@ class RateDots:
 
 @dataclass(frozen=True, slots=True)
 class StackedBar:
-    """One row of shares of one: filled, then hatched, the rest empty."""
+    """A row of shares that sum to one: first filled, then hatched, the rest empty."""
 
     name: str
     first: float
@@ -46,7 +46,7 @@ class StackedBar:
 
 @dataclass(frozen=True, slots=True)
 class TERByReferencesBar:
-    """One position of a curve. bar: of the reference alone; line: of all up to it."""
+    """One position of a curve. bar: the reference alone; line: all references up to it."""
 
     name: str
     bar: float
@@ -67,7 +67,7 @@ def _declare_edit_rates(title: str, below: str, rows: Sequence[RateDots], notes:
 
 @attach_chart_declaration(_declare_edit_rates)
 def plot_rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
-    """One row a system and one marker a series, with intervals as lines; as SVG."""
+    """Draw one row per system and one marker per series, with intervals as lines, as SVG."""
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
     top, bottom = HEAD + 22, HEAD + 22 + max(1, len(rows)) * ROW
@@ -117,7 +117,7 @@ def _declare_shares(title: str, below: str, rows: Sequence[StackedBar], notes: S
 
 @attach_chart_declaration(_declare_shares)
 def plot_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
-    """One row a share: filled, hatched, and what is left; as SVG."""
+    """Draw one row per bar: a filled share, a hatched share, and the rest, as SVG."""
     shown = rows[:MOST]
     left = MARGIN + max((len(_name(row.name)) for row in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + 150 + MARGIN)
@@ -152,7 +152,7 @@ def _declare_references(title: str, below: str, bars: Sequence[TERByReferencesBa
 
 @attach_chart_declaration(_declare_references)
 def plot_ter_by_references(title: str, below: str, bars: Sequence[TERByReferencesBar], notes: Sequence[str]) -> bytes:
-    """Bars for each reference alone, and a line for all up to it; as SVG."""
+    """Draw bars for each reference alone, and a line for all references up to it, as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT

@@ -1,4 +1,4 @@
-"""How much outputs were edited, in which ways, and whose post-edits are closest to whose outputs."""
+"""How much outputs were edited, in which ways, and which post-edits are closest to which outputs."""
 
 from __future__ import annotations
 

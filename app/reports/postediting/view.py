@@ -1,4 +1,4 @@
-"""A report on post-edits as it is stored and shown."""
+"""The report on post-edits, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class PosteditingView(ReportHeader):
 
 
 def make_tables(view: PosteditingView) -> Sequence[TableSection]:
-    """Systems, edits by kind, whose post-edits are closest, the curve."""
+    """Make tables of systems, of edits by kind, of closest post-edits, and of the curve."""
     shown = [
         TableSection("Systems", _systems(view)),
         TableSection("Edits by kind, for each 100 tokens", _operations(view)),
@@ -247,7 +247,7 @@ KINDS = ("insertions", "deletions", "substitutions", "shifts", "tokens")
 
 
 def make_csv_rows(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a system."""
+    """Make one row per system."""
     campaign, version = next(iter(view.campaigns.items()))
     edits = {one.system: one for one in view.operations}
     heads = ["system", "lab", "n_post_edits"]
@@ -266,7 +266,7 @@ def make_csv_rows(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequen
 
 
 def make_caption(view: PosteditingView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     campaign, version = next(iter(view.campaigns.items()))
     counted = (
         f"{captions.pluralize(view.n_post_edits, 'post-edit')} of {captions.pluralize(view.n_segments, 'segment')}"

@@ -1,4 +1,4 @@
-"""Post-edits beside direct scores, as what their pictures draw."""
+"""The charts of post-edits beside direct scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from app.reports.postediting_da.view import MEASURES, NAMES, PosteditingDAView, 
 
 
 def plot_mean_correlations(view: PosteditingDAView) -> bytes:
-    """Correlations: a dot a system, a bar their mean."""
+    """Draw the correlations: a dot per system and a bar for their mean."""
     rows = []
     for mean in view.means:
         each = [getattr(one, mean.measure) for one in view.correlations if one.campaign == mean.campaign]
@@ -18,7 +18,7 @@ def plot_mean_correlations(view: PosteditingDAView) -> bytes:
 
 
 def plot_score_edit_rate_scatter(view: PosteditingDAView) -> bytes:
-    """Scores over mTER, a panel a system."""
+    """Draw scores against mTER, one panel per system."""
     panels = [ScatterPanel(one.system, one.r, one.points) for one in view.scatter]
     below = f"Scores of {view.compared_with or 'no campaign'} (up: better) over mTER (right: more edits)"
     return plot_scatter_panels(_title(view), below, panels, [*view.warnings, make_caption(view)])

@@ -1,4 +1,4 @@
-"""Whether post-edits and direct scores of the same outputs say the same, and where they do not."""
+"""Whether post-edits and direct scores of the same outputs agree, and where they do not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MOST_POINTS = 3_000
 
 
 class PosteditingDAOptions(PostEditsOptions):
-    """How scores are read, and which disagreements are listed."""
+    """How scores are derived, and which disagreements are listed."""
 
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
         "wmt-da", description="How scores are filtered and normalized; default: z by rater.", examples=["wmt-da"]
@@ -184,7 +184,7 @@ def _mean_correlations(campaign: str, lines: Sequence[ScoreEditRateCorrelations]
 def _compared_with(
     others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.EditRatesAndScores]]
 ) -> str | None:
-    """Conflicts are looked for with source-based scores where there are any: no reference pulls these."""
+    """Return the campaign used for conflicts: source-based if possible, because references do not bias its scores."""
     usable = [one.snapshot.campaign for one in others if lines[one.snapshot.campaign.key]]
     return next((one.key for one in usable if one.basis == "source"), usable[0].key if usable else None)
 
@@ -253,7 +253,7 @@ def _is_flat(line: work.EditRatesAndScores) -> bool:
 
 
 def _scatter(lines: Sequence[work.EditRatesAndScores]) -> list[ScoreEditRatePoints]:
-    """Points spread evenly over the segments where there are too many."""
+    """Return at most the permitted number of points, spread evenly over the segments."""
     step = max(1, -(-sum(len(line.at) for line in lines) // MOST_POINTS))
     plots = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""Post-edits beside direct scores, as it is stored and shown."""
+"""The report on post-edits beside direct scores, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class PosteditingDAView(ReportHeader):
 
 
 def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:
-    """Means, systems, the pull of the reference, disagreements."""
+    """Make tables of means, of systems, of the reference's effect, and of disagreements."""
     shown = [
         TableSection("Correlations, means over systems", _mean_table(view)),
         TableSection("Correlations by system", _systems(view), frozenset({0, 1})),
@@ -171,7 +171,7 @@ CSV = ("campaign", "system", "n", *MEASURES, "recipe", "tokenization", "post_edi
 
 
 def make_csv_rows(view: PosteditingDAView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a campaign and system."""
+    """Make one row per campaign and system."""
     origin = (view.recipe, view.tokens, view.post_edits)
     return CSV, [
         (one.campaign, one.system, one.n, *(getattr(one, name) for name in MEASURES), *origin)
@@ -180,7 +180,7 @@ def make_csv_rows(view: PosteditingDAView) -> tuple[Sequence[str], Sequence[Sequ
 
 
 def make_caption(view: PosteditingDAView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     data = ", ".join(f"{key} version {version}" for key, version in view.campaigns.items())
     return (
         f"Post-edits of {view.post_edits or 'no campaign'} and scores under recipe {view.recipe} ({data}). Pearson "

@@ -1,4 +1,4 @@
-"""Direct scores beside post-edits: reading them, joining both by output, and what is said of each disagreement."""
+"""Direct scores beside post-edits: loading them, joining both by output, and explaining each disagreement."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ Output = tuple[str, str, int]
 MEASURES = ("mter", "hter", "ter_external")
 SHORT, LONG = 4, 50
 SUSPICIOUS = 15.0
-"""Points of TER by which another tokenization differs, with at least a third of the larger of both."""
+"""TER by another tokenization is suspicious if it differs by more than this and by a third of the larger value."""
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignScores:
-    """Direct scores of one campaign by output: (score in the recipe's unit, as given, number of ratings).
+    """The direct scores of one campaign by output: (score in the recipe's unit, as given, number of ratings).
 
-    Higher is better throughout; negated: penalties were, for that. different: outputs whose text is another one here.
+    Higher is always better. negated: the scores were penalties, which were negated. different: number of outputs whose
+    text here is different.
     """
 
     snapshot: CampaignSnapshot
@@ -50,7 +51,7 @@ class CampaignScores:
 def load_direct_scores(
     session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions, shown: Mapping[Output, str]
 ) -> CampaignScores:
-    """The scores of a campaign, of outputs that have the text that was post-edited. shown: that text by output."""
+    """Load the scores of outputs whose text equals the post-edited one. shown: the post-edited text, by output."""
     inputs = load_recipe_input(session, snapshot, options)
     recipe = inputs.recipe
     if recipe.normalize == "auto":
@@ -82,7 +83,7 @@ def load_direct_scores(
 
 
 def _mean_by_output(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[float, int]]:
-    """Mean of the ratings of each output, higher is better, and their number."""
+    """Return the mean of the ratings of each output (higher is better) and their number."""
     segments = rows.segment_ratings()
     means = average_segment_scores(segments, repeats=inputs.recipe.repeats)
     names, sign = rows.labels, 1.0 if rows.higher_is_better else -1.0
@@ -96,9 +97,9 @@ def _mean_by_output(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[fl
 
 @dataclass(frozen=True, slots=True)
 class EditRatesAndScores:
-    """One system's outputs that are both post-edited or compared, and scored. at: places in the list of segments.
+    """The outputs of one system that have both a score and a rate of edits.
 
-    rates: by measure, NaN where missing. score, raw: higher is better.
+    at: positions in the list of segments. rates: by measure, NaN if missing. score, raw: higher is better.
     """
 
     system: str
@@ -112,7 +113,7 @@ class EditRatesAndScores:
 def join_edit_rates_and_scores(
     post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores
 ) -> list[EditRatesAndScores]:
-    """System by system what both say."""
+    """Return the edit rates and scores of each system."""
     lines = (_rates_and_scores(post_edits, segments, scores, key) for key in post_edits.systems)
     return [line for line in lines if line.at]
 
@@ -153,7 +154,7 @@ def _hter(at: SegmentEdits, code: int) -> float:
 def make_score_edit_rate_correlations(
     campaign: str, lines: Sequence[EditRatesAndScores]
 ) -> list[ScoreEditRateCorrelations]:
-    """One a system."""
+    """Make one line per system."""
     return [
         ScoreEditRateCorrelations(
             campaign=campaign,
@@ -170,7 +171,7 @@ def make_score_edit_rate_correlations(
 
 @dataclass(frozen=True, slots=True)
 class ScorePostEditDisagreement:
-    """One disagreement: which line, which of its outputs, and of which sort."""
+    """One disagreement: the system's line, the output in it, and the kind."""
 
     line: EditRatesAndScores
     n: int
@@ -181,7 +182,7 @@ class ScorePostEditDisagreement:
 def find_score_post_edit_disagreements(
     lines: Sequence[EditRatesAndScores], rule: Rule
 ) -> list[ScorePostEditDisagreement]:
-    """Disagreements of every system, the farthest from its line first."""
+    """Find the disagreements of every system, sorted by distance from the system's line."""
     disagreements = list[ScorePostEditDisagreement]()
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))
@@ -200,7 +201,7 @@ def make_score_post_edit_conflict(
     sources: Mapping[Any, str],
     finding: ScorePostEditDisagreement,
 ) -> ScorePostEditConflict:
-    """What to look at, and why it may be so."""
+    """Describe the output to inspect, and possible reasons for the disagreement."""
     place = finding.line.at[finding.n]
     address, at = post_edits.addresses[place], segments[place]
     output = post_edits.outputs[(finding.line.system, *address)]
@@ -243,9 +244,10 @@ def _tags(post_edits: PostEdits, place: int, finding: ScorePostEditDisagreement,
 
 
 def does_ter_depend_on_tokenization(counted: Tokenization, output: str, closest: str) -> bool:
-    """Whether TER against the closest post-edit is quite another with punctuation split off, or by character.
+    """Whether TER against the closest post-edit differs strongly with punctuation split off, or by character.
 
-    Against that one alone: by character a pair of texts takes as long as all words of its segment's outputs.
+    Only this post-edit is used, because by character one pair of texts takes as long as all outputs of a segment by
+    word.
     """
     known = _ter(counted, output, closest)
     others = (
@@ -257,6 +259,6 @@ def does_ter_depend_on_tokenization(counted: Tokenization, output: str, closest:
 
 
 def _ter(tokens: Tokenization, output: str, reference: str) -> float:
-    """NaN against nothing, which differs from no other rate."""
+    """Return the TER; NaN for an empty reference, so that it never differs from another rate."""
     counts = count_edit_operations(tokens.tokenize(output), tokens.tokenize(reference))
     return 100.0 * counts.total_edits / counts.length if counts.length else float("nan")

@@ -1,4 +1,4 @@
-"""What a planner is asked."""
+"""The options of the planner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Adjusted = Literal["holm", "none"]
 
 
 class PowerOptions(NamedRecipeOptions):
-    """A difference, the designs to compare, and what an hour costs. What is not given is as in the campaign."""
+    """A difference, the designs to compare, and the cost of an hour. Missing options are taken from the campaign."""
 
     difference: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
         None, description="Difference to detect, in the unit of the scores; default: what a study of this size detects."
@@ -69,7 +69,7 @@ class PowerOptions(NamedRecipeOptions):
     )
 
     def list_designs(self) -> tuple[tuple[Grouping, int], ...]:
-        """Grouping and ratings per item of every design. Raises Invalid for one that there is not."""
+        """Return grouping and ratings per item of every design. Raises Invalid for an unknown grouping."""
         groupings = self.groupings.split(",")
         if set(groupings) - set(GROUPINGS):
             raise _invalid_option("groupings", f"there are: {', '.join(GROUPINGS)}")
@@ -77,7 +77,7 @@ class PowerOptions(NamedRecipeOptions):
         return tuple((grouping, k) for grouping in GROUPINGS if grouping in groupings for k in each)
 
     def list_document_counts(self, own: int) -> tuple[int, ...]:
-        """Numbers of documents; by default from a quarter to four times the campaign's own. Raises Invalid."""
+        """Return numbers of documents, by default from a quarter to four times the campaign's own. Raises Invalid."""
         if self.documents is not None:
             return _numbers(self.documents, "documents", MOST_DOCUMENTS)
         base = own if own >= 4 else 20
@@ -85,7 +85,7 @@ class PowerOptions(NamedRecipeOptions):
         return tuple(sorted({min(size, MOST_DOCUMENTS) for size in sizes}))
 
     def parse_given_components(self) -> VarianceComponents | None:
-        """Components in the question. Raises Invalid for a name that there is not, or a value that is no number."""
+        """Parse the given components. Raises Invalid for an unknown name, or a value that is not a number."""
         if self.components is None:
             return None
         if self.pilot is not None:
@@ -101,7 +101,7 @@ class PowerOptions(NamedRecipeOptions):
         return make_planning_components(components, source="given")
 
     def pilot_campaigns(self) -> tuple[str, ...]:
-        """The pilot, where one is named."""
+        """Return the pilot, if one is named."""
         return () if self.pilot is None else (self.pilot,)
 
 

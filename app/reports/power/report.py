@@ -34,7 +34,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
 
 
 def _check_pilot(snapshot: CampaignSnapshot, pilot: CampaignSnapshot) -> None:
-    """Raise Invalid for judgments on another scale."""
+    """Raise Invalid if the pilot's judgments are on another scale."""
     own, other = snapshot.campaign.protocol, pilot.campaign.protocol
     if own != other:
         what = f"{pilot.campaign.key} is judged by {other}, this campaign by {own}, so the units differ"
@@ -138,7 +138,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
 
 
 def _warn_limits(planner: PowerPlanner, lines: Sequence[StudyDesignLine]) -> list[str]:
-    """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
+    """Warn of sizes at which the ranking can claim nothing, and of tests that exceed their nominal level."""
     warnings, points = [], [one for line in lines for one in line.points]
     if any(one.documents < planner.fewest_documents_for_claim for one in points):
         named = planner.data.inputs.recipe.name
@@ -158,7 +158,7 @@ def _warn_limits(planner: PowerPlanner, lines: Sequence[StudyDesignLine]) -> lis
 
 
 def plot_power_by_documents(view: PowerView) -> bytes:
-    """Power against documents, closed form; bars are from the uncertainty of the components."""
+    """Draw power by closed form against documents; bars show the uncertainty of the components."""
     lines = [
         LineSeries(
             describe_design(design),
@@ -172,7 +172,7 @@ def plot_power_by_documents(view: PowerView) -> bytes:
 
 
 def plot_power_by_hours(view: PowerView) -> bytes:
-    """Power against hours of work."""
+    """Draw power against hours of work."""
     lines = [
         LineSeries(describe_design(design), tuple(LinePoint(one.hours, one.power) for one in design.points))
         for design in view.designs
@@ -182,7 +182,7 @@ def plot_power_by_hours(view: PowerView) -> bytes:
 
 
 def plot_srp_by_documents(view: PowerView) -> bytes:
-    """Forecast SRP against documents."""
+    """Draw forecast SRP against documents."""
     lines = [
         LineSeries(
             f"{describe_design(design)}; {_pairs([one.significant_pairs for one in design.points])}",
@@ -200,7 +200,7 @@ def plot_srp_by_documents(view: PowerView) -> bytes:
 
 
 def plot_expected_clusters(view: PowerView) -> bytes:
-    """Clusters expected against hours of work."""
+    """Draw the expected number of clusters against hours of work."""
     lines = [
         LineSeries(
             describe_design(design),

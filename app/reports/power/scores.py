@@ -1,4 +1,4 @@
-"""What a planner draws beside normal pairs: scores of another distribution, and clusters."""
+"""What a planner simulates besides normal pairs: scores of another distribution, and clusters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Shares = dict[str, float | None]
 
 @dataclass(frozen=True)
 class ScoreSimulator:
-    """Scores that are drawn. shape, scores: None where they are normal. why: what keeps them from being drawn."""
+    """Simulated scores. shape, scores: None for normal scores. why: the reason if they cannot be simulated."""
 
     components: VarianceComponents
     shape: MarginalDistribution | None = None
@@ -40,7 +40,7 @@ class ScoreSimulator:
 
     @property
     def warnings(self) -> list[str]:
-        """What must be said of them."""
+        """Warnings about the simulated scores."""
         if self.why is not None:
             return [f"no studies are simulated: {self.why}"]
         if self.scores is None:
@@ -61,7 +61,7 @@ class ScoreSimulator:
     def simulate_power(
         self, layout: StudyLayout, *, difference: float, alpha: float, studies: int, rng: np.random.Generator
     ) -> Shares:
-        """Simulated power and its error; nothing where it cannot be drawn. Raises TooLarge."""
+        """Return simulated power and its error; empty if it cannot be simulated. Raises TooLarge."""
         if self.why is not None:
             return {}
         if self.scores is None:
@@ -78,10 +78,13 @@ class ScoreSimulator:
     def simulate_type_i_error(
         self, layout: StudyLayout, *, alpha: float, studies: int, rng: np.random.Generator
     ) -> Shares:
-        """Share of studies of equal systems that find one better, of normal scores, and its error. Raises TooLarge."""
+        """Return the share of studies of equal systems, with normal scores, that find one better, and its error.
+
+        Raises TooLarge.
+        """
         if self.why is not None or layout.documents < 2:
             return {}
-        # A study that finds the first better is as likely as one that finds the second.
+        # In equal systems, finding the first better is as likely as finding the second better.
         n_claims, n = simulate_power(self.components, layout, difference=0.0, alpha=alpha, studies=studies, rng=rng)
         share = 2 * n_claims / n
         return {"size": share, "size_error": 2 * sqrt(share / 2 * (1 - share / 2) / n)}
@@ -96,7 +99,7 @@ class ScoreSimulator:
         systems: int,
         rng: np.random.Generator,
     ) -> Shares:
-        """Clusters expected and their error; nothing where none are asked for, or they are too large to be drawn."""
+        """Return the expected clusters and their error; empty if not requested or too large to simulate."""
         if options.clusters == "none" or self.why is not None:
             return {}
         try:
@@ -122,7 +125,7 @@ class ScoreSimulator:
 def make_score_simulator(
     options: PowerOptions, components: VarianceComponents, judged: RatingsWithVarianceModel, difference: float
 ) -> ScoreSimulator:
-    """Scores as asked for, fitted to single ratings; the reason where they cannot be drawn."""
+    """Return the requested score distribution, fitted to single ratings, or the reason why it cannot be simulated."""
     if options.scores == "normal":
         return ScoreSimulator(components)
     ratings = judged.ratings

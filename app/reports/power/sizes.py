@@ -1,4 +1,4 @@
-"""How large a planned study is: what is asked for, else what the campaign or its pilot has, else what is usual."""
+"""The size of a planned study: as requested, else as in the campaign or its pilot, else a usual value."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from app.reports.power.options import PowerOptions
 from app.stats.planning.planning import RatingPrices
 
 SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
-"""Of a campaign that says nothing of them."""
+"""Defaults for a campaign that has no data on them."""
 
 
 @dataclass(frozen=True)
 class StudySizes:
-    """A question about a campaign, and the sizes that follow from both."""
+    """A request about a campaign, and the sizes that follow from both."""
 
     options: PowerOptions
     data: RatingsWithVarianceModel
@@ -26,45 +26,45 @@ class StudySizes:
 
     @property
     def planning_ratings(self) -> RatingsWithVarianceModel:
-        """The judgments that are planned from: the pilot's, else the campaign's own."""
+        """The judgments on which planning is based: the pilot's, else the campaign's own."""
         return self.pilot or self.data
 
     @property
     def _size_source(self) -> RatingsWithVarianceModel:
-        """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
+        """The data for sizes that are not given: the campaign if it has judgments, else the pilot."""
         return self.data if len(self.data.ratings) else self.planning_ratings
 
     @cached_property
     def n_systems(self) -> int:
-        """Asked for, else the campaign's, else a usual number."""
+        """The number of systems requested, else the campaign's, else a usual number."""
         own = len(self._size_source.rows.systems)
         return self.options.systems or (own if own > 1 else SYSTEMS)
 
     @property
     def n_pairs(self) -> int:
-        """Of systems."""
+        """The number of pairs of systems."""
         return self.n_systems * (self.n_systems - 1) // 2
 
     @cached_property
     def n_raters(self) -> int:
-        """Asked for, else the campaign's."""
+        """The number of raters requested, else the campaign's, else a usual number."""
         return self.options.raters or len(self._size_source.rows.raters) or RATERS
 
     @cached_property
     def mean_documents_judged(self) -> int:
-        """Documents that a system was judged on, mean; segments where there are no documents."""
+        """The mean number of documents (segments, if documents are unknown) on which a system was judged."""
         return self._size_source.rows.mean_units_per_system
 
     @cached_property
     def segments_per_document(self) -> float:
-        """Of a document."""
+        """The number of segments in a document."""
         rows = self._size_source.rows
         own = rows.n_segments / rows.n_units if rows.n_units else SEGMENTS
         return self.options.segments or own
 
     @cached_property
     def words_per_segment(self) -> float:
-        """Of a segment, source and output together: twice those of the source."""
+        """The words of a segment, source and output together: twice those of the source."""
         known = self._size_source.inputs.documents
         there = (known.words > 0) & (known.segments > 0)
         total = int(known.segments[there].sum())
@@ -73,13 +73,13 @@ class StudySizes:
 
     @property
     def rating_prices(self) -> RatingPrices:
-        """What a rating costs."""
+        """The costs of a rating."""
         options = self.options
         return RatingPrices(options.seconds_per_word, options.overhead, options.onboarding_hours, options.hourly)
 
     @cached_property
     def document_lengths(self) -> tuple[int, ...]:
-        """Segments of the documents that were judged; none where a number was asked for, or they are all alike."""
+        """The number of segments of each judged document; empty if a number was requested or documents are unknown."""
         rows = self._size_source.rows
         if self.options.segments is not None or not len(rows) or not rows.documents_known:
             return ()

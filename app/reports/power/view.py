@@ -1,4 +1,4 @@
-"""A planner's report as it is stored and shown."""
+"""The planner's report, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -114,13 +114,13 @@ class PowerView(ReportHeader):
 
 
 def describe_design(design: StudyDesignLine) -> str:
-    """A design in words."""
+    """Describe a design in words."""
     plural = "s" if design.ratings_per_item > 1 else ""
     return f"{GROUPED[design.grouping]}, {design.ratings_per_item} rating{plural} per item"
 
 
 def make_tables(view: PowerView) -> Sequence[TableSection]:
-    """Requirements of each design, its points, and the components."""
+    """Make tables of the requirements of each design, of its sizes, and of the components."""
     if view.components is None:
         return [TableSection("Components", Table(("Source",), ("left",), ()), frozenset())]
     return [
@@ -201,7 +201,7 @@ def _points(view: PowerView) -> Table:
 
 
 def _size(point: StudySizeLine) -> str:
-    """Three places: it is small."""
+    """Format with three decimals, because the value is small."""
     return "–" if point.size is None else captions.format_number(point.size, 3)
 
 
@@ -261,7 +261,7 @@ CSV = (
 
 
 def make_csv_rows(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a design and number of documents."""
+    """Make one row per design and number of documents."""
     rows: list[Sequence[Cell]] = []
     for design in view.designs:
         for point in design.points:
@@ -298,7 +298,7 @@ def make_csv_rows(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cel
 
 
 def make_caption(view: PowerView) -> str:
-    """What is planned for, and from which data."""
+    """Say what is planned for, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (
         f"{campaign}, data version {version}, recipe {view.recipe}, seed {view.seed}, method {view.method_version}."
@@ -314,6 +314,6 @@ def make_caption(view: PowerView) -> str:
 
 
 def _drawn_from(view: PowerView) -> str:
-    """The scores of simulated studies, where they are not normal, and the rule of clusters, where one is asked for."""
+    """Describe the scores of simulated studies if they are not normal, and the cluster rule if one is requested."""
     scores = "" if view.marginal is None else f"Simulated scores: {view.scores.replace('_', ' ')}, {view.marginal}. "
     return scores + ("" if view.clusters == "none" else f"Clusters: rule {view.clusters}. ")

@@ -1,4 +1,4 @@
-"""What a planner computes: closed forms, and by chunks what is drawn."""
+"""The planner's computation: closed forms, and simulations in chunks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from app.stats.planning.studies import PlannedClaimRule, StudyTooLarge, forecast
 from app.stats.ratings import Floats
 
 FEWEST_FOR_SIZE = 1_000
-"""Studies of equal systems: what they claim is rare, so it takes more of them than power does."""
+"""Minimum number of simulated studies of equal systems; claims are rare, so more studies are needed than for power."""
 
 SRP_WORLDS, SRP_WORLDS_OF_MANY, MANY_ITEMS = 6, 3, 10_000
 Drawing = dict[str, float | None]
@@ -45,11 +45,11 @@ class _Aim(TypedDict):
 
 @dataclass(frozen=True)
 class PowerPlanner(StudySizes):
-    """A question about a campaign, with all that follows from both without drawing."""
+    """A request about a campaign, with everything that follows from both without simulation."""
 
     @cached_property
     def components(self) -> VarianceComponents | str:
-        """Those given, else the campaign's own, else published ones of its protocol; or why there are none."""
+        """The given components, else the campaign's own, else published ones of its protocol; or why there are none."""
         own_components = self.options.parse_given_components()
         if own_components is not None:
             return own_components
@@ -68,36 +68,36 @@ class PowerPlanner(StudySizes):
 
     @property
     def has_measured_components(self) -> bool:
-        """The components are of judgments that are at hand."""
+        """Whether the components are estimated from available judgments."""
         return self.options.components is None and self.planning_ratings.components_fit is not None
 
     @property
     def has_own_components(self) -> bool:
-        """The components are the campaign's own."""
+        """Whether the components are the campaign's own."""
         return self.has_measured_components and self.pilot is None
 
     @property
     def alpha_per_pair(self) -> float:
-        """Alpha of one pair."""
+        """The alpha of one pair."""
         return self.options.alpha / self.n_pairs if self.options.adjust == "holm" else self.options.alpha
 
     @cached_property
     def feasible_designs(self) -> tuple[tuple[Grouping, int], ...]:
-        """Those that the raters suffice for."""
+        """The designs for which there are enough raters."""
         return tuple(one for one in self.options.list_designs() if one[1] <= self.n_raters)
 
     @cached_property
     def document_counts(self) -> tuple[int, ...]:
-        """Numbers of documents."""
+        """The numbers of documents."""
         return self.options.list_document_counts(self.mean_documents_judged)
 
     @cached_property
     def planned_documents(self) -> int:
-        """The campaign's own, else the middle one of the numbers asked for."""
+        """The campaign's number of documents, else the middle one of those requested."""
         return self.mean_documents_judged or self.document_counts[len(self.document_counts) // 2]
 
     def make_layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
-        """One size of one design."""
+        """Return the layout of one size of one design."""
         grouping, each = design
         return StudyLayout(
             documents,
@@ -111,7 +111,7 @@ class PowerPlanner(StudySizes):
 
     @property
     def recipe_claim_rule(self) -> PlannedClaimRule:
-        """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
+        """How the ranking makes claims: with the requested correction, and by sign flips if the recipe says so."""
         recipe = self.data.inputs.recipe
         return PlannedClaimRule(
             self.options.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document"
@@ -119,7 +119,7 @@ class PowerPlanner(StudySizes):
 
     @property
     def fewest_documents_for_claim(self) -> int:
-        """Documents below which that recipe can claim nothing."""
+        """The number of documents below which that recipe can claim nothing."""
         if not self.recipe_claim_rule.sign_flips:
             return 1
         return planning.fewest_documents_for_significance(
@@ -128,7 +128,7 @@ class PowerPlanner(StudySizes):
 
     @cached_property
     def difference_to_find(self) -> float:
-        """Asked for, else what the first design finds with the campaign's own number of documents."""
+        """The requested difference, else what the first design detects with the campaign's number of documents."""
         if self.options.difference is not None or isinstance(self.components, str) or not self.feasible_designs:
             return self.options.difference or 0.0
         own = self.make_layout(self.feasible_designs[0], self.planned_documents)
@@ -137,7 +137,7 @@ class PowerPlanner(StudySizes):
 
     @cached_property
     def score_simulator(self) -> ScoreSimulator:
-        """Scores of simulated studies. There must be components."""
+        """The scores of simulated studies. There must be components."""
         if isinstance(self.components, str):
             raise Invalid(self.components)
         return make_score_simulator(self.options, self.components, self.planning_ratings, self.difference_to_find)
@@ -148,7 +148,7 @@ class PowerPlanner(StudySizes):
 
     @property
     def n_chunks(self) -> int:
-        """Draws of the components, where they are the campaign's own, then one chunk a design."""
+        """The number of draws of components, if these come from judgments, plus one chunk per design."""
         if isinstance(self.components, str):
             return 0
         return self._n_draws + len(self.feasible_designs)
@@ -158,18 +158,18 @@ class PowerPlanner(StudySizes):
         return self.planning_ratings.n_chunks if self.has_measured_components else 0
 
     def compute_chunk(self, number: int) -> bytes:
-        """Either of both kinds."""
+        """Compute a chunk of either kind."""
         if number < self._n_draws:
             return self.planning_ratings.compute_chunk(number)
         design = number - self._n_draws
         return json.dumps([self._drawing(design, documents) for documents in self.document_counts]).encode()
 
     def decode_component_draws(self, parts: Sequence[bytes]) -> list[Draw]:
-        """Drawn components."""
+        """Return the drawn components."""
         return parse_component_draws(parts[: self._n_draws])
 
     def _drawing(self, design: int, documents: int) -> Drawing:
-        """Power by drawn studies and by drawn documents, and SRP, of one point."""
+        """Return one point's power by simulated and by resampled studies, and its SRP."""
         if isinstance(self.components, str):
             return {}
         layout, seed = self.make_layout(self.feasible_designs[design], documents), self.data.inputs.recipe.seed
@@ -181,7 +181,7 @@ class PowerPlanner(StudySizes):
         }
 
     def _clusters(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
-        """From a seed of its own, so that to ask for clusters changes nothing else."""
+        """Simulate clusters with a separate seed, so that requesting them changes no other figure."""
         return self.score_simulator.simulate_expected_clusters(
             self.options,
             layout,
@@ -243,13 +243,13 @@ class PowerPlanner(StudySizes):
 
     @cached_property
     def common_ratings_per_item(self) -> int:
-        """Ratings an item that every output of the campaign has."""
+        """The number of ratings per item that every output of the campaign has."""
         rows = self.planning_ratings.rows
         outputs = rows.segment * len(rows.systems) + rows.system
         return int(np.unique(outputs, return_counts=True)[1].min()) if len(rows) else 0
 
     def pilot_ratings(self, layout: StudyLayout) -> PilotRatings | None:
-        """The ratings to draw from, where they have been dealt as the design deals or can be dealt anew."""
+        """Return ratings to resample if they were, or can be, assigned as in the design; else None."""
         if not self.has_measured_components or layout.ratings_per_item > self.common_ratings_per_item:
             return None
         try:
@@ -262,14 +262,14 @@ class PowerPlanner(StudySizes):
 
     @property
     def between_systems_variance(self) -> float:
-        """Variance between systems: of the judgments, else published, else as much as between documents of one."""
+        """The variance between systems: from judgments, else published, else the square of the difference to find."""
         if self.planning_ratings.components_fit is not None:
             return system_variance(self.planning_ratings.components_fit)
         return planning.BETWEEN.get(self.protocol, self.difference_to_find**2)
 
     @property
     def estimated_true_means(self) -> Floats | None:
-        """What the systems that were judged are taken to be truly: adjusted means drawn together by their error."""
+        """Estimates of the true means of the judged systems: adjusted means, shrunk according to their error."""
         fitted = self.planning_ratings.components_fit
         if fitted is None or len(fitted.means) != self.n_systems:
             return None
@@ -280,7 +280,7 @@ class PowerPlanner(StudySizes):
         return np.asarray(sign * (middle + reliability * (fitted.means - middle)), dtype=np.float64)
 
     def make_design_lines(self, parts: Sequence[bytes]) -> list[StudyDesignLine]:
-        """Every design with its points."""
+        """Return every design with its points."""
         if isinstance(self.components, str):
             return []
         fitted = self.planning_ratings.components_fit
@@ -331,7 +331,7 @@ class PowerPlanner(StudySizes):
 
     @property
     def _aim(self) -> _Aim:
-        """What the closed forms are solved for; alpha of all pairs, since they split it over them."""
+        """The arguments of the closed forms; alpha is that of all pairs, because they divide it by their number."""
         alpha = self.alpha_per_pair * self.n_pairs
         return {
             "difference": self.difference_to_find,
@@ -381,7 +381,7 @@ class PowerPlanner(StudySizes):
         return planning.z_test_power(self.difference_to_find, variance, alpha=self.alpha_per_pair)
 
     def make_components_line(self) -> PowerComponentsLine | None:
-        """The components used."""
+        """Return the components used."""
         return None if isinstance(self.components, str) else PowerComponentsLine(**asdict(self.components))
 
 

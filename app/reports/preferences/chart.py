@@ -1,4 +1,4 @@
-"""Preferences as bars: of each pair how often the one won, neither, or the other."""
+"""Preferences as bars: how often each system of a pair won, or neither."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 120
 
 @dataclass(frozen=True, slots=True)
 class PreferenceBar:
-    """One pair; `better` won at least as often."""
+    """One pair; `better` won at least as often as the other."""
 
     better: str
     worse: str
@@ -44,7 +44,7 @@ def _declare_preferences(title: str, pairs: Sequence[PreferenceBar], notes: Sequ
 
 @attach_chart_declaration(_declare_preferences)
 def plot_preference_bars(title: str, pairs: Sequence[PreferenceBar], notes: Sequence[str]) -> bytes:
-    """One row a pair, at most MOST of them: wins from the left, losses from the right, ties between; as SVG."""
+    """Draw one row per pair, at most MOST: wins from the left, losses from the right, ties between; as SVG."""
     shown = pairs[:MOST]
     name = max((len(_name(n)) for pair in shown for n in (pair.better, pair.worse)), default=8) * CHARACTER
     left = MARGIN + name + 12

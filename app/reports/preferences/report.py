@@ -1,4 +1,4 @@
-"""Which of the outputs that stood side by side raters prefer, pair by pair."""
+"""Which of the outputs shown side by side raters prefer, pair by pair."""
 
 from __future__ import annotations
 
@@ -114,8 +114,7 @@ def _left_out(row: stored.Row, out: Out) -> str | None:
 
 
 def _unordered_group(mode: object, n_groups: int) -> int | None:
-    """The group, from 0, among whose columns nobody compared anything: those that were chosen neither as best nor as
-    worst."""
+    """Return the group, from 0, whose columns were not compared with each other: neither best nor worst."""
     if mode == "best":
         return 1
     return 1 if mode == "best_worst" and n_groups > 2 else None
@@ -124,7 +123,7 @@ def _unordered_group(mode: object, n_groups: int) -> int | None:
 def _iterate_pairs(
     row: stored.Row, out: Out, dropped: Counter[str], *, unordered: int | None
 ) -> Iterator[_PairwiseAnswer]:
-    """Every two columns as every two of their systems, without those of one unordered group."""
+    """Yield all pairs of columns as pairs of their systems, without pairs within the unordered group."""
     place = {column: n for n, group in enumerate(row.preference) for column in group}
     for a, b in combinations(sorted(place), 2):
         shown = [(x, y) for x in row.columns[a - 1] for y in row.columns[b - 1]]

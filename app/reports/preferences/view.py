@@ -1,4 +1,4 @@
-"""A report on preferences as values, tables and words."""
+"""The report on preferences as values, tables and words."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PreferencesView(ReportHeader):
 
 
 def make_tables(view: PreferencesView) -> Sequence[TableSection]:
-    """One row a system, and one a pair."""
+    """Make a table of systems and a table of pairs."""
     headings = ("System", "Wins", "Losses", "Ties", "Share of points")
     sides: tuple[Alignment, ...] = ("left", "right", "right", "right", "right")
     systems = tuple(
@@ -107,7 +107,7 @@ TESTED = ("p_value", "p_adjusted", "significant", "campaign", "data_version")
 
 
 def make_csv_rows(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a pair."""
+    """Make one row per pair."""
     campaign, version = next(iter(view.campaigns.items()))
     rows: list[Sequence[Cell]] = [
         (
@@ -127,7 +127,7 @@ def make_csv_rows(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequen
 
 
 def make_caption(view: PreferencesView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     campaign, version = next(iter(view.campaigns.items()))
     counted = f"{captions.pluralize(view.n_screens, 'screen')}, {captions.pluralize(view.n_raters, 'rater')}"
     counted += f", {captions.pluralize(view.n_documents, 'document')}"
@@ -138,7 +138,7 @@ def make_caption(view: PreferencesView) -> str:
 
 
 def plot_preferences(view: PreferencesView) -> bytes:
-    """One bar a pair: wins, ties, losses."""
+    """Draw one bar per pair: wins, ties, losses."""
     bars = [PreferenceBar(one.better, one.worse, one.wins, one.ties, one.losses, one.significant) for one in view.pairs]
     notes = [*view.warnings, make_caption(view)]
     return plot_preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, notes)

@@ -1,4 +1,4 @@
-"""Lines of a comparison of conditions: spread, agreement, document scores, and the same outputs under both."""
+"""Lines of a comparison of conditions: score spread, agreement, document scores, and the same outputs under both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings, ScoreScale
 
 SLIDER_TOLERANCE = 15.0
-"""Of Grundkiewicz et al. 2021: 15 or 20 points of 100 are the most reasonable."""
+"""From Grundkiewicz et al. 2021: 15 or 20 points of 100 are the most reasonable."""
 FINE = 50
 
 
@@ -91,12 +91,12 @@ class ConditionComparison(FiniteResultPart):
 
 
 def measure_score_spreads(name: str, rows: Ratings) -> Iterator[PresentationScoreSpread]:
-    """Of one condition."""
+    """Yield the score spreads of one condition."""
     return (PresentationScoreSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
 
 
 def choose_agreement_tolerance(scale: ScoreScale | None) -> float | None:
-    """15 points of a hundred on a slider, a step on a scale of few levels; None without bounds."""
+    """Return 15 % of the range on a slider, one step on a scale of few levels, and None on an unbounded scale."""
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
         return None
     wide = scale.maximum - scale.minimum
@@ -117,7 +117,7 @@ def _chance(scale: ScoreScale | None, tolerance: float | None) -> float | None:
 def measure_rater_agreement(
     name: str, rows: Ratings, lengths: Codes, scale: ScoreScale | None
 ) -> Iterator[PresentationAgreement]:
-    """Of one condition, by level and by length. lengths: segments of each document code."""
+    """Yield the agreement in one condition, by level and by length. lengths: segments of each document code."""
     chance, tolerance = _chance(scale, choose_agreement_tolerance(scale)), choose_agreement_tolerance(scale)
     for level in LEVELS:
         units = _units(level, rows).with_two_or_more_values()
@@ -158,8 +158,10 @@ def _agreement(
 
 
 def correlate_document_and_segment_scores(name: str, rows: Ratings) -> Iterator[PresentationCorrelation]:
-    """Of one condition: every summary over all, short and long documents (more than 20, as published), the mean by
-    length."""
+    """Yield the correlations in one condition, by summary, document length and bucket.
+
+    Every summary is given over all, short and long documents (more than 20 segments, as published), the mean by length.
+    """
     data = join_document_scores(rows)
     for documents, low, high in (("long", LONG + 1, None) if one[0] == "long" else one for one in SETS):
         where = mask_lengths_within(data.length.astype(np.int64), low, high)
@@ -171,7 +173,7 @@ def correlate_document_and_segment_scores(name: str, rows: Ratings) -> Iterator[
 
 
 def compare_with_first_condition(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[ConditionComparison]:
-    """Each condition against the first, on the segments that both have of the same system."""
+    """Compare each condition with the first, on the segments that both have for the same system."""
     means = [_mean_by_output(one) for one in rows]
     for name, here in zip(names[1:], means[1:], strict=True):
         shared = sorted(means[0].keys() & here.keys())
@@ -191,7 +193,7 @@ def compare_with_first_condition(names: Sequence[str], rows: Sequence[Ratings]) 
 
 
 def _mean_by_output(rows: Ratings) -> dict[tuple[str, int, str], float]:
-    """Mean of each output's segment scores."""
+    """Return the mean segment score of each output."""
     rows = rows.segment_ratings()
     sums: dict[tuple[str, int, str], list[float]] = {}
     for key, score in zip(list_output_addresses(rows), rows.score.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Which judgments of several conditions are about the same texts."""
+"""Which judgments under several conditions are about the same texts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ Outputs = Mapping[Output, str]
 
 @dataclass(frozen=True, slots=True)
 class ConditionTexts:
-    """One condition. sources: digest by (document, position); outputs: digest by (document, position, system); of its
-    campaign, where the texts are known."""
+    """The rows of one condition, with digests of the texts of its campaign where these are known.
+
+    sources: by (document, position). outputs: by (document, position, system).
+    """
 
     rows: Ratings
     sources: Places
@@ -28,18 +30,20 @@ class ConditionTexts:
 
 @dataclass(frozen=True, slots=True)
 class MatchedRows:
-    """keep: by condition the rows about what all conditions judged. differing: documents (or outputs) left out because
-    a text is not the same everywhere."""
+    """Rows of each condition that match rows of all others.
+
+    keep: which rows, by condition. differing: number of documents (or outputs) left out because their texts differ.
+    """
 
     keep: tuple[Bools, ...]
     differing: int
 
 
 def match_rows_across_conditions(sides: Sequence[ConditionTexts], match: Match) -> MatchedRows:
-    """Rows about documents, or outputs, that are judged under every condition and have the same texts everywhere.
+    """Return the rows about documents or outputs that were judged, with the same texts, under every condition.
 
-    A document goes by its key, an output by document, position and system; documents whose score is one as a whole are
-    outputs at position 0. A text that is not known is no reason to leave anything out.
+    Documents are matched by key, outputs by document, position and system; documents with one score as a whole are
+    outputs at position 0. An unknown text is no reason to leave anything out.
     """
     if match == "none" or len(sides) < 2:
         return MatchedRows(tuple(np.ones(len(one.rows), dtype=np.bool_) for one in sides), 0)
@@ -55,7 +59,7 @@ def _documents(sides: Sequence[ConditionTexts]) -> MatchedRows:
 
 
 def _find_places_with_different_texts(texts: Sequence[Mapping[tuple[str, int], str]]) -> set[tuple[str, int]]:
-    """Places whose known texts are not one."""
+    """Return the places that have more than one known text."""
     first: dict[tuple[str, int], str] = {}
     return {key for each in texts for key, digest in each.items() if first.setdefault(key, digest) != digest}
 
@@ -79,7 +83,7 @@ def _outputs(sides: Sequence[ConditionTexts]) -> MatchedRows:
 
 
 def list_output_addresses(rows: Ratings) -> list[Output]:
-    """Document, position (0 for the whole document) and system of each row."""
+    """Return document, position (0 for the whole document) and system of each row."""
     labels = rows.labels
     position = np.append(labels.segment_position, 0)[rows.segment]
     documents, systems = labels.documents, labels.systems

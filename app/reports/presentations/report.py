@@ -81,7 +81,7 @@ class PresentationsOptions(JudgmentInclusionOptions):
 
 @dataclass(frozen=True, slots=True)
 class ComparedCondition:
-    """A condition. work, events: its rows. scored: those whose scores are compared, one a judgment."""
+    """A condition. work, events: its rows. scored: the rows whose scores are compared, one per judgment."""
 
     condition: ArmCondition
     work: TimedJudgments
@@ -111,7 +111,7 @@ def _prepare(
 
 
 def _name_conditions(campaign_conditions: Sequence[JudgmentsByCondition]) -> list[ArmCondition]:
-    """Conditions by names that tell them apart: of several campaigns the campaign's, with the arm where it has some."""
+    """Return conditions with distinct names: for several campaigns, the campaign's key and, if it has any, the arm."""
     if len(campaign_conditions) == 1:
         return list(campaign_conditions[0].names)
     return [
@@ -153,7 +153,7 @@ def _compare_condition(
 ) -> ComparedCondition:
     work, events = part
     scored = work.rows.where(mask_compared_rows(work.rows, controls=options.controls == "keep") & keep)
-    whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
+    whole_task = work.whole_task & bool(keep.all())  # the time of a part says nothing about that of a task
     matched_work = replace(work, whole_task=whole_task).where(keep)
     return ComparedCondition(condition, matched_work, select_rating_events(events, keep), documents, scored)
 
@@ -221,7 +221,7 @@ def _make_view(
 
 
 def _pace(campaign_conditions: Sequence[JudgmentsByCondition], names: Sequence[str]) -> list[ArmPaceTrend]:
-    """Of all work of each campaign, whatever was matched: place in one's work counts all of it."""
+    """Estimate pace from all work of each campaign, matched or not, because trends depend on everything done before."""
     named, at, pace_lines = _name_conditions(campaign_conditions), 0, []
     for conditions in campaign_conditions:
         pace_lines += list(

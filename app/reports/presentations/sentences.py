@@ -1,4 +1,4 @@
-"""A comparison of conditions in sentences: what differs and by how much, with the interval where there is one."""
+"""A comparison of conditions in sentences: what differs and by how much, with an interval if there is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def make_conclusions(
     agreement: Sequence[PresentationAgreement],
     shared: Sequence[ConditionComparison],
 ) -> Iterator[str]:
-    """One sentence a finding; nothing is said of what was not measured. The first condition comes first everywhere."""
+    """Yield one sentence per measured finding, always with the first condition first."""
     yield from _times(times)
     yield from _revisions(revisions)
     overall = [one for one in spread if one.documents == "all" and one.sd is not None]

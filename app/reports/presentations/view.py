@@ -1,4 +1,4 @@
-"""A comparison of two presentations, as it is stored and shown."""
+"""The comparison of two presentations, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PresentationsView(ReportHeader):
 
 
 def make_tables(view: PresentationsView) -> Sequence[TableSection]:
-    """Every part of which there is something."""
+    """Make a table of every part that has data."""
     main = [one for one in view.agreement if one.documents in MAIN]
     by_length = [one for one in view.agreement if one.documents not in MAIN]
     shown = [
@@ -73,7 +73,7 @@ def make_tables(view: PresentationsView) -> Sequence[TableSection]:
 
 
 def describe_document_range(documents: str) -> str:
-    """Which documents, for people."""
+    """Say in words which documents are meant."""
     return LENGTHS.get(documents, f"{documents} segments")
 
 
@@ -148,7 +148,7 @@ CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "c
 
 
 def make_csv_rows(view: PresentationsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a figure."""
+    """Make one row per figure."""
     none = (None, None, None)
     rows = make_arm_csv_rows(view.times, view.pace, view.revisions)
     for spread in view.spread:
@@ -173,7 +173,7 @@ def make_csv_rows(view: PresentationsView) -> tuple[Sequence[str], Sequence[Sequ
 
 
 def make_caption(view: PresentationsView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     n = sum(one.judgments for one in view.arms)
     compared = {
@@ -189,7 +189,7 @@ def make_caption(view: PresentationsView) -> str:
 
 
 def plot_scores_and_agreement(view: PresentationsView) -> bytes:
-    """Distribution of scores under each condition, their SD by length of the document, and agreement by length."""
+    """Draw score distributions by condition, their SD by document length, and agreement by length."""
     names = [one.arm for one in view.arms]
     sd = {(one.arm, one.documents): one.sd for one in view.spread}
     inside = {(one.arm, one.documents): one.within for one in view.spread}
@@ -204,12 +204,12 @@ def plot_scores_and_agreement(view: PresentationsView) -> bytes:
 
 
 def _not_below(values: dict[tuple[str, str], float | None]) -> dict[tuple[str, str], float | None]:
-    """Curves begin at 0: what is worse than chance is drawn there."""
+    """Replace negative values by 0, where the curves begin; agreement worse than chance is drawn there."""
     return {key: None if value is None else max(0.0, value) for key, value in values.items()}
 
 
 def plot_times_by_document_length(view: PresentationsView) -> bytes:
-    """Seconds of a segment score and of a document, by length of the document."""
+    """Draw the seconds per segment score and per document, by document length."""
     names = [one.arm for one in view.arms]
     drawn = []
     for what in ("segment", "document"):

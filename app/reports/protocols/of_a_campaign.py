@@ -1,4 +1,4 @@
-"""One campaign's protocol by the criteria by which several are compared: what it tells apart, agreement, cost."""
+"""The protocol of one campaign, judged by the criteria for comparing several: discrimination, agreement, cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocols on the same outputs: whether they tell humans from machines, how far raters agree, what they cost."""
+"""Protocols on the same outputs: whether they separate humans from machines, how well raters agree, what they cost."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Timed = Literal["segment", "document_score", "all_segments"]
 
 
 class ProtocolComparisonOptions(ScoreSelectionOptions):
-    """What should stand above what, and how intervals are drawn."""
+    """Which systems should rank above which, and how intervals are computed."""
 
     order: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
         "", description="Systems, best first, separated by commas; default: humans above every system."
@@ -69,7 +69,7 @@ class ProtocolComparisonOptions(ScoreSelectionOptions):
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRatings:
-    """A campaign: units of what it judged, mean over raters of each, seconds of its ratings."""
+    """A campaign: its judged units, the mean over raters of each, and the seconds of its ratings."""
 
     parts: CampaignCalibrationSplit
     units: ValuesByUnit
@@ -111,7 +111,7 @@ def _protocol_ratings(
 
 
 def _seconds(session: Session, snapshot: CampaignSnapshot, repeats: Repeated) -> dict[Timed, Floats]:
-    """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
+    """Return the seconds of each rating whose start and end are known; of repeats, only those that count."""
     read = load_ratings_with_times(session, snapshot)
     rows, started, submitted = read.rows, read.events.started, read.events.submitted
     known = (started >= 0) & (submitted > started) & mask_first_rows_of_judgments(rows)
@@ -128,7 +128,7 @@ def _seconds(session: Session, snapshot: CampaignSnapshot, repeats: Repeated) ->
 
 
 def _seconds_of_complete_raters(rows: Ratings, spent: Floats) -> Floats:
-    """Of each rater who rated every output, the seconds of all of them."""
+    """Return the total seconds of each rater who rated every output."""
     n = max(rows.n_systems, 1)
     output = np.unique(rows.segment.astype(np.int64) * n + rows.system, return_inverse=True)[1].ravel()
     n_outputs = int(output.max(initial=-1)) + 1
@@ -139,7 +139,7 @@ def _seconds_of_complete_raters(rows: Ratings, spent: Floats) -> Floats:
 
 
 def _keep_last_or_first(rows: Ratings, *, last: bool) -> Bools:
-    """The last, or first, rating of each output by each rater."""
+    """Return the last, or first, rating of each output by each rater."""
     order = np.lexsort((rows.nth if last else -rows.nth, rows.rater, rows.segment, rows.document, rows.system))
     address = np.stack([column[order] for column in (rows.rater, rows.segment, rows.document, rows.system)])
     ends_here = (
@@ -267,7 +267,7 @@ def _gaps(protocol: ProtocolRatings, options: ProtocolComparisonOptions) -> list
 
 
 def _match_shared_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> list[tuple[int, int]]:
-    """Places of the outputs that both judged on one source."""
+    """Return the positions of outputs that both campaigns judged with the same source."""
     theirs = {address: i for i, address in enumerate(other.addresses)}
     return [
         (i, theirs[a])

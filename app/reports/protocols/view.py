@@ -1,4 +1,4 @@
-"""Comparison of protocols on the same outputs, as they are stored and shown."""
+"""The comparison of protocols on the same outputs, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _yes_or_no(value: bool | None) -> str:
 
 
 def make_tables(view: ProtocolComparisonView) -> Sequence[TableSection]:
-    """The three criteria, the gaps, the bridges."""
+    """Make tables of the three criteria, of the gaps, and of the predictions between campaigns."""
     heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
     rows = []
     for protocol in view.protocols:
@@ -180,7 +180,7 @@ CSV = ("what", "campaign", "other", "name", "value", "interval_low", "interval_h
 
 
 def make_csv_rows(view: ProtocolComparisonView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a figure."""
+    """Make one row per figure."""
     rows: list[tuple[Cell, ...]] = []
     for protocol in view.protocols:
         agree: tuple[Cell, Cell] = protocol.alpha_interval or (None, None)
@@ -207,7 +207,7 @@ def make_csv_rows(view: ProtocolComparisonView) -> tuple[Sequence[str], Sequence
 
 
 def make_caption(view: ProtocolComparisonView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (
         f"Gaps are measured on segments that both systems have; {view.draws:,} draws of documents. Data "
@@ -217,7 +217,7 @@ def make_caption(view: ProtocolComparisonView) -> str:
 
 
 def plot_protocol_gaps(view: ProtocolComparisonView) -> bytes:
-    """Every standardized gap by protocol."""
+    """Draw every standardized gap by protocol."""
     rows = []
     for protocol in view.protocols:
         for gap in protocol.gaps:

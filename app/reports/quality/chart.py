@@ -1,4 +1,4 @@
-"""Control items of each rater: how much worse degraded items were scored, and what the test says."""
+"""Control items of each rater: how much worse degraded items were scored, and the result of the test."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _declare_controls(view: RaterQualityView) -> RowChart:
 
 @attach_chart_declaration(_declare_controls)
 def plot_control_differences(view: RaterQualityView) -> bytes:
-    """One line a rater as SVG: mean of degraded minus original, with the adjusted p and the verdict in words.
+    """Draw one line per rater as SVG: mean of degraded minus original, with the adjusted p and the verdict in words.
 
-    Raters who failed stand in orange with a square, those without a verdict hollow.
+    Raters who failed are shown as orange squares, those without a verdict as hollow marks.
     """
     names = {one.rater: canvas.shorten_in_middle(one.rater, LONGEST_NAME) for one in view.raters}
     longest = max((len(name) for name in names.values()), default=8) * CHARACTER
@@ -89,7 +89,7 @@ def _reach(view: RaterQualityView) -> float:
 
 
 def _round_up(size: float) -> float:
-    """The next of 1, 2, 4, 10, 20, 40, 100 …: half of it is a plain number too.
+    """Round up to 1, 2, 4, 10, 20, 40, 100 …, so that half of the result is a round number too.
 
     >>> _round_up(61.7), _round_up(0.3), _round_up(0.0), _round_up(3e-15)
     (100.0, 0.4, 1.0, 4e-15)

@@ -43,7 +43,7 @@ def _prepare(
 
 @dataclass(frozen=True, slots=True)
 class _SeededErrorCounts:
-    """By rater, what is known of errors that were put into texts."""
+    """Results on errors that were inserted into texts, by rater."""
 
     attention: Mapping[str, AttentionCheckCounts]
     span_hits: Mapping[str, SeededErrorHits]
@@ -128,6 +128,6 @@ REPORT: Report[RaterQualityOptions, RaterQualityView] = Report(
     caption=make_caption,
     role="manager",
     own_routes=True,
-    quick=2_000,  # .2 ms a judgment: the tests of each rater draw
+    quick=2_000,  # .2 ms per judgment, because the tests of each rater use random draws
     single=SingleTableHeadings("quality of raters", "{campaign}: quality of raters"),
 )

@@ -1,4 +1,4 @@
-"""The table of the report on quality: a line a rater, for people and for files."""
+"""The table of the report on quality: one line per rater, for people and for files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERDICTS = {"pass": "passed", "fail": "failed", "not_testable": "not testable"}
 
 
 class _RaterEvidence(NamedTuple):
-    """The evidence on a rater, and the report that it stands in."""
+    """The evidence on a rater, with the report that contains it."""
 
     report: RaterQualityView
     rater: RaterQuality
@@ -29,7 +29,7 @@ def _lines(report: RaterQualityView) -> Iterator[_RaterEvidence]:
 def _evidence_value(
     evidence: str, name: str, change: Callable[[Any], Any] = lambda value: value
 ) -> Callable[[_RaterEvidence], Any]:
-    """A figure of one kind of evidence on the rater; None where there is none of this kind."""
+    """Return a function that gives a figure from one kind of evidence on a rater; None if there is no such evidence."""
 
     def value(line: _RaterEvidence) -> Any:
         part = getattr(line.rater, evidence)
@@ -131,19 +131,19 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
 
 
 def make_tables(report: RaterQualityView) -> Sequence[TableSection]:
-    """One row a rater; checks where any rater had some."""
+    """Make one row per rater; checks are shown if any rater had some."""
     checked = any(rater.attention for rater in report.raters)
     columns = [column for column in COLUMNS if checked or column is not CHECKS]
     return [make_table_section(f"{report.campaign}: quality", columns, _lines(report))]
 
 
 def make_csv_rows(report: RaterQualityView) -> File:
-    """One row a rater at full precision."""
+    """Make one row per rater at full precision."""
     return make_csv_file(COLUMNS, _lines(report))
 
 
 def make_caption(report: RaterQualityView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     choices, counts = report.choices, report.counts
     verdicts = ", ".join(f"{counts[verdict]} {text}" for verdict, text in VERDICTS.items())
     test = choices.test.replace("_", " ")

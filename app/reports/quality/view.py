@@ -1,4 +1,4 @@
-"""The report on the quality of raters' work as it is stored and sent."""
+"""The report on the quality of raters' work, as it is stored and sent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RaterQualityOptions(BaseModel):
     on: On = Field("score", description="What is compared: the score, or the number of marked errors.")
 
     def to_criteria(self) -> RaterQualityCriteria:
-        """The choices of the statistics."""
+        """Convert the options to the criteria of the statistics."""
         return RaterQualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
 

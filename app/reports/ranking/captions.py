@@ -25,12 +25,12 @@ _TESTS = {
 }
 _ADJUSTED = {"none": "no adjustment for multiple pairs", "holm": "Holm", "bh": "Benjamini–Hochberg"}
 HUMANS_COUNT = "human translations are ranked too, and p-values are adjusted for the pairs that include them"
-"""A note of rankings where that is so."""
+"""A note on rankings with adjusted p-values that include human translations."""
 _LANGUAGE_ARROW = "→"
 
 
 def describe_recipe(recipe: RecipeSummary) -> str:
-    """The choices behind a ranking, as one clause after another."""
+    """Describe the choices of a recipe in clauses."""
     parts = [_NORMALIZED.get(recipe.normalize, recipe.normalize)]
     if recipe.test == "none":
         parts.append("no test")
@@ -47,7 +47,7 @@ def describe_recipe(recipe: RecipeSummary) -> str:
 
 
 def describe_data_counts(view: RankingView) -> str:
-    """How much data stands behind a ranking."""
+    """Describe the amount of data behind a ranking."""
     parts = [pluralize(len(view.systems), "system"), pluralize(view.n_ratings, "rating")]
     segments = {s.n_segments for s in view.systems}
     documents = {s.n_documents for s in view.systems if s.n_documents is not None}
@@ -60,12 +60,12 @@ def describe_data_counts(view: RankingView) -> str:
 
 
 def describe_provenance(view: RankingView) -> str:
-    """What makes the same ranking again."""
+    """Describe what is needed to reproduce a ranking."""
     return f"data version {view.data_version}, seed {view.seed}, method {view.method_version}"
 
 
 def make_caption(view: RankingView) -> str:
-    """Recipe, counts and origin as sentences, for below a table or a picture."""
+    """Return recipe, counts and origin as sentences below a table or a picture."""
     recipe = f"Recipe {view.recipe.name}: {describe_recipe(view.recipe)}."
     humans = [make_sentence(HUMANS_COUNT)] if HUMANS_COUNT in view.notes else []
     return " ".join(
@@ -74,18 +74,18 @@ def make_caption(view: RankingView) -> str:
 
 
 def make_ranking_title(view: RankingView) -> str:
-    """The campaign, with its languages where they are known."""
+    """Return the campaign, with its languages if they are known."""
     if view.source_language and view.target_language:
         return f"{view.campaign} ({view.source_language} {_LANGUAGE_ARROW} {view.target_language})"
     return view.campaign
 
 
 def describe_score_direction(view: RankingView) -> str:
-    """Which way is better."""
+    """Say which direction is better."""
     return "higher is better" if view.higher_is_better else "lower is better"
 
 
 def describe_score(view: RankingView) -> str:
-    """What the score is, for a heading."""
+    """Describe the score for a heading."""
     protocol = (view.protocol or "").replace("_", "+").upper()
     return f"{protocol} score".strip() if view.unit == "raw" else f"{protocol} {view.unit}-score".strip()

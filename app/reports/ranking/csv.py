@@ -1,4 +1,4 @@
-"""A ranking as CSV: full precision, one row a thing, and nothing that a spreadsheet would run."""
+"""A ranking as CSV at full precision: one row per system, pair or segment score, and nothing a spreadsheet executes."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ SEGMENT_COLUMNS = ("system", "document", "position", "score", "raw", "n_ratings"
 
 
 def make_systems_csv(view: RankingView) -> bytes:
-    """One row a system in full precision; the last columns say where the figures come from."""
+    """Make one row per system at full precision; the last columns say where the figures come from."""
     return render_csv((*SYSTEM_COLUMNS, *ORIGIN_COLUMNS), ((*_system_cells(s), *_origin(view)) for s in view.systems))
 
 
 def make_pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
-    """One row a pair in full precision; the last columns say where the figures come from.
+    """Make one row per pair at full precision; the last columns say where the figures come from.
 
-    numeric: for what takes no text in a column of numbers; else a p that none of the draws reached says so.
+    numeric: for formats that allow no text in a column of numbers. Otherwise a p-value that no draw reached is a bound.
     """
     names = {line.system: line.name for line in view.systems}
     draws = view.uncounted_draws
@@ -82,7 +82,7 @@ def make_pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
 
 
 def make_segments_csv(table: SegmentScoreTable, *, recipe: str) -> Iterator[bytes]:
-    """Segment scores, one row a (system, document, position), in batches. A missing score is an empty cell."""
+    """Yield segment scores in batches, one row per (system, document, position); a missing score is an empty cell."""
     yield render_csv(SEGMENT_COLUMNS, ())
     for start in range(0, len(table), _CSV_BATCH):
         yield render_csv(None, _segment_rows(table, range(start, min(start + _CSV_BATCH, len(table))), recipe))

@@ -1,4 +1,4 @@
-"""The forest plot of a ranking: systems by rank, intervals, clusters, rank ranges."""
+"""The forest plot of a ranking: systems by rank, with intervals, clusters and rank ranges."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ROW = 17.0
 BLOCK_GAP = 1.25  # rows between human translations and systems
 TOP, AXIS_BELOW, LINE, MARGIN = 62.0, 46.0, 11.5, 16.0
 RIGHT = 118.0
-CHARACTER = 5.6  # width of a character of the name column, in points; generous, so that any font fits
+CHARACTER = 5.6  # width of a character in the name column, in points; generous, so that any font fits
 CAPTION_COLUMNS = 136
 
 
 @dataclass(frozen=True, slots=True)
 class ForestRow:
-    """A system and where it stands: y counts rows downwards."""
+    """A system and its position; y counts rows downwards."""
 
     line: SystemLine
     y: float
@@ -38,9 +38,9 @@ class ForestRow:
 
 @dataclass(frozen=True, slots=True)
 class ForestLayout:
-    """Everything that is decided before anything is drawn; lengths in points.
+    """Everything that is determined before drawing; lengths in points.
 
-    relative: intervals of the system minus the mean of all systems, instead of intervals of the score.
+    relative: intervals are of the system minus the mean of all systems, not of the score.
     """
 
     rows: tuple[ForestRow, ...]
@@ -52,7 +52,7 @@ class ForestLayout:
 
     @property
     def height(self) -> float:
-        """Height of the whole figure."""
+        """The height of the whole figure."""
         return TOP + self.depth * ROW + AXIS_BELOW + (len(self.caption) - 1) * LINE + MARGIN
 
 
@@ -81,10 +81,10 @@ def _declare_row(line: SystemLine, layout: ForestLayout) -> RowChartMark:
 
 @attach_chart_declaration(_declare_forest)
 def plot_forest(view: RankingView) -> bytes:
-    """Systems by rank with their intervals, as SVG; human translations stand apart, above.
+    """Draw systems by rank with their intervals, as SVG; human translations are separate, at the top.
 
-    Where the design is paired the intervals are relative (the system minus the mean of all systems on the same
-    documents), else marginal; the axis says which.
+    If the design is paired, intervals are relative (the system minus the mean of all systems on the same documents),
+    else marginal; the axis says which.
     """
     layout = _lay_out(view)
     with canvas.drawing_lock():
@@ -181,14 +181,14 @@ def _limits(layout: ForestLayout) -> Range:
 
 
 def _mark_and_interval(line: SystemLine, *, relative: bool) -> tuple[float, Range | None]:
-    """Where the mark of a system stands, and its interval."""
+    """Return the position of a system's mark, and its interval."""
     if relative and line.relative is not None:
         return line.relative, line.relative_interval
     return line.score, line.interval
 
 
 def _bands(axes: Axes, layout: ForestLayout) -> None:
-    """A band under every other cluster, and the number of each at the left."""
+    """Draw a band under every other cluster, and the number of each at the left."""
     from matplotlib.patches import Rectangle
 
     across = -layout.left + MARGIN / 2
@@ -235,7 +235,7 @@ def _intervals(axes: Axes, layout: ForestLayout) -> None:
 
 
 def _columns(axes: Axes, layout: ForestLayout) -> None:
-    """The texts beside the plot: rank and name at the left, score and rank range at the right."""
+    """Write the texts beside the plot: rank and name at the left, score and rank range at the right."""
     plot = WIDTH - RIGHT - layout.left
     right = (("Score", plot + 52), ("Rank range", plot + 106))
     left = -layout.left
@@ -264,7 +264,7 @@ def _text(
     size: float = 9.0,
     weight: Literal["normal", "bold"] = "normal",
 ) -> None:
-    """A text at x points from the plot's left edge, in row y."""
+    """Write a text at x points from the plot's left edge, in row y."""
     across = x / (axes.get_position().width * WIDTH)
     place = axes.get_yaxis_transform()
     axes.text(across, y, text, transform=place, ha=ha, va="center_baseline", color=color, size=size, weight=weight)

@@ -1,4 +1,4 @@
-"""Rankings of campaigns that are too large to be held in memory: from sums over a file of their ratings."""
+"""Rankings of campaigns that are too large for memory, computed from sums over a file of their ratings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ERRORS_NOT_LOOKED_AT = "errors that the weights do not know were not looked for"
 
 
 def find_ratings_folder_for_sums(session: Session, about: CampaignSnapshot, recipe: Recipe) -> RatingsFolder | None:
-    """Where the file of ratings lies from which a ranking is made; None where ratings are held in memory."""
+    """Return the folder of the file of ratings for a ranking from sums; None if ratings are held in memory."""
     if not can_rank_from_sums(recipe, documents_known=about.campaign.documents_known):
         return None
     return find_large_campaign_ratings_folder(session, about)
@@ -47,7 +47,7 @@ def find_ratings_folder_for_sums(session: Session, about: CampaignSnapshot, reci
 
 @dataclass(frozen=True, slots=True)
 class RankingInputFromSums:
-    """All that a ranking from sums is computed from, as `RankingInput` has it; the file is open until `close`.
+    """Everything from which a ranking from sums is computed, like `RankingInput`; computing it closes the file.
 
     counts_errors: scores are weights of marked errors.
     """
@@ -67,10 +67,10 @@ class RankingInputFromSums:
         return make_ranking_key(self.about, self.recipe, self.names, from_sums=True)
 
     def compute_ranking_json(self) -> bytes:
-        """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
+        """Compute the ranking as canonical JSON and close the file. Raises Invalid if the recipe does not fit."""
         counting = add_standing_exclusions(self.recipe, self.registration)
         with closing(self.file), ThreadPoolExecutor(1, thread_name_prefix="data hash") as beside:
-            # The digest reads column after column, which is a quarter of the work and needs nothing of the rest.
+            # The digest reads one column after another, a quarter of the work, and does not depend on the rest.
             data_hash = beside.submit(hash_included_ratings_in_file, self.file, counting, self.documents, self.words)
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
             ranking = rank_from_sums(SummableRatingsFile(self.file, counting), counting, self.documents, notes)
@@ -83,9 +83,9 @@ class RankingInputFromSums:
 def open_ranking_input_from_sums(
     session: Session, about: CampaignSnapshot, recipe: Recipe, folder: RatingsFolder
 ) -> RankingInputFromSums:
-    """Open the file of ratings, and read what a ranking needs beside it.
+    """Open the file of ratings, and load what else a ranking needs.
 
-    Raises LargeExtraNeeded, and Invalid where the recipe's scores are not in the judgments.
+    Raises LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
     """
     read = resolve_score_definition(about.campaign, recipe.scoring)
     file = open_or_write_ratings_file(session, about, read, folder)

@@ -1,4 +1,4 @@
-"""What a ranking is computed from, and the ranking as it is stored."""
+"""The input of a ranking, and the ranking as it is stored."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ RANKING = "ranking"
 
 @dataclass(frozen=True, slots=True)
 class RankingInput:
-    """All that a ranking is computed from.
+    """Everything from which a ranking is computed.
 
-    names: digest of the names and domains in it. errors_without_weight: marked errors that the weights do not know.
+    names: digest of names and domains. errors_without_weight: marked errors for which the weight table has no weight.
     """
 
     about: CampaignSnapshot
@@ -58,11 +58,11 @@ class RankingInput:
 
     @property
     def included_rows(self) -> Ratings:
-        """The rows without what the recipe leaves out by name, withdrawn systems and standing exclusions included."""
+        """The rows without what the recipe excludes by name, including withdrawn systems and standing exclusions."""
         return drop_excluded_ratings(self.rows, add_standing_exclusions(self.recipe, self.registration).exclude)
 
     def compute_ranking(self) -> Ranking:
-        """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
+        """Compute the ranking as a value. Raises Invalid if the recipe does not fit the data."""
         ranking = rank_systems(
             self.rows,
             add_standing_exclusions(self.recipe, self.registration),
@@ -74,7 +74,7 @@ class RankingInput:
         )
 
     def compute_ranking_json(self) -> bytes:
-        """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
+        """Compute the ranking as canonical JSON. Raises Invalid if the recipe does not fit the data."""
         data_hash = hash_report_data(self.included_rows, self.documents, self.words)
         return encode_ranking(self.compute_ranking(), self.about, self.registration, self.words, data_hash)
 
@@ -86,7 +86,7 @@ def encode_ranking(
     words: Mapping[str, texts.SystemDescription],
     data_hash: str,
 ) -> bytes:
-    """A ranking as canonical JSON, with what only storage knows of it."""
+    """Encode a ranking as canonical JSON, with facts that only the storage knows."""
     campaign = about.campaign
     head = {
         "campaign": campaign.key,
@@ -106,11 +106,11 @@ def encode_ranking(
 
 
 def load_ranking_input(session: Session, about: CampaignSnapshot, recipe: Recipe) -> RankingInput:
-    """Read all that a ranking is computed from, names and domains as they are now.
+    """Load everything from which a ranking is computed, with the present names and domains.
 
-    session: no snapshot, because scores by new weights are derived and stored.
+    session: not a snapshot, because scores under new weights are derived and stored.
 
-    Raises Invalid where the recipe's scores are not in the judgments.
+    Raises Invalid if the recipe's scores cannot be derived from the judgments.
     """
     loaded = load_ratings_with_unweighted_errors(session, about, recipe)
     words, documents, names = load_names_and_domains(session, about.campaign_id, loaded.rows.labels)
@@ -121,7 +121,7 @@ def load_ranking_input(session: Session, about: CampaignSnapshot, recipe: Recipe
 def load_names_and_domains(
     session: Session, campaign_id: int, labels: RatingLabels
 ) -> tuple[Mapping[str, texts.SystemDescription], DocumentTable, str]:
-    """Names and domains as they are now, with their digest; read again where somebody changed them in between."""
+    """Load the present names and domains with their digest; load again if they changed in between."""
     before, names = "", texts.hash_system_and_document_descriptions(session, campaign_id)
     while before != names:
         before = names
@@ -132,10 +132,10 @@ def load_names_and_domains(
 
 
 def make_ranking_key(about: CampaignSnapshot, recipe: Recipe, names: str, *, from_sums: bool = False) -> ReportKey:
-    """The key of a ranking. names: digest of the names and domains in it. from_sums: it is made from sums.
+    """Return the key of a ranking. names: digest of names and domains. from_sums: the ranking is made from sums.
 
-    The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems and
-    domains: no data version counts them, and a ranking of an older version has today's.
+    The report shows the recipe's name, so two names for the same analysis give two reports. The same holds for names of
+    systems and domains: no data version covers them, and the ranking of an older version shows the present ones.
     """
     parts = [recipe.name, recipe.hash, about.unversioned_settings, names, *([FROM_SUMS] if from_sums else [])]
     return make_report_key(
@@ -144,7 +144,7 @@ def make_ranking_key(about: CampaignSnapshot, recipe: Recipe, names: str, *, fro
 
 
 def add_note_on_human_pairs(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
-    """The ranking with a note where p-values are adjusted for pairs with human translations, too."""
+    """Add a note to the ranking if p-values are adjusted for pairs with human translations, too."""
     adjusted = len(ranking.systems) > 1 and ranking.recipe.test != "none" and ranking.recipe.adjust != "none"
     if not adjusted or all(words[row.system].kind != "human" for row in ranking.systems):
         return ranking

@@ -1,4 +1,4 @@
-"""What pictures call a system."""
+"""Labels of systems in charts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LONGEST = 40
 
 
 def label_system(line: SystemLine) -> str:
-    """The name of a system with its key, where the font has its letters; else the key alone."""
+    """Return the name of a system with its key if the font has all its characters; else the key alone."""
     text = ranking_tables.label_system_with_key(line)
     return canvas.shorten_in_middle(text if _drawable() >= set(text) else line.system, LONGEST)
 
 
 @cache
 def _drawable() -> frozenset[str]:
-    """The characters of the font that texts are measured with; of others the width is unknown."""
+    """Return the characters of the font with which texts are measured; the width of others is unknown."""
     from matplotlib import font_manager
 
     font = font_manager.get_font(font_manager.findfont(canvas.FONTS[0]))

@@ -1,4 +1,4 @@
-"""A ranking as Markdown for a pull request and as LaTeX for a paper; names are shown, never run."""
+"""A ranking as Markdown for a pull request and as LaTeX for a paper; names are shown, never executed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.reports.ranking.view import RankingView
 
 
 def render_markdown(view: RankingView, table: Table, *, names: frozenset[int]) -> bytes:
-    """A table that fits a pull request. names: columns whose cells are names, shown as code so that nothing runs."""
+    """Render a table that fits a pull request. names: columns of names, shown as code so that nothing is executed."""
     title, direction = (
         format_code_span(ranking_captions.make_ranking_title(view)),
         ranking_captions.describe_score_direction(view),
@@ -21,7 +21,7 @@ def render_markdown(view: RankingView, table: Table, *, names: frozenset[int]) -
 
 
 def render_latex(view: RankingView, table: Table, *, long: bool) -> bytes:
-    """A booktabs table with its caption; a rule between clusters. long: over pages, for tables of pairs."""
+    """Render a booktabs table with its caption and a rule between clusters. long: over several pages, for pairs."""
     title, direction = ranking_captions.make_ranking_title(view), ranking_captions.describe_score_direction(view)
     caption = f"{title}, {direction}. {ranking_captions.make_caption(view)}"
     label = f"{view.campaign}-{view.recipe.name}"

@@ -1,4 +1,4 @@
-"""The pairwise matrix of a ranking: p-values above the diagonal, differences below it, a frame round each cluster."""
+"""The pairwise matrix of a ranking: p-values above the diagonal, differences below it, a frame around each cluster."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import PairLine, RankingView
 
 LARGEST_CELL, SMALLEST_CELL, SMALLEST_WITH_TEXT = 34.0, 9.0, 22.0
-MOST_ACROSS = 1000.0  # points for the cells: figures for up to 45 systems, and they can be zoomed in on
+MOST_ACROSS = 1000.0  # width of the cells in points: figures fit for up to 45 systems, and readers can zoom in
 NARROWEST = 560.0
 LEGEND = 40.0
-# From "could well be chance" to "hardly": one hue, ever darker, so that it needs no eye for colours.
+# From “could well be chance” to “hardly”: one hue, increasingly dark, so that colour vision is not required.
 SHADES = ((1e-3, "#08306b"), (1e-2, "#2b6cb0"), (None, "#6baed6"), (0.2, "#d6e6f4"), (1.1, "#f7fafd"))
 REVERSED, UNTESTED = "#f0b27a", "#ffffff"
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixGrid:
-    """Where the cells are; lengths in points."""
+    """The positions of the cells; lengths in points."""
 
     left: float
     top: float
@@ -34,16 +34,16 @@ class MatrixGrid:
 
     @property
     def bottom(self) -> float:
-        """Below the last row."""
+        """The bottom of the last row."""
         return self.top + self.n * self.cell
 
     def cell_corner(self, row: int, column: int) -> tuple[float, float]:
-        """Top left corner of a cell."""
+        """Return the top left corner of a cell."""
         return self.left + column * self.cell, self.top + row * self.cell
 
 
 def _declare_pairs(view: RankingView) -> CellChart:
-    """p-values above the diagonal, differences below it, as in the picture; darker where p is smaller."""
+    """Declare p-values above the diagonal and differences below it, as in the picture; darker for smaller p."""
     place = {line.system: i for i, line in enumerate(view.systems)}
     digits = captions.choose_decimals(pair.difference for pair in view.pairs)
     cells = []
@@ -65,15 +65,15 @@ def _declare_pairs(view: RankingView) -> CellChart:
 
 
 PAIR_SHARES = ((1e-3, 1.0), (1e-2, 0.8), (0.05, 0.5), (0.2, 0.25), (1.1, 0.0))
-"""How dark a p-value up to each bound is."""
+"""The shade of a p-value up to each bound."""
 
 
 @attach_chart_declaration(_declare_pairs)
 def plot_pair_matrix(view: RankingView) -> bytes:
-    """The pairs of a ranking as a matrix, as SVG: systems by rank in rows and columns.
+    """Draw the pairs of a ranking as a matrix, with systems by rank in rows and columns, as SVG.
 
-    Above the diagonal stands the p-value that decides (the adjusted one where there is one), darker where it is
-    smaller; below it the difference. What is significant is bold, too, so nobody needs to tell colours apart.
+    Above the diagonal is the p-value that decides (adjusted if there is an adjustment), darker for smaller values;
+    below it is the difference. Significant values are also bold, so colour vision is not required.
     """
     names = [label_system(line) for line in view.systems]
     longest = max((len(name) for name in names), default=8) * CHARACTER
@@ -177,7 +177,7 @@ def _p(pair: PairLine, view: RankingView) -> float | None:
 
 
 def _format_p(p: float | None) -> str:
-    """A p-value that fits a cell.
+    """Format a p-value so that it fits a cell.
 
     >>> _format_p(0.0004), _format_p(0.0421), _format_p(1.0), _format_p(None)
     ('<.001', '.042', '1', '–')
@@ -202,7 +202,7 @@ def _shade(pair: PairLine, view: RankingView) -> str:
 
 
 def _clusters(surface: DrawingSurface, view: RankingView, grid: MatrixGrid) -> None:
-    """A frame round the pairs within each cluster. Clusters follow the order of ranks, human translations included."""
+    """Draw a frame around the pairs of each cluster, in the order of ranks, including human translations."""
     start = 0
     for cluster, group in groupby(view.systems, key=lambda line: line.cluster):
         n = len(list(group))

@@ -25,7 +25,7 @@ MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 RANKING_TYPES: Mapping[str, str] = MappingProxyType({**MEDIA_TYPES, parquet.SUFFIX: parquet.MEDIA_TYPE})
-"""Of a ranking: the kinds of every report, and Parquet where its extra is installed."""
+"""Media types of a ranking: those of every report, and Parquet if its extra is installed."""
 TABLES = ("systems", "pairs")
 _SYSTEM_NAMES = frozenset({2})
 _PAIR_NAMES = frozenset({0, 1})
@@ -57,7 +57,7 @@ def render_ranking(body: bytes, kind: str, table: str = "systems") -> bytes:
 
 
 def render_segment_scores(ranking: Ranking) -> Iterator[bytes]:
-    """The segment scores behind a ranking as CSV, in batches."""
+    """Yield the segment scores behind a ranking as CSV, in batches."""
     return ranking_csv.make_segments_csv(ranking.segments, recipe=ranking.recipe.name)
 
 

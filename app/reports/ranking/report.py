@@ -1,4 +1,4 @@
-"""Rankings: found in the store, or computed and stored. Computed for their values alone, nothing is stored."""
+"""Finds rankings in the store, or computes and stores them; rankings computed only as values are not stored."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from app.storage.ratings_files.engine import check_duckdb_installed
 
 @dataclass(frozen=True, slots=True)
 class RankingLookup:
-    """What a request for a ranking comes to: what it is about, its key, and its bytes where it is stored.
+    """The result of looking up a ranking: its campaign, its key, and its bytes if it is stored.
 
-    from_sums: it is, or is to be, made from sums over a file.
+    from_sums: the ranking is, or would be, made from sums over a file.
     """
 
     about: CampaignSnapshot
@@ -37,7 +37,7 @@ class RankingLookup:
     from_sums: bool = False
 
     def check_computable_here(self) -> None:
-        """Raise LargeExtraNeeded where it is missing and cannot be made here, before a job is made for it."""
+        """Raise LargeExtraNeeded if the ranking is missing and cannot be computed here, before a job is created."""
         if self.from_sums and self.body is None:
             check_duckdb_installed()
 
@@ -45,9 +45,9 @@ class RankingLookup:
 def find_or_compute_ranking(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> StoredReport:
-    """The ranking of a campaign under a recipe, as it stood at a data version or a time.
+    """Return the ranking of a campaign under a recipe, as it was at a data version or a time.
 
-    Raises NotFound for an unknown campaign, Invalid where the recipe does not fit it.
+    Raises NotFound for an unknown campaign, and Invalid if the recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
         lookup = look_up_ranking(session, campaign, recipe, as_of)
@@ -55,7 +55,7 @@ def find_or_compute_ranking(
 
 
 def look_up_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
-    """The key of a ranking, and its bytes where it is stored. Raises as `load_snapshot`."""
+    """Return the key of a ranking, and its bytes if it is stored. Raises the errors of `load_snapshot`."""
     about = load_snapshot(session, campaign, as_of)
     from_sums = find_ratings_folder_for_sums(session, about, recipe) is not None
     key = make_ranking_key(
@@ -65,9 +65,9 @@ def look_up_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int 
 
 
 def compute_missing_ranking(database: Database, lookup: RankingLookup) -> StoredReport:
-    """The ranking that was found, else computed here and stored. Raises Invalid where the recipe does not fit.
+    """Return the ranking if it was found, else compute and store it. Raises Invalid if the recipe does not fit.
 
-    It is stored under the key of what was read, which is another where somebody changed a name in between.
+    It is stored under the key of the data that were read, which differs if a name was changed in between.
     """
     body = lookup.body
     if body is None:
@@ -80,9 +80,9 @@ def compute_missing_ranking(database: Database, lookup: RankingLookup) -> Stored
 def load_ranking_input_or_sums(
     session: Session, about: CampaignSnapshot, recipe: Recipe
 ) -> RankingInput | RankingInputFromSums:
-    """All that a ranking is computed from: its ratings, or the file of them where the campaign is large.
+    """Load everything from which a ranking is computed: its ratings, or their file if the campaign is large.
 
-    Raises as `load_ranking_input`, and LargeExtraNeeded.
+    Raises the errors of `load_ranking_input`, and LargeExtraNeeded.
     """
     folder = find_ratings_folder_for_sums(session, about, recipe)
     if folder is None:
@@ -93,15 +93,15 @@ def load_ranking_input_or_sums(
 def compute_ranking_for_segment_scores(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> Ranking:
-    """The ranking for its segment scores: nothing is drawn that they do not depend on, nothing is stored.
+    """Compute the ranking for its segment scores, with as few random draws as possible; nothing is stored.
 
-    Raises as `find_or_compute_ranking`.
+    Raises the errors of `compute_ranking`.
     """
     return compute_ranking(database, campaign, recipe=minimize_recipe_draws(recipe), as_of=as_of)
 
 
 def minimize_recipe_draws(recipe: Recipe) -> Recipe:
-    """The recipe with as little drawn as can be: its segment scores are the same."""
+    """Return the recipe with as few random draws as possible; its segment scores are the same."""
     fewest = recipe.permutations if recipe.test not in DRAWN_TESTS else FEWEST_PERMUTATIONS
     return replace(recipe, permutations=fewest, rank_sets=False, influence=False)
 
@@ -109,7 +109,10 @@ def minimize_recipe_draws(recipe: Recipe) -> Recipe:
 def compute_ranking(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> Ranking:
-    """The ranking as a value, with its segment scores; nothing is stored. Raises as `find_or_compute_ranking`."""
+    """Compute the ranking as a value, with its segment scores; nothing is stored.
+
+    Raises NotFound for an unknown campaign, and Invalid if the recipe does not fit it.
+    """
     with database.transaction() as session:
         given = load_ranking_input(session, load_snapshot(session, campaign, as_of), recipe)
     return given.compute_ranking()

@@ -1,4 +1,4 @@
-"""A ranking as tables for people: which columns, how many digits, where a rule goes. `ranking_csv` is for machines."""
+"""A ranking as tables for people: columns, digits and rules; `app.reports.ranking.csv` makes the files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.reports.ranking.view import PairLine, RankingView, SystemLine
 
 
 def make_systems_table(view: RankingView) -> Table:
-    """One row a system, best first; a rule above each new cluster."""
+    """Make one row per system, best first, with a rule above each new cluster."""
     places, raw_places = choose_score_digits(view.systems)
     columns: list[tuple[str, Alignment]] = [("Cluster", "right"), ("Rank", "right"), ("System", "left")]
     columns.append((ranking_captions.describe_score(view), "right"))
@@ -44,7 +44,7 @@ def make_systems_table(view: RankingView) -> Table:
 
 
 def make_pairs_table(view: RankingView) -> Table:
-    """One row a pair, the higher-ranked system first; intervals for other raters and domains where they are known."""
+    """Make one row per pair, the higher-ranked system first, with intervals for new raters and domains if known."""
     places, names = (
         captions.choose_decimals(p.difference for p in view.pairs),
         {s.system: label_system_with_key(s) for s in view.systems},
@@ -73,7 +73,7 @@ _WIDER: tuple[tuple[str, Callable[[PairLine], tuple[float, float] | None]], ...]
 
 
 def describe_pair_verdict(pair: PairLine) -> str:
-    """What the test says of a pair, in one word or few."""
+    """Describe the result of the test of a pair in a few words."""
     if not pair.testable:
         return "not testable"
     if pair.significant_reverse:
@@ -82,23 +82,23 @@ def describe_pair_verdict(pair: PairLine) -> str:
 
 
 def choose_score_digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
-    """Decimals for the scores and for the raw scores."""
+    """Return the decimals for the scores and for the raw scores."""
     return captions.choose_decimals(s.score for s in systems), captions.choose_decimals(s.raw for s in systems)
 
 
 def find_cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
-    """Where a new cluster starts, the first row left out."""
+    """Return the rows at which a new cluster starts, without the first row."""
     return frozenset(i for i in range(1, len(systems)) if systems[i].cluster != systems[i - 1].cluster)
 
 
 def label_system_with_kind(line: SystemLine) -> str:
-    """A system's key, after its name where that is another; human translations say so."""
+    """Return a system's key, preceded by its name if it differs; human translations are marked."""
     label = label_system_with_key(line)
     return f"{label} (human)" if line.kind == "human" else label
 
 
 def label_system_with_key(line: SystemLine) -> str:
-    """A system's key, after its name where that is another: addresses have the key, so both are needed."""
+    """Return a system's key, preceded by its name if it differs; addresses contain the key, so both are needed."""
     name = captions.make_printable(line.name or line.system)
     return line.system if name in ("", line.system, captions.make_printable(line.system)) else f"{name} [{line.system}]"
 

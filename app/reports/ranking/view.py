@@ -1,4 +1,4 @@
-"""A stored ranking read back, as everything that shows one needs it: tables, pictures, pages, the terminal."""
+"""A stored ranking, read back for everything that shows one: tables, pictures, pages, the terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Range = tuple[float, float]
 
 
 class _StoredPart(BaseModel):
-    """Stored JSON; what a later version adds does not disturb an earlier reader."""
+    """A part of stored JSON; fields that a later version adds are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class SystemLine(_StoredPart):
-    """One ranked system; fields as in `app.stats.ranking.result.SystemRow`. name: any text; shown, never run."""
+    """One ranked system; fields as in `app.stats.ranking.result.SystemRow`. name: any text; shown, never executed."""
 
     system: str
     name: str | None = None
@@ -40,7 +40,7 @@ class SystemLine(_StoredPart):
 
 
 class PairLine(_StoredPart):
-    """One pair of systems; the fields are those of `app.stats.ranking.result.PairRow`."""
+    """One pair of systems; fields as in `app.stats.ranking.result.PairRow`."""
 
     better: str
     worse: str
@@ -62,7 +62,7 @@ class PairLine(_StoredPart):
 
 
 class RecipeSummary(_StoredPart):
-    """The resolved recipe, as far as it is put into words."""
+    """The resolved recipe, as far as it is described in words."""
 
     name: str
     hash: str
@@ -104,7 +104,7 @@ class RankingView(_StoredPart):
 
     @property
     def uncounted_draws(self) -> int | None:
-        """Arrangements that were drawn, where the observed one is not counted among them; None where it is."""
+        """The number of random rearrangements if the observed one is not counted among them; None if it is."""
         return None if self.recipe.plus_one else self.recipe.permutations
 
     @property
@@ -114,7 +114,7 @@ class RankingView(_StoredPart):
 
     @property
     def has_raw_scores(self) -> bool:
-        """Whether normalization or aggregation made the score another number than the raw one."""
+        """Whether normalization or aggregation made the score differ from the raw score."""
         return any(round(s.score - s.raw, 10) != 0 for s in self.systems)
 
     @property
@@ -124,10 +124,10 @@ class RankingView(_StoredPart):
 
 
 def read_ranking_view(body: bytes) -> RankingView:
-    """The ranking in a stored report body (canonical JSON)."""
+    """Read the ranking from a stored report body (canonical JSON)."""
     return RankingView.model_validate_json(body)
 
 
 def parse_ranking_view(report: Mapping[str, object]) -> RankingView:
-    """The ranking in an already decoded report, such as an answer over HTTP."""
+    """Parse the ranking from an already decoded report, such as a response over HTTP."""
     return RankingView.model_validate(report)

@@ -92,19 +92,19 @@ COLUMNS: Sequence[Column[RaterRevisions]] = (
 
 
 def _tables(report: RevisionsView) -> Sequence[TableSection]:
-    """One row a rater, and one of all."""
+    """Make one row per rater, and one for all raters."""
     rows = [*report.raters, RaterRevisions("all", report.overall)]
     return [make_table_section(f"{report.campaign}: revisions", COLUMNS, rows)]
 
 
 def _caption(report: RevisionsView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     origin = f"Data version {report.data_version}, method {report.method_version}."
     return f"Answers whose score changed after it was first given. {origin}"
 
 
 def _bars(report: RevisionsView) -> bytes:
-    """The share of answers whose score changed."""
+    """Draw the share of answers whose score changed."""
     rates = [(row.rater, row.revisions.segment_rate or 0.0, row.revisions.segments) for row in report.raters]
     return plot_rater_bars(
         f"Revised answers in {report.campaign}",

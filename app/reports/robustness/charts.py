@@ -1,4 +1,4 @@
-"""A report on robustness as what its pictures draw."""
+"""The charts of the report on robustness."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from app.stats.robustness.changes import Group
 
 
 def plot_ranking_changes(view: RobustnessView) -> bytes:
-    """Shares of changed rankings by kind of change."""
+    """Draw the shares of changed rankings by kind of change."""
     return plot_change_bars(
         make_chart_title(view), [make_change_bar(group) for group in view.groups], [*view.warnings, _origin(view)]
     )
 
 
 def plot_ranks_by_degradation(view: RobustnessView) -> bytes:
-    """Ranks as human systems and references get worse and worse."""
+    """Draw the ranks as human systems and references are degraded more and more."""
     return _bump(view, "degraded", "Ranks as human systems and references are degraded by d")
 
 
 def plot_ranks_by_inflation(view: RobustnessView) -> bytes:
-    """Ranks as the lowest system gets better and better."""
+    """Draw the ranks as the lowest system improves more and more."""
     return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
 
 
 def make_change_bar(group: ChangeGroupView, name: str | None = None) -> ChangeBar:
-    """One row of bars."""
+    """Make one row of bars."""
     counts = (group.n, group.rank_changed, group.cluster_changed)
     return ChangeBar(name or group.meaning, *counts, group.largest_move or 0.0, group.why)
 
 
 def make_chart_title(view: RobustnessView) -> str:
-    """Of a picture."""
+    """Return the title of a chart."""
     return f"Robustness of the ranking of {', '.join(view.campaigns)}"
 
 

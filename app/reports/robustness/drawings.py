@@ -1,4 +1,4 @@
-"""What a ranking depends on: shares of changed rankings as bars, and ranks over the factors as lines."""
+"""Drawings of robustness: shares of changed rankings as bars, and ranks as lines over the factors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLOURS = (BLUE, "#1a7f5a", "#7b3f8c", "#6b5b00", "#00707a")
 
 @dataclass(frozen=True, slots=True)
 class ChangeBar:
-    """All changes of one kind. n: rankings that could be compared; why: the reason where there is none."""
+    """All changes of one kind. n: rankings that could be compared; why: the reason if there are none."""
 
     name: str
     n: int
@@ -41,7 +41,7 @@ class ChangeBar:
 
 @dataclass(frozen=True, slots=True)
 class BumpChartColumn:
-    """One ranking of a bump chart: systems best first, with rank and cluster of each."""
+    """One ranking of a bump chart: systems best first, with the rank and cluster of each."""
 
     name: str
     systems: Sequence[str]
@@ -61,7 +61,7 @@ def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
 
 @attach_chart_declaration(_declare_changes)
 def plot_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
-    """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
+    """Draw one row per kind of change: the share of rankings whose order, or whose clusters, changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     sentences = wrap_caption_lines(notes, width)
@@ -105,7 +105,7 @@ def _declare_ranks(title: str, below: str, columns: Sequence[BumpChartColumn], n
 
 @attach_chart_declaration(_declare_ranks)
 def plot_rank_bumps(title: str, below: str, columns: Sequence[BumpChartColumn], notes: Sequence[str]) -> bytes:
-    """One column a ranking, the best at the top, and one line a system; a bar ends each cluster; as SVG."""
+    """Draw one column per ranking, the best at the top, and one line per system; a bar ends each cluster; as SVG."""
     systems = columns[0].systems if columns else []
     longest = max((len(_name(system)) for system in systems), default=8) * CHARACTER
     left, top = MARGIN + longest + 16, HEAD + 34
@@ -128,7 +128,7 @@ def plot_rank_bumps(title: str, below: str, columns: Sequence[BumpChartColumn], 
 
 
 def _names(surface: DrawingSurface, columns: Sequence[BumpChartColumn], xs: Sequence[float], top: float) -> None:
-    """Names at both ends, in the order of the first and of the last ranking."""
+    """Write the names at both ends, in the order of the first and of the last ranking."""
     if not columns:
         return
     ends: tuple[tuple[BumpChartColumn, float, Across], ...] = (

@@ -1,4 +1,4 @@
-"""What rankings after changes are made from: the ratings of a campaign, or a file of them where it is large."""
+"""The input of rankings after changes: the ratings of a campaign, or their file if the campaign is large."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from app.storage.ratings_folder import RatingsFolder
 
 @dataclass(frozen=True, slots=True)
 class RobustnessInput:
-    """A campaign under a recipe, and its ratings or the file of them."""
+    """A campaign under a recipe, with its ratings or their file."""
 
     facts: CampaignUnderRecipe
     ratings: Ratings | RatingsFileUnderChanges
 
     def prepare_experiments(self, humans: frozenset[str]) -> ScoreChangeExperiments:
-        """Settle the recipe on all data. Raises Invalid where it does not fit them."""
+        """Resolve the recipe on all data. Raises Invalid if it does not fit them."""
         about = self.facts
         if isinstance(self.ratings, RatingsFileUnderChanges):
             return ScoreChangeExperimentsFromSums.from_sums(self.ratings, about.recipe, humans, about.documents)
@@ -47,9 +47,9 @@ class RobustnessInput:
 
 
 def load_robustness_input(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> RobustnessInput:
-    """Read what a recipe ranks.
+    """Load the rows that a recipe ranks.
 
-    Raises NoSuchRecipe, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
+    Raises NoSuchRecipe, LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
     """
     recipe = find_requested_recipe(session, snapshot, options)
     folder = find_large_campaign_ratings_folder(session, snapshot) if _is_summed(snapshot, recipe) else None
@@ -79,7 +79,7 @@ def _is_summed(snapshot: CampaignSnapshot, recipe: Recipe) -> bool:
 def check_changes_computable(
     session: Session, snapshots: Sequence[CampaignSnapshot], options: NamedRecipeOptions
 ) -> None:
-    """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
+    """Raise LargeExtraNeeded if a large campaign cannot be summed here."""
     for snapshot in snapshots:
         if _is_summed(snapshot, find_requested_recipe(session, snapshot, options)):
             check_large_campaign_summable(session, snapshot)

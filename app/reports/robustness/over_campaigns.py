@@ -1,5 +1,4 @@
-"""What the rankings of several campaigns depend on: counts over campaigns, and by protocol, basis, style "
-"and platform."""
+"""Robustness of the rankings of several campaigns: counts over all, and by protocol, basis, style and platform."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ UNKNOWN = "unknown"
 
 
 class RobustnessOverCampaignsOptions(NamedRecipeOptions):
-    """Which changes, under which recipe."""
+    """The changes, and the recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
         ",".join(DEFAULT), description="Kinds of change, separated by commas."
@@ -166,7 +165,7 @@ def _setting(inputs: CampaignUnderRecipe, name: str) -> str:
 
 
 def _totals(shown: Sequence[CampaignRobustness]) -> Iterator[ChangeTotalsView]:
-    """Counts over all campaigns, then over those that share a value of each property that differs between them."""
+    """Yield counts over all campaigns, then for each value of every property in which they differ."""
     yield from _sum_over_campaigns("all", "all", shown)
     for name in ("protocol", "basis", "style", "platform"):
         values = sorted({getattr(one, name) for one in shown})
@@ -191,7 +190,7 @@ def _total_name(total: ChangeTotalsView) -> str:
 
 
 def _tables(view: RobustnessOverCampaignsView) -> Sequence[TableSection]:
-    """One table over all campaigns, and one for each property that differs between them."""
+    """Make a table over all campaigns, and one for each property that differs between them."""
     headings, alignments = zip(*HEADS, strict=True)
     shown = []
     for of in dict.fromkeys(one.of for one in view.totals):

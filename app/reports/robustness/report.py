@@ -1,4 +1,4 @@
-"""What a ranking depends on: systems, references, raters, documents and domains left out, degraded or inflated."""
+"""Robustness of a ranking when systems, references, raters, documents or domains are left out, degraded or inflated."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from app.stats.robustness.reranking import ScoreChangeExperiments, ScoreChangeEx
 from app.storage.db import Session
 
 AT_ONCE = 16
-"""Changes of one chunk."""
+"""Number of changes per chunk."""
 SUMMED_AT_ONCE = 4
-"""The same of a large campaign, where each takes a minute."""
+"""Number of changes per chunk in a large campaign, where each takes a minute."""
 
 _LINES: TypeAdapter[list[ChangeEffectView]] = TypeAdapter(list[ChangeEffectView])
 KEYS_PATTERN = r"^([A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19})?$"
@@ -41,7 +41,7 @@ GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
 
 class RobustnessOptions(NamedRecipeOptions):
-    """Which changes, under which recipe."""
+    """The changes, and the recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
         ",".join(GROUPS), description="Kinds of change, separated by commas.", examples=["references,lowest,rater"]
@@ -52,12 +52,12 @@ class RobustnessOptions(NamedRecipeOptions):
     )
 
     def list_change_groups(self) -> tuple[Group, ...]:
-        """The kinds asked for, in a fixed order. Raises Invalid for one that there is not."""
+        """Return the requested kinds in a fixed order. Raises Invalid for an unknown kind."""
         return parse_change_groups(self.changes)
 
 
 def parse_change_groups(text: str) -> tuple[Group, ...]:
-    """Kinds of change from a list with commas, in a fixed order. Raises Invalid for one that there is not."""
+    """Parse kinds of change from a comma-separated list into a fixed order. Raises Invalid for an unknown kind."""
     names = set(text.split(","))
     if names - set(GROUPS):
         what = f"there are: {', '.join(GROUPS)}"
@@ -91,7 +91,7 @@ def _prepare(
 
 
 def parse_human_systems(text: str, *campaigns: CampaignUnderRecipe) -> frozenset[str]:
-    """Keys of systems from a list with commas. Raises Invalid for one that none of the campaigns has."""
+    """Parse keys of systems from a comma-separated list. Raises Invalid for a key that none of the campaigns has."""
     keys = frozenset(text.split(","))
     for key in sorted(keys - {name for one in campaigns for name in one.names}):
         raise Invalid("the query is not valid", places=(Place(("query", "humans"), f"there is no system {key!r}"),))
@@ -103,12 +103,12 @@ def _chunk(experiments: ScoreChangeExperiments, parts: Sequence[Sequence[ScoreCh
 
 
 def compute_change_chunk(experiments: ScoreChangeExperiments, changes: Sequence[ScoreChange]) -> bytes:
-    """What some changes do, as bytes."""
+    """Compute the effects of some changes as bytes."""
     return _LINES.dump_json([ChangeEffectView.from_effect(effect) for effect in experiments.apply_changes(changes)])
 
 
 def decode_change_effects(part: bytes) -> list[ChangeEffectView]:
-    """What `compute_change_chunk` wrote."""
+    """Decode what `compute_change_chunk` wrote."""
     return _LINES.validate_json(part)
 
 
@@ -119,7 +119,7 @@ def make_robustness_view(
     none: dict[Group, str],
     changes: Sequence[ChangeEffectView],
 ) -> RobustnessView:
-    """The report of one campaign."""
+    """Make the report of one campaign."""
     recipe, order = experiments.recipe, experiments.facts.order
     return RobustnessView(
         campaigns=inputs.data_versions,

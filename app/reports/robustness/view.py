@@ -1,4 +1,4 @@
-"""A report on robustness as it is stored and shown."""
+"""The report on robustness, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_WORDS: dict[Group, str] = {
     "domain": "without one domain",
 }
 UNPLACED = frozenset({"rater", "document"})
-"""Groups so large that who stands where after each change is left out of the report."""
+"""Groups so large that the report omits the places of systems after each change."""
 
 
 class RankingPlacesView(BaseModel):
@@ -58,7 +58,7 @@ class ChangeEffectView(BaseModel):
 
     @classmethod
     def from_effect(cls, effect: ScoreChangeEffect) -> ChangeEffectView:
-        """From the statistics."""
+        """Make the view of an effect from the statistics."""
         change, difference = effect.change, effect.difference
         placed = change.group not in UNPLACED
         return cls(
@@ -113,7 +113,7 @@ class RobustnessView(ReportHeader):
 
 
 def sum_group_changes(group: Group, changes: Iterable[ChangeEffectView], why: str | None = None) -> ChangeGroupView:
-    """Counts over the changes of one group; those without a ranking to compare count nowhere."""
+    """Count over the changes of one group; changes without a ranking to compare are not counted."""
     own = [one for one in changes if one.group == group and one.rank_changed is not None]
     return ChangeGroupView(
         group=group,
@@ -138,7 +138,7 @@ HEADS: tuple[tuple[str, Alignment], ...] = (
 
 
 def make_tables(view: RobustnessView) -> Sequence[TableSection]:
-    """One row a group; below it the changes that moved something, apart from raters and documents the others too."""
+    """Make one row per group, and a table of changes; for raters and documents, only those with an effect."""
     headings, alignments = zip(*HEADS, strict=True)
     rows = tuple(_group_cells(group) for group in view.groups)
     shown = [TableSection("By kind of change", Table(headings, alignments, rows), frozenset())]
@@ -182,14 +182,14 @@ ORIGIN = ("why", "campaign", "data_version", "recipe", "recipe_hash", "seed")
 
 
 def make_csv_rows(view: RobustnessView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a change."""
+    """Make one row per change."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (campaign, version, view.recipe, view.recipe_hash, view.seed)
     return (*CSV, *ORIGIN), [(*make_change_cells(one), one.why, *origin) for one in view.changes]
 
 
 def make_change_cells(change: ChangeEffectView) -> tuple[Cell, ...]:
-    """A change in full."""
+    """Return all values of a change."""
     after = None if change.after is None else " ".join(change.after.systems)
     figures = (
         change.rank_changed,
@@ -203,7 +203,7 @@ def make_change_cells(change: ChangeEffectView) -> tuple[Cell, ...]:
 
 
 def make_caption(view: RobustnessView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     version = next(iter(view.campaigns.values()))
     return (
         "Every change is made in the raw scores, before raters are normalized, and compared with the ranking of the "

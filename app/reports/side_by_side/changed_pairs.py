@@ -1,4 +1,4 @@
-"""Several rankings of the same systems beside each other: which pairs they do not agree on, and how gravely."""
+"""Several rankings of the same systems compared: on which pairs they disagree, and how seriously."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ Kind = Literal["reversed", "significance", "order"]
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """What one ranking says of a pair. better: by score, None for equal scores. claims: who is significantly better."""
+    """One ranking's result for a pair.
+
+    better: by score, None for equal scores. claims: the system that is significantly better.
+    """
 
     better: str | None
     claims: str | None
@@ -22,10 +25,10 @@ class PairVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ChangedPair:
-    """A pair that rankings do not agree on.
+    """A pair on which rankings disagree.
 
-    kind: `reversed` where each is significantly better somewhere, `significance` where a claim holds in some rankings
-    only, `order` where nothing is significant and the order differs. verdicts: one a ranking, None without the pair.
+    kind: `reversed` if each system is significantly better somewhere, `significance` if a claim holds only in some
+    rankings, `order` if nothing is significant and the order differs. verdicts: one per ranking, None without the pair.
     """
 
     a: str
@@ -35,7 +38,7 @@ class ChangedPair:
 
 
 def find_changed_pairs(views: Sequence[RankingView]) -> list[ChangedPair]:
-    """The pairs that rankings do not agree on, in the order of the first ranking that has them."""
+    """Return the pairs on which rankings disagree, in the order of the first ranking that has them."""
     told = [_verdicts(view) for view in views]
     disagreements = []
     for a, b in _pairs(views):
@@ -47,7 +50,7 @@ def find_changed_pairs(views: Sequence[RankingView]) -> list[ChangedPair]:
 
 
 def _pairs(views: Sequence[RankingView]) -> Iterator[tuple[str, str]]:
-    """Every pair that some ranking has, once."""
+    """Yield every pair that occurs in some ranking, once."""
     seen: dict[str, None] = {}
     for view in views:
         seen.update(dict.fromkeys(line.system for line in view.systems))

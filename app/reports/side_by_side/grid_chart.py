@@ -1,4 +1,4 @@
-"""Rankings of different systems beside each other: one row a system, its rank in each, darker for better."""
+"""Rankings of different systems side by side: one row per system with its rank in each ranking, darker for better."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySid
 
 ROW, STEP, MEAN = 19.0, 58.0, 52.0
 NARROWEST = 520.0
-# From the best of a ranking to the worst: one hue, so that it needs no eye for colours; the rank stands in each cell.
+# From the best of a ranking to the worst: one hue, so that colour vision is not required; each cell shows the rank.
 SHADES = ("#08519c", "#3182bd", "#6baed6", "#bdd7e7", "#eff3ff")
-DARK = 2  # so many shades bear light figures
+DARK = 2  # number of shades with light text
 
 
 def _declare_grid(shown: RankingsSideBySide) -> CellChart:
@@ -34,7 +34,7 @@ def _declare_grid(shown: RankingsSideBySide) -> CellChart:
 
 @attach_chart_declaration(_declare_grid)
 def plot_rank_grid(shown: RankingsSideBySide) -> bytes:
-    """Systems by mean relative rank, the best at the top; rank and cluster in every ranking that has them, as SVG."""
+    """Draw systems by mean relative rank, the best at the top, with rank and cluster in every ranking, as SVG."""
     columns = shown.columns_with_ranking
     names = {system: label_system(shown.system_line_in_first_ranking(system)) for system in shown.systems}
     left = MARGIN + max(map(len, names.values()), default=8) * CHARACTER + 10 + MEAN
@@ -72,7 +72,7 @@ def plot_rank_grid(shown: RankingsSideBySide) -> bytes:
 
 
 def _cell(surface: DrawingSurface, column: ComparedRanking, system: str, x: float, y: float) -> None:
-    """One rank; a cell without a frame where the ranking does not have the system."""
+    """Draw one rank; the cell has no frame if the ranking does not include the system."""
     line, relative = column.system_line(system), column.relative_rank(system)
     if line is None or relative is None:
         surface.add_text(x + STEP / 2, y + ROW / 2, "–", ha="center", size=8.0, color=FAINT)

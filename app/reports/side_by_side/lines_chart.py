@@ -1,4 +1,4 @@
-"""Rankings beside each other as lines of ranks: who keeps its place, who changes it, and where clusters end."""
+"""Rankings side by side as lines of ranks: which systems change places, and where clusters end."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ROW = 19.0
 NARROWEST_STEP, WIDEST_STEP, MOST_ACROSS = 62.0, 120.0, 760.0
 LONGEST_NAME = 28
 NARROWEST = 520.0
-COLOURS = (BLUE, "#1a7f5a", "#7b3f8c", "#6b5b00", "#00707a")  # dark enough for light figures
+COLOURS = (BLUE, "#1a7f5a", "#7b3f8c", "#6b5b00", "#00707a")  # dark enough for light text
 
 
 def declare_rank_chart(shown: RankingsSideBySide) -> CurveChart:
-    """A line a system over the rankings; in each its place from the top."""
+    """Declare one line per system over the rankings, with its position from the top in each."""
     curves = [
         Curve(
             label_system(shown.system_line_in_first_ranking(system)),
@@ -38,10 +38,11 @@ def declare_rank_chart(shown: RankingsSideBySide) -> CurveChart:
 
 @attach_chart_declaration(declare_rank_chart)
 def plot_bump_chart(shown: RankingsSideBySide) -> bytes:
-    """One column a ranking, the best at the top, and one line a system, as SVG; a bar ends each cluster.
+    """Draw one column per ranking, the best at the top, and one line per system, as SVG; a bar ends each cluster.
 
-    Systems that change their place are drawn strongly, neighbours in different colours so that a line can be followed;
-    human translations dashed and hollow. All rankings should have the same systems, for names stand at the ends only.
+    Systems that change places have strong lines, with different colours for neighbours so that they can be followed;
+    human translations are dashed and hollow. All rankings should have the same systems, because names appear only at
+    the ends.
     """
     columns = shown.columns_with_ranking
     most = max((len(column.view.systems) for column in columns if column.view), default=1)
@@ -72,18 +73,18 @@ def plot_bump_chart(shown: RankingsSideBySide) -> bytes:
 
 
 def shorten_ranking_name(text: str) -> str:
-    """The name of a ranking, as long as there is room for."""
+    """Shorten the name of a ranking to the space available."""
     return canvas.shorten_in_middle(text, LONGEST_NAME)
 
 
 def make_chart_sentences(shown: RankingsSideBySide) -> list[str]:
-    """What is to be said below rankings beside each other."""
+    """Return the sentences below rankings side by side."""
     told = [f"{one.name}: {one.why}." for one in shown.columns if one.why]
     return [*map(captions.make_sentence, shown.notes), *(f"No ranking by {text}" for text in told)]
 
 
 def _places(columns: Sequence[ComparedRanking], system: str) -> list[tuple[int, int, float]]:
-    """Where a system stands: index of the column, row from 0, rank."""
+    """Return a system's places: index of the column, row from 0, rank."""
     places = []
     for i, column in enumerate(columns):
         for row, line in enumerate(column.view.systems if column.view else ()):
@@ -100,7 +101,7 @@ def _system(
     top: float,
     colour: str,
 ) -> None:
-    """The line of a system, broken where a ranking does not have it, and its rank at every column."""
+    """Draw the line of a system, interrupted where a ranking does not include it, and its rank at every column."""
     places = _places(columns, system)
     ranks = [rank for _, _, rank in places]
     moves = len(set(ranks)) > 1
@@ -129,7 +130,7 @@ def _cluster_ends(surface: DrawingSurface, view: RankingView, x: float, top: flo
 
 
 def _names(surface: DrawingSurface, columns: Sequence[ComparedRanking], xs: Sequence[float], top: float) -> None:
-    """Names at both ends, in the order of the first and of the last ranking."""
+    """Write the names at both ends, in the order of the first and of the last ranking."""
     if not columns:
         return
     for column, x, ha in ((columns[0], xs[0] - 14, "right"), (columns[-1], xs[-1] + 14, "left")):

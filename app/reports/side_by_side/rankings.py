@@ -1,4 +1,4 @@
-"""Rankings beside each other: a campaign under several recipes, or several campaigns under one."""
+"""Rankings side by side: a campaign under several recipes, or several campaigns under one recipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.storage.imports.staging import canonical_json
 
 @dataclass(frozen=True, slots=True)
 class ComparedRanking:
-    """One ranking. name: of the recipe or the campaign. view: None where there is none, and why not."""
+    """One ranking. name: of the recipe or the campaign. view: None if there is none; `why` then says why."""
 
     name: str
     view: RankingView | None
@@ -23,12 +23,12 @@ class ComparedRanking:
     etag: str = ""
 
     def system_line(self, system: str) -> SystemLine | None:
-        """Where a system stands in this ranking; None where it is not in it."""
+        """Return the line of a system in this ranking; None if it is not in it."""
         lines = self.view.systems if self.view else ()
         return next((line for line in lines if line.system == system), None)
 
     def relative_rank(self, system: str) -> float | None:
-        """0 for the best of a ranking, 1 for the worst, so that rankings of different length compare."""
+        """Return 0 for the best of a ranking and 1 for the worst, so that rankings of any length are comparable."""
         line = self.system_line(system)
         if line is None or self.view is None:
             return None
@@ -37,9 +37,9 @@ class ComparedRanking:
 
 @dataclass(frozen=True, slots=True)
 class RankingsSideBySide:
-    """Rankings beside each other.
+    """Rankings side by side.
 
-    subject: what they are rankings of, for headings. systems: by mean relative rank over the rankings that have them.
+    subject: what is ranked, for headings. systems: by mean relative rank over the rankings that have them.
     """
 
     subject: str
@@ -50,13 +50,13 @@ class RankingsSideBySide:
 
     @property
     def etag(self) -> str:
-        """Of everything that is shown."""
+        """The ETag of everything that is shown."""
         text = canonical_json([[self.subject, *self.notes], *([c.name, c.etag, c.why or ""] for c in self.columns)])
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @property
     def columns_with_ranking(self) -> tuple[ComparedRanking, ...]:
-        """The columns that hold a ranking."""
+        """The columns that contain a ranking."""
         return tuple(column for column in self.columns if column.view is not None)
 
     @property
@@ -65,16 +65,16 @@ class RankingsSideBySide:
         return all(len(column.view.systems) == len(self.systems) for column in self.columns_with_ranking if column.view)
 
     def system_line_in_first_ranking(self, system: str) -> SystemLine:
-        """A system as the first ranking that has it knows it: its name, and whether it is human."""
+        """Return the line of a system in the first ranking that has it, with its name and whether it is human."""
         return next(line for column in self.columns if (line := column.system_line(system)) is not None)
 
     def changed_pairs(self) -> list[ChangedPair]:
-        """The pairs that the rankings do not agree on, one verdict a column that holds a ranking."""
+        """Return the pairs on which the rankings disagree, with one verdict per column that contains a ranking."""
         return find_changed_pairs([column.view for column in self.columns if column.view is not None])
 
 
 def arrange_rankings(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()) -> RankingsSideBySide:
-    """Columns with their systems, the best first; equal ones by how many rankings have them, then by key."""
+    """Arrange columns and systems, best first; ties are broken by the number of rankings with a system, then by key."""
     ranks_by_system: dict[str, list[float]] = {}
     for column in columns:
         for line in column.view.systems if column.view else ():

@@ -1,4 +1,4 @@
-"""A campaign by several recipes: each ranking is found or computed on its own, and they are laid beside each other."""
+"""A campaign under several recipes: each ranking is found or computed separately, then they are shown side by side."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from app.storage.db import Database, Session
 def find_or_compute_recipe_rankings(
     database: Database, campaign: str, names: Sequence[str], *, as_of: int | datetime | None = None
 ) -> RankingsSideBySide:
-    """A campaign under several recipes, all at one data version. A recipe that does not fit it says why.
+    """Return a campaign under several recipes, all at one data version; if a recipe does not fit, its column says why.
 
-    Raises NotFound for an unknown campaign, NoSuchRecipe.
+    Raises NotFound for an unknown campaign, and NoSuchRecipe.
     """
     with database.transaction(snapshot=True) as session:
         about, wanted = look_up_recipe_rankings(session, campaign, names, as_of)
@@ -32,9 +32,9 @@ def find_or_compute_recipe_rankings(
 def look_up_recipe_rankings(
     session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
 ) -> tuple[CampaignSnapshot, dict[str, RankingLookup]]:
-    """The campaign at a data version, and the ranking of each recipe by its name.
+    """Return the campaign at a data version, and the ranking of each recipe by its name.
 
-    Raises as `find_or_compute_recipe_rankings`.
+    Raises the errors of `find_or_compute_recipe_rankings`.
     """
     about = snapshot.load_snapshot(session, campaign, as_of)
     chosen = {name: named_recipes.find_recipe(session, campaign, name, place=("query", "recipes")) for name in names}
@@ -46,7 +46,7 @@ def look_up_recipe_rankings(
 def compute_missing_recipe_rankings(
     database: Database, about: CampaignSnapshot, wanted: Mapping[str, RankingLookup]
 ) -> RankingsSideBySide:
-    """Rankings beside each other, each from the store or computed here and stored."""
+    """Return rankings side by side, each from the store or computed and stored."""
     columns = [
         make_ranking_column(name, partial(ranking_report.compute_missing_ranking, database, one))
         for name, one in wanted.items()
@@ -55,12 +55,12 @@ def compute_missing_recipe_rankings(
 
 
 def describe_ranked_campaign(about: CampaignSnapshot) -> str:
-    """What rankings of a campaign are rankings of."""
+    """Describe the campaign that is ranked."""
     return f"{about.campaign.key}, data version {about.version}"
 
 
 def make_ranking_column(name: str, ask: Callable[[], report.StoredReport]) -> ComparedRanking:
-    """A ranking as a column, or the reason why there is none."""
+    """Return a ranking as a column, or the reason why there is none."""
     try:
         report = ask()
     except Invalid as error:

@@ -1,4 +1,4 @@
-"""Series: campaigns that are run as one, such as the language pairs of a shared task, in one table."""
+"""Series: campaigns that are run together, such as the language pairs of a shared task, in one table."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ class TooManyCampaigns(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class SeriesMember:
-    """A campaign of a series, and the ranking that is asked of it; None where the recipe's name means nothing in it."""
+    """A campaign of a series, with the requested ranking; None if the campaign has no recipe of that name."""
 
     about: CampaignSnapshot
     ranking: RankingLookup | None
 
     @property
     def name(self) -> str:
-        """Of its column."""
+        """The name of its column."""
         return self.about.campaign.key
 
 
 def find_or_compute_series_rankings(
     database: Database, name: str, *, recipe: str, only: str | None = None
 ) -> RankingsSideBySide:
-    """The campaigns of a series beside each other, each by what the recipe's name means in it.
+    """Return the campaigns of a series side by side, each under the recipe that the name refers to in it.
 
-    only: the one campaign that the caller may see. A campaign that the recipe does not fit says why.
+    only: the one campaign that the caller may see. If the recipe does not fit a campaign, the column says why.
 
-    Raises NotFound where no campaign is found, NoSuchRecipe where the name means nothing in any of them.
+    Raises NotFound if no campaign is found, and NoSuchRecipe if no campaign has a recipe of that name.
     """
     with database.transaction(snapshot=True) as session:
         members = look_up_series_rankings(session, name, recipe, only)
@@ -56,7 +56,10 @@ def find_or_compute_series_rankings(
 
 
 def look_up_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
-    """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute_series_rankings`."""
+    """Return the campaigns by key, each at its data version, with its ranking.
+
+    Raises the errors of `find_or_compute_series_rankings`.
+    """
     keys = series.load_series_campaign_keys(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
         raise SeriesNotFound
@@ -72,23 +75,23 @@ def look_up_series_rankings(session: Session, name: str, recipe: str, only: str 
 def compute_missing_series_rankings(
     database: Database, subject: str, members: Sequence[SeriesMember]
 ) -> RankingsSideBySide:
-    """Rankings beside each other, each from the store or computed here and stored."""
+    """Return rankings side by side, each from the store or computed and stored."""
     columns = [_column(database, one) for one in members]
     return arrange_rankings(subject, columns, list_comparability_notes(columns))
 
 
 def describe_ranked_series(name: str, recipe: str) -> str:
-    """What rankings of a series are rankings of."""
+    """Describe the series that is ranked."""
     return f"{name} by {recipe}"
 
 
 def make_column_without_recipe(campaign: str) -> ComparedRanking:
-    """A campaign in which the name of the recipe means nothing."""
+    """Make the column of a campaign that has no recipe of that name."""
     return ComparedRanking(campaign, None, NoSuchRecipe.title())
 
 
 def list_comparability_notes(columns: Sequence[ComparedRanking]) -> list[str]:
-    """What keeps the means over these campaigns from being compared."""
+    """Return notes on why means over these campaigns are not comparable."""
     views = [one.view for one in columns if one.view is not None]
     everywhere = set.intersection(*({line.system for line in view.systems} for view in views)) if views else set()
     told = []

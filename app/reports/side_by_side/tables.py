@@ -1,4 +1,4 @@
-"""Rankings beside each other as CSV, LaTeX, Markdown or SVG."""
+"""Rankings side by side as CSV, LaTeX, Markdown or SVG."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from app.reports.side_by_side.rankings import RankingsSideBySide
 
 
 def render_rankings_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
-    """As `csv` (a line a system and ranking), `tex`, `md` (a line a system) or `svg`.
+    """Render as `csv` (one line per system and ranking), `tex`, `md` (one line per system) or `svg`.
 
-    The picture has ranks as lines; a grid of ranks where the rankings do not have the same systems.
+    The picture shows ranks as lines, or a grid of ranks if the rankings do not have the same systems.
     """
     if kind == "svg":
         return plot_bump_chart(shown) if shown.has_same_systems else plot_rank_grid(shown)
@@ -44,7 +44,7 @@ def render_rankings_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
 
 
 def make_rankings_table(shown: RankingsSideBySide) -> Table:
-    """One row a system: its mean relative rank, and rank and cluster in every ranking."""
+    """Make one row per system: its mean relative rank, and rank and cluster in every ranking."""
     columns: list[Column[str]] = [
         Column(
             heading="System",
@@ -57,7 +57,7 @@ def make_rankings_table(shown: RankingsSideBySide) -> Table:
 
 
 def make_caption(shown: RankingsSideBySide) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     origins = "; ".join(
         f"{one.name}: {one.view.campaign} version {one.view.data_version}, recipe {one.view.recipe.name}"
         for one in shown.columns
@@ -67,12 +67,12 @@ def make_caption(shown: RankingsSideBySide) -> str:
 
 
 def _warnings(shown: RankingsSideBySide) -> tuple[str, ...]:
-    """What is to be known before the figures are used."""
+    """Return what readers must know before they use the figures."""
     return (*shown.notes, *(f"{one.name}: {one.why}" for one in shown.columns if one.why))
 
 
 def _place(ranking: RankingColumn, system: str) -> str:
-    """Rank, and cluster in brackets."""
+    """Return the rank, with the cluster in brackets."""
     line = ranking.system_line(system)
     if line is None:
         return NONE

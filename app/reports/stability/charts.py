@@ -1,4 +1,4 @@
-"""Stability as pictures: SRP against documents, and SRP against significant pairs, one line a design."""
+"""Charts of stability: SRP against documents and against significant pairs, one line per design."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def _declare_point(point: StabilityPointView, x: float) -> ChartPoint:
 
 @attach_chart_declaration(_declare_stability)
 def plot_stability_curves(view: StabilityView, picture: Picture = "documents") -> bytes:
-    """One line a design as SVG: SRP against documents, or against the mean number of significant pairs (`power`).
+    """Draw one line per design as SVG: SRP against documents, or against the mean of significant pairs (`power`).
 
-    Bars are one Monte-Carlo standard error; points where most studies find nothing are hollow and off the line. Up to
-    six designs share a panel; more have one for each assignment, with a line for each normalization. How many pairs
-    the studies find significant stands beside the names, because SRP is never shown alone.
+    Bars are one Monte-Carlo standard error; points at which most studies find nothing are hollow and off the line. Up
+    to six designs share a panel; more designs get one panel per assignment, with a line per normalization. The names
+    include how many pairs the studies find significant, because SRP is never shown alone.
     """
     panels = _panels(view.curves)
     columns = min(ACROSS, len(panels))
@@ -85,7 +85,7 @@ def plot_stability_curves(view: StabilityView, picture: Picture = "documents") -
 
 
 def describe_design(design: StudyDesignView) -> str:
-    """A design in words."""
+    """Describe a design in words."""
     return f"{_assignment(design)}, {NORMALIZED[design.normalize]}"
 
 
@@ -97,7 +97,7 @@ def _assignment(design: StudyDesignView) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Curves with the names that the legend has for them."""
+    """Curves with their names in the legend."""
 
     title: str
     curves: tuple[tuple[str, StabilityCurveView], ...]
@@ -121,7 +121,7 @@ def _panels(curves: Sequence[StabilityCurveView]) -> list[_Panel]:
 
 
 def _describe_significant_pairs(curves: Sequence[StabilityCurveView]) -> str:
-    """How many pairs the studies of some curves find significant, from the least point to the most."""
+    """Describe how many pairs the studies of some curves find significant, from the lowest point to the highest."""
     means = [point.mean_significant_pairs for curve in curves for point in curve.points]
     low, high = (captions.format_number(value, 0) for value in (min(means), max(means)))
     return f"{low} significant pairs" if low == high else f"{low}–{high} significant pairs"
@@ -129,7 +129,7 @@ def _describe_significant_pairs(curves: Sequence[StabilityCurveView]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What the axes of all panels span. x: of a point."""
+    """The range of the axes of all panels. x: gives a point's x value."""
 
     x: Callable[[StabilityPointView], float]
     low: float
@@ -149,12 +149,12 @@ class _Frame:
         return cls(x, 0.0, ceil(largest / step) * step, max(0.0, floor(lowest * 20 - 0.2) / 20), name)
 
     def ticks(self) -> list[float]:
-        """Places along x."""
+        """The ticks along x."""
         step = _step(self.high)
         return [step * i for i in range(int(self.high / step + 1e-9) + 1)]
 
     def levels(self) -> list[float]:
-        """Places along y."""
+        """The ticks along y."""
         step = 0.05 if self.floor >= 0.75 else 0.1 if self.floor >= 0.4 else 0.2
         levels = [round(1.0 - step * i, 2) for i in range(int((1.0 - self.floor) / step + 1e-9) + 1)]
         return levels[::-1]
@@ -169,7 +169,7 @@ def _pairs(point: StabilityPointView) -> float:
 
 
 def _step(largest: float) -> float:
-    """A plain step that gives at most six parts.
+    """Return a round step that gives at most six parts.
 
     >>> _step(30), _step(180), _step(4.0)
     (5.0, 50.0, 1.0)
@@ -182,7 +182,7 @@ def _step(largest: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _PanelPlace:
-    """Where a panel stands, in points."""
+    """The position of a panel, in points."""
 
     left: float
     top: float
@@ -238,7 +238,7 @@ def _axes(surface: DrawingSurface, title: str, frame: _Frame, at: _PanelPlace) -
 
 
 def do_most_studies_find_nothing(point: StabilityPointView) -> bool:
-    """Whether most of its studies find nothing."""
+    """Whether most studies of a point find nothing."""
     return any(text.startswith(VACUOUS) for text in point.warnings)
 
 

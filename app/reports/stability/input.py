@@ -1,4 +1,4 @@
-"""What curves of stability are computed from: the multiply-rated part of a campaign, or sums of a large one."""
+"""The input of stability curves: the multiply-rated part of a campaign, or sums of a large one."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ FROM_SUMS_NOTE = "made from sums by document and rater, because the campaign is 
 
 @dataclass(frozen=True, slots=True)
 class StudySimulationInput:
-    """The part that studies are drawn from, and what tells which normalizations its scores can have.
+    """The part from which studies are drawn, and what determines which normalizations its scores allow.
 
-    ratings: those that count; of a large campaign one for each rater and system, with the lowest score. moments: of
+    ratings: those that count; in a large campaign, one for each rater and system, with the lowest score. moments: of
     their raters. data_hash: of the rows that the recipe includes. notes: for the report's warnings.
     """
 
@@ -53,9 +53,9 @@ class StudySimulationInput:
 def load_study_simulation_input(
     session: Session, snapshot: CampaignSnapshot, recipe: Recipe, counting: Recipe
 ) -> StudySimulationInput:
-    """Read what studies are drawn from. counting: the recipe with the standing exclusions that it applies.
+    """Load the data from which studies are drawn. counting: the recipe with the standing exclusions that it applies.
 
-    Raises NotMultiplyRated, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
+    Raises NotMultiplyRated, LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
     """
     folder = find_large_campaign_ratings_folder(session, snapshot) if can_select_rows_independently(recipe) else None
     if folder is not None:
@@ -91,7 +91,7 @@ def _sum_file(
 
 
 def check_studies_computable(session: Session, snapshots: Sequence[CampaignSnapshot], options: StabilityIn) -> None:
-    """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
+    """Raise LargeExtraNeeded if a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     if can_select_rows_independently(recipe):
         check_large_campaign_summable(session, snapshots[0])

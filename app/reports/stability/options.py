@@ -1,4 +1,4 @@
-"""What is asked of a stability report: the body of its route, and the file of its command."""
+"""The options of a stability report: the body of its route, and the file of its command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StudyDesignIn(_StrictModel):
     normalize: Literal["none", "mean", "center", "error", "error_rate", "z"] = "none"
 
     def to_design(self) -> StudyDesign:
-        """The value behind it."""
+        """Convert to the design of the statistics."""
         entropy = self.balance.entropy if isinstance(self.balance, WorkEntropyIn) else None
         return StudyDesign(RaterAssignmentScheme(self.grouping, entropy, self.ratings_per_item), self.normalize)
 
@@ -67,7 +67,7 @@ class StabilityIn(_StrictModel):
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
     def to_request(self) -> StabilityRequest:
-        """The value behind it, without the recipe; it leaves open what follows from the data."""
+        """Convert to the request of the statistics, without the recipe; options that depend on the data stay open."""
         paper = self.designs == "paper"
         return StabilityRequest(
             designs=riley_2024_designs()

@@ -1,4 +1,4 @@
-"""The stability report: would the ranking hold if the study were run again?"""
+"""The stability report: would the ranking hold if the study were repeated?"""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from app.stats.stability.request import StabilityRequest, StudyDesign
 from app.storage.db import Session
 
 EARLIER = "stability"
-"""The name of jobs for this report that were begun before the report had a name like others."""
+"""The name of this report's jobs from before it was named like other reports."""
 _REQUEST: TypeAdapter[StabilityRequest] = TypeAdapter(StabilityRequest)
 _OF_RATERS = "the raters of each bucket are the same people in every study, so other raters may agree less"
 
@@ -66,16 +66,16 @@ def _prepare(
 def make_work_for_old_jobs(
     session: Session, snapshot: CampaignSnapshot, given: Mapping[str, Any]
 ) -> ReportWork[StabilityView]:
-    """The same for a job of the name `EARLIER`, with what it keeps of its request."""
+    """Make the work of a job with the name `EARLIER`, from the request that it stores."""
     return _work(session, snapshot, parse_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
 
 def _work(
     session: Session, snapshot: CampaignSnapshot, recipe: Recipe, request: StabilityRequest
 ) -> ReportWork[StabilityView]:
-    """Read what a request needs; its chunks are those of the simulator.
+    """Load the data that a request needs; the chunks are those of the simulator.
 
-    Raises Invalid where the request does not fit the data.
+    Raises Invalid if the request does not fit the data.
     """
     registration = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     given = load_study_simulation_input(session, snapshot, recipe, add_standing_exclusions(recipe, registration))
@@ -89,12 +89,12 @@ def _work(
 
 @dataclass(frozen=True, slots=True)
 class StudyChunks:
-    """The chunks. They can be computed by any process: each is a function of the data, the request and its number."""
+    """The chunks. Any process can compute them: each is a function of the data, the request and its number."""
 
     simulator: StabilitySimulator
 
     def compute_chunk(self, number: int) -> bytes:
-        """What the studies of a chunk find. Raises Invalid for what the end would refuse after all the others."""
+        """Return the findings of a chunk's studies. Raises Invalid at once for what the final step would reject."""
         outcome = self.simulator.run_chunk(number)
         if outcome.why is not None and requires_every_point(self.simulator.request):
             raise impossible_design_error(self.simulator.chunks[number].documents, outcome.why)
@@ -103,7 +103,7 @@ class StudyChunks:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """What a report was made from. misfits: designs that a lenient request leaves out. notes: for its warnings."""
+    """The origin of a report. misfits: designs that a lenient request leaves out. notes: for its warnings."""
 
     about: CampaignSnapshot
     recipe: Recipe
@@ -113,7 +113,7 @@ class _Origin:
 
 
 def _list_rating_notes(recipe: Recipe, registration: ExclusionsAndLock) -> tuple[str, ...]:
-    """What is to be known of the ratings that are read."""
+    """Return notes on the ratings that are used."""
     notes = [] if recipe.repeats == "average" else ["several ratings of one output by one rater count as their mean"]
     others = {each.exclusion for each in registration.exclusions if not each.withdrawal}
     ignored = 0 if recipe.standing else len(others - set(recipe.exclude))
@@ -127,7 +127,7 @@ def _list_rating_notes(recipe: Recipe, registration: ExclusionsAndLock) -> tuple
 
 
 def _list_pair_notes(request: StabilityRequest, systems: int) -> tuple[str, ...]:
-    """Whether some pairs of systems are left out, so that the report does not become too long."""
+    """Note if some pairs of systems are left out to keep the report short."""
     reach = max_reported_rank_distance(request, systems)
     if reach == systems - 1:
         return ()
@@ -194,9 +194,9 @@ def _design(design: StudyDesign) -> StudyDesignView:
 def _drop_impossible_designs(
     request: StabilityRequest, given: StudySimulationInput
 ) -> tuple[StabilityRequest, tuple[StabilityCurve, ...]]:
-    """The request without designs whose normalization these scores cannot have, and those with the reason.
+    """Return the request without designs whose normalization these scores do not allow, and these with the reason.
 
-    Raises Invalid where there are any and the request is not lenient.
+    Raises Invalid if there are any and the request is not lenient.
     """
     refused: dict[str, str] = {}
     for method in dict.fromkeys(design.normalize for design in request.designs):

@@ -1,4 +1,4 @@
-"""The table of a stability report: a line a design and number of documents, for people and for files."""
+"""The table of a stability report: one line per design and number of documents, for people and for files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPLAINED = (
 
 
 class _CurvePoint(NamedTuple):
-    """A point with the curve and the report that it is of."""
+    """A point, with its curve and report."""
 
     report: StabilityView
     curve: StabilityCurveView
@@ -103,21 +103,21 @@ NARROW: Sequence[dict[str, str]] = (
         "Same claims as all ratings": "Same claims, all",
     },
 )
-"""Columns of the tables of a design by their short names: one table with all would be wider than 80 columns."""
+"""Short headings for the tables of a design, as a single table would be wider than 80 columns."""
 
 
 def make_tables(report: StabilityView) -> Sequence[TableSection]:
-    """One row a design and number of documents; a rule above each design."""
+    """Make one row per design and number of documents, with a rule above each design."""
     return [make_table_section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
 
 
 def make_csv_rows(report: StabilityView) -> File:
-    """The same at full precision."""
+    """Make the same rows at full precision."""
     return make_csv_file(COLUMNS, _lines(report))
 
 
 def make_narrow_tables(report: StabilityView) -> Sequence[TableSection]:
-    """The tables of each design that has points, narrow enough for 80 columns."""
+    """Make tables of each design that has points, narrow enough for 80 columns."""
     by_heading = {column.heading: column for column in COLUMNS}
     parts = [[replace(by_heading[heading], heading=short) for heading, short in part.items()] for part in NARROW]
     return [
@@ -131,7 +131,7 @@ def make_narrow_tables(report: StabilityView) -> Sequence[TableSection]:
 
 
 def make_caption(report: StabilityView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     request = report.request
     return (
         f"Stable Ranking Probability (SRP) of {request.studies:,} simulated studies per line, p ≤ {request.alpha:g} by "
@@ -144,7 +144,7 @@ def make_caption(report: StabilityView) -> str:
 
 
 def list_stability_warnings(report: StabilityView) -> tuple[str, ...]:
-    """What is to be known before the figures are used: of the whole, of designs, of points."""
+    """Return what readers must know before they use the figures: about the whole report, designs and points."""
     texts = [*report.warnings, *(f"left out: {each.n} documents, {each.reason}" for each in report.left_out)]
     for curve in report.curves:
         name = describe_design(curve.design)

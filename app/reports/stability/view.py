@@ -1,4 +1,4 @@
-"""A stability report as it is stored and sent."""
+"""The stability report, as it is stored and sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StudyDesignView(BaseModel):
 
     @property
     def entropy(self) -> float | None:
-        """Of the work over raters; None for as even as possible."""
+        """The normalized entropy of the work over raters; None if it is as even as possible."""
         return None if self.balance == "full" else self.balance.entropy
 
 

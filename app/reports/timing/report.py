@@ -37,7 +37,7 @@ from app.stats.timing.timing import (
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
-"""Segments up to which a document is short, and from which it is long: Grundkiewicz et al. 2021."""
+"""A document is short up to the first number of segments, and long from the second (Grundkiewicz et al. 2021)."""
 NO_TIMES = "no judgment has start and end times, so there are no durations; import times if they are known"
 
 
@@ -107,7 +107,10 @@ def _rater(rows: Ratings, events: RatingEventTable, seconds: Floats, words: Floa
 
 
 def _durations(rows: Ratings, seconds: Floats) -> list[DurationSummary]:
-    """One segment score, one document score, a shown document (by length) and a task, as sums of their judgments."""
+    """Return the durations of a segment score, a document score, a shown document (by length) and a task.
+
+    Durations of documents and tasks are sums over their judgments.
+    """
     segment = rows.kind == RatingLevel.SEGMENT
     shown, size = _sums(seconds, find_shown_document_codes(rows))
     task, _ = _sums(seconds, combine_codes(rows.rater, rows.task))
@@ -123,7 +126,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[DurationSummary]:
 
 
 def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
-    """Seconds and number of judgments of the units whose every judgment has a time."""
+    """Return the seconds and the number of judgments of the units in which every judgment has a time."""
     size = np.bincount(unit)
     total = np.bincount(unit, weights=seconds).astype(np.float64)
     whole = ~np.isnan(total)
@@ -156,7 +159,7 @@ def _tables(report: TimingView) -> Sequence[TableSection]:
 
 
 def _caption(report: TimingView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     times = [
         f"{each.what} {format_duration(each.times.mean)}"
         + (f" ± {format_duration(each.times.sd)}" if each.times.sd is not None else "")
@@ -170,7 +173,7 @@ def _caption(report: TimingView) -> str:
 
 
 def _bars(report: TimingView) -> bytes:
-    """Mean seconds of a judgment."""
+    """Draw the mean seconds of a judgment."""
     timed = [(rater.rater, rater.times.mean, rater.n) for rater in report.raters if rater.times]
     return plot_rater_bars(
         f"Time of a judgment in {report.campaign}",

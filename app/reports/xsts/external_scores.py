@@ -1,4 +1,4 @@
-"""Automatic scores beside calibrated ones: where they come from, and how far each method follows them."""
+"""Automatic scores beside calibrated ones: where they come from, and how well each method correlates with them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from app.stats.calibration.lines import METHODS, Method
 
 
 def find_automatic_scores(parts: Sequence[CampaignCalibrationSplit], text_scores: str) -> dict[str, float]:
-    """The automatic score of each campaign: as asked for, else `automatic_score` among its settings.
+    """Return the automatic score of each campaign: as given, else `automatic_score` from its settings.
 
-    Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
+    Raises Invalid for anything but CAMPAIGN=SCORE with a requested campaign.
     """
     stored = {one.key: one.ratings.snapshot.campaign.settings.get("automatic_score") for one in parts}
     scores = {key: float(value) for key, value in stored.items() if isinstance(value, int | float) and isfinite(value)}
@@ -44,9 +44,9 @@ def _invalid_scores(what: str) -> Invalid:
 
 
 def correlate_with_automatic_scores(view: XstsView, seed: int) -> list[AutomaticScoreCorrelation]:
-    """Each method against the automatic score: into the shared language, out of it, and both.
+    """Correlate each method with the automatic score: into the shared language, out of it, and both.
 
-    The score of a direction is the mean over its systems. Empty where no automatic score is known.
+    The score of a direction is the mean over its systems. The result is empty if no automatic score is known.
     """
     automatic = {one.campaign: one.automatic for one in view.directions if one.automatic is not None}
     if not automatic:

@@ -1,4 +1,4 @@
-"""Language pairs as they are laid beside each other: the question, whose campaigns are pooled, and what cannot be."""
+"""Language pairs side by side: the options, which campaigns are pooled, and which cannot be compared."""
 
 from __future__ import annotations
 
@@ -52,8 +52,10 @@ class XstsOptions(ScoreSelectionOptions, BootstrapOptions):
 
 @dataclass(frozen=True, slots=True)
 class CampaignsByLanguage:
-    """Campaigns beside each other. languages, groups, ready: of each campaign its language, the campaigns of that, and
-    what was judged. n_pairs: calibration pairs of all. target: H.
+    """Campaigns side by side.
+
+    languages, groups, ready: for each campaign its language, the campaigns of that language, and the judged ratings.
+    n_pairs: calibration pairs of all campaigns. target: H.
     """
 
     pivot: str | None
@@ -65,7 +67,7 @@ class CampaignsByLanguage:
 
 
 def check_shared_scale(parts: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> None:
-    """Raise Invalid where no scale can be shared, or none has the pivot that is asked for."""
+    """Raise Invalid if the campaigns cannot share a scale, or none of them has the requested pivot."""
     if len({one.better_sign for one in parts}) > 1 or len({one.ratings.scale for one in parts}) > 1:
         what = "these campaigns do not use the same scale"
         raise Invalid(MISFIT, places=(Place(("query", "campaigns"), what),))
@@ -77,7 +79,7 @@ def check_shared_scale(parts: Sequence[CampaignCalibrationSplit], options: XstsO
 def pool_calibration_by_language(
     parts: Sequence[CampaignCalibrationSplit], options: XstsOptions
 ) -> CampaignsByLanguage:
-    """Pool the calibration items of each language, and take H where none is asked for from these directions."""
+    """Pool the calibration items of each language, and compute H from these directions if none is given."""
     pivot, pairs = find_shared_language(parts, options.pivot), dict[Pair, int]()
     languages = [_language(one, pivot, options.pool) for one in parts]
     groups = [[other for other, own in zip(parts, languages, strict=True) if own == mine] for mine in languages]
@@ -90,7 +92,7 @@ def pool_calibration_by_language(
 
 
 def check_fixed_points(grouped: CampaignsByLanguage, options: XstsOptions) -> None:
-    """Fixed points that stand the wrong way round are an error where they are asked for."""
+    """Raise Invalid if the requested method needs fixed points that are in the wrong order."""
     if options.method != "cs_ht":
         return
     widths = {one.name: language_pairs.compute_fixed_points(one, grouped.target).distance for one in grouped.ready}
@@ -101,7 +103,7 @@ def check_fixed_points(grouped: CampaignsByLanguage, options: XstsOptions) -> No
 
 
 def find_shared_language(parts: Sequence[CampaignCalibrationSplit], pivot: str | None) -> str | None:
-    """The language that every campaign has on one side, None where there is none or both are."""
+    """Return the one language that every campaign has on a side; None if there is none or more than one."""
     if pivot is not None:
         return pivot
     counts = Counter(language for one in parts for language in set(_languages(one)))
@@ -115,14 +117,14 @@ def _languages(part: CampaignCalibrationSplit) -> tuple[str, ...]:
 
 
 def _language(part: CampaignCalibrationSplit, pivot: str | None, pool: str) -> str:
-    """Whose raters judged: the language beside the shared one, both where none is shared."""
+    """Return the language of the raters who judged: the one beside the shared language, or both if none is shared."""
     languages = _languages(part)
     others = sorted(language for language in languages if language != pivot)
     return part.key if pool == "campaign" or not others else "-".join(others)
 
 
 def list_shared_rater_key_warnings(grouped: CampaignsByLanguage) -> list[str]:
-    """Raters of one key in campaigns that are pooled: told, because who they are decides what is pooled."""
+    """Warn of pooled campaigns with raters of the same key, because the identity of raters decides what is pooled."""
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [
         f"{language}: raters with the same key in several campaigns count as different people because their accounts "

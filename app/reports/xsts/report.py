@@ -64,7 +64,7 @@ ENOUGH = 0.9
 
 @dataclass(frozen=True, slots=True)
 class CampaignToCalibrate:
-    """A campaign ready to be put on the scale. own, left: fixed points by rater, and raters who stay as they are."""
+    """A campaign ready to be put on the scale. own: fixed points by rater; left: raters whose scores are not moved."""
 
     parts: CampaignCalibrationSplit
     language: str
@@ -126,7 +126,7 @@ def _view(
 def _calibrate_scores(
     part: CampaignCalibrationSplit, judged: LanguagePairRatings, options: XstsOptions, target: float | None
 ) -> tuple[LanguagePairRatings, Mapping[str, CalibrationFixedPoints], tuple[str, ...]]:
-    """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
+    """Return the scores, moved by rater if requested, with fixed points and unmoved raters by their keys here."""
     if options.by == "language" or options.method == "raw":
         return judged, {}, ()
     moved, points, left = language_pairs.calibrate_by_rater(judged, options.method, target)
@@ -184,7 +184,7 @@ def _system(
 
 
 def _rank_systems(systems: list[XstsSystemView], options: XstsOptions, sign: int) -> list[XstsSystemView]:
-    """With the rank of each under every method, the best under the chosen one first, those without a score last."""
+    """Add each system's rank under every method; sort by the chosen method, systems without a score last."""
     ranks: dict[Method, dict[int, int]] = {}
     for method in METHODS:
         values = {i: one.score_by_method(method).value for i, one in enumerate(systems)}

@@ -1,4 +1,4 @@
-"""A comparison of language pairs on one scale, as it is stored and shown."""
+"""The comparison of language pairs on one scale, as it is stored and shown."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class XstsSystemView(FiniteResultPart):
     scores: list[CalibratedScoreView]
 
     def score_by_method(self, method: Method) -> CalibratedScoreView:
-        """The score under a method."""
+        """Return the score under a method."""
         return next(one for one in self.scores if one.method == method)
 
 
@@ -118,18 +118,18 @@ class XstsView(ReportHeader):
 
 
 def format_score(value: float | None) -> str:
-    """A score for people."""
+    """Format a score."""
     return captions.format_number(value, PLACES)
 
 
 def label_system(view: XstsView, system: XstsSystemView) -> str:
-    """A system of a campaign; the campaign alone where it has but one."""
+    """Return the label of a campaign's system; the campaign alone if it has only one."""
     alone = sum(other.campaign == system.campaign for other in view.systems) == 1
     return system.campaign if alone else f"{system.campaign} {system.system}"
 
 
 def make_tables(view: XstsView) -> Sequence[TableSection]:
-    """Scores, fixed points, the plausibility table, and the automatic score beside them."""
+    """Make tables of scores, of fixed points, of plausibility, and of correlations with the automatic score."""
     shown = []
     if view.systems:
         shown.append(TableSection("Systems on one scale", _scores(view), frozenset({0, 1})))
@@ -212,7 +212,7 @@ CSV = (
 
 
 def make_csv_rows(view: XstsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """One row a system and method."""
+    """Make one row per system and method."""
     return CSV, list(_rows(view))
 
 
@@ -237,7 +237,7 @@ def _rows(view: XstsView) -> Iterator[tuple[Cell, ...]]:
 
 
 def make_caption(view: XstsView) -> str:
-    """What the figures are, and from which data."""
+    """Say what the figures are and which data they come from."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     target = "no target" if view.target is None else f"H {format_score(view.target)} ({view.target_from})"
     drawn = f"{view.draws:,} draws of documents and calibration pairs" if view.draws else "no intervals"

@@ -1,1 +1,1 @@
-"""Charts as SVG: matplotlib draws them, on first use and not before."""
+"""Charts as SVG, drawn by matplotlib, which is loaded when it is first used."""

@@ -1,4 +1,4 @@
-"""Language pairs before and after calibration: where each stands, and who changes places."""
+"""Language pairs before and after calibration: the score of each system, and which systems change places."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class BeforeAfterRow:
-    """One line: where it stood and where it stands, with an interval and a text at the right."""
+    """One line: its position before and after, with an interval and a text on the right."""
 
     name: str
     before: float | None
@@ -38,7 +38,7 @@ def _declare_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow]
 
 @attach_chart_declaration(_declare_before_after)
 def plot_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
-    """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
+    """Draw per row a hollow mark for before joined to a filled one with its interval for after, as SVG."""
     shown = rows[:MOST]
     names = [canvas.shorten_in_middle(row.name, LONGEST_NAME) for row in shown]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 14
@@ -68,7 +68,7 @@ def plot_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], no
 def _range(rows: Sequence[BeforeAfterRow]) -> tuple[float, float]:
     values = [v for row in rows for v in (row.before, row.after, *(row.interval or ())) if v is not None]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    # What differs by the rounding of a sum stands in one place.
+    # Values that differ only by rounding errors are drawn at one position.
     pad = 0.05 * (high - low) if high - low > CLOSE * max(1.0, abs(low), abs(high)) else 0.5
     return low - pad, high + pad
 
@@ -86,7 +86,7 @@ def _axis(surface: DrawingSurface, ends: tuple[float, float], left: float, top: 
 
 
 def _step(least: float) -> float:
-    """The next of 1, 2 and 5 times a power of ten, at least this."""
+    """Return 1, 2 or 5 times a power of ten, the first that is at least this."""
     decade = 10.0 ** floor(log10(least))
     return next(round(n * decade, 12) for n in (1, 2, 5, 10) if n * decade >= least * (1 - 1e-9))
 

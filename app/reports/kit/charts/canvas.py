@@ -1,4 +1,4 @@
-"""Figures as SVG bytes that depend on nothing but what is drawn."""
+"""Figures as SVG bytes that depend only on what is drawn."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 POINTS = 72.0
 INK, QUIET, FAINT, BAND, GROUND = "#1b1f24", "#57606a", "#b8c0c8", "#f1f4f7", "#ffffff"
-BLUE, ORANGE = "#0b5fa5", "#b35806"  # told apart with every common colour blindness, and by shape too
+BLUE, ORANGE = "#0b5fa5", "#b35806"  # distinguishable under every common form of colour blindness, and by shape too
 FONTS = ["DejaVu Sans", "Helvetica", "Arial", "sans-serif"]
 
-# What matplotlib says of all lines in a style sheet is inherited from the root as well. A tag ends with the first `>`:
-# within attributes and texts it is written as an entity.
+# matplotlib sets all line styles in a style sheet; here the root passes them on. A tag ends with the first `>`, because
+# attributes and texts contain it as an entity.
 _SHEET = '  <style type="text/css">*{stroke-linejoin: round; stroke-linecap: butt}</style>\n'
 _LINES = 'stroke-linejoin="round" stroke-linecap="butt"'
 _TAG, _STYLE = re.compile(r"<[a-z][^<>]*+>"), re.compile(r'style="([^"]*+)"')
@@ -26,26 +26,26 @@ _prepared = False
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure on a light ground; sizes in points. Draw and save it under `drawing_lock()`."""
+    """Return an empty figure on a light background; sizes in points. Draw and save it under `drawing_lock()`."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width / POINTS, height / POINTS), facecolor=GROUND)
 
 
 def drawing_lock() -> threading.Lock:
-    """The lock under which a figure is made: matplotlib's settings and font caches belong to the whole process."""
+    """Return the lock for drawing; matplotlib's settings and font caches are shared by the whole process."""
     return _lock
 
 
 def figure_to_svg(figure: Figure, *, title: str) -> bytes:
-    """SVG bytes: text as text, no date, no version, identifiers from a fixed salt. Call under `drawing_lock()`."""
+    """Return SVG with text as text, no date or version, and ids from a fixed salt. Call under `drawing_lock()`."""
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Title": clean_chart_text(title)})
     return turn_styles_into_attributes(out.getvalue().decode()).encode()
 
 
 def turn_styles_into_attributes(svg: str) -> str:
-    """The same picture with styles as attributes, which no content security policy switches off.
+    """Return the same picture with attributes instead of styles, which a content security policy could block.
 
     >>> turn_styles_into_attributes('<svg><path style="fill: none; stroke-width: 0.8"/><text>style="x: y"</text></svg>')
     '<svg><path fill="none" stroke-width="0.8"/><text>style="x: y"</text></svg>'
@@ -56,13 +56,13 @@ def turn_styles_into_attributes(svg: str) -> str:
 
 
 def _attributes(style: re.Match[str]) -> str:
-    """Each property of a style as an attribute of its own."""
+    """Write each property of a style as a separate attribute."""
     pairs = (one.split(":", 1) for one in style[1].split(";") if one.strip())
     return " ".join(f'{name.strip()}="{value.strip()}"' for name, value in pairs)
 
 
 def prepare_matplotlib() -> None:
-    """Set matplotlib's process-wide settings once, whatever a user's own file says. Call under `drawing_lock()`."""
+    """Set matplotlib's process-wide settings once, overriding the user's configuration. Call under `drawing_lock()`."""
     global _prepared
     if _prepared:
         return
@@ -85,12 +85,12 @@ def prepare_matplotlib() -> None:
 
 
 def clean_chart_text(text: str) -> str:
-    """Text that XML can hold and one line can show."""
+    """Return the text on one line, without characters that XML cannot contain."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def shorten_in_middle(text: str, most: int) -> str:
-    """Text of at most `most` characters; what is cut is cut from the middle, where names differ least."""
+    """Shorten a text to `most` characters by cutting from the middle, where names differ least."""
     plain = clean_chart_text(text)
     if len(plain) <= most:
         return plain

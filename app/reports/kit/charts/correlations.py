@@ -1,4 +1,4 @@
-"""Correlations as dots between −1 and 1, and as scatters of what they are of."""
+"""Correlations as dots between −1 and 1, and as scatter plots of the correlated values."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MOST_ROWS = 80
 
 @dataclass(frozen=True, slots=True)
 class DotPlotRow:
-    """Values of one row, and one that stands for all; None where there is none.
+    """Values of one row, with one that represents them all; None if there is none.
 
-    whose: of each value, where they differ. to: what the row is about.
+    whose: a label of each value, if the labels differ. to: what the row is about.
     """
 
     name: str
@@ -43,7 +43,7 @@ class DotPlotRow:
 
 @dataclass(frozen=True, slots=True)
 class ScatterPanel:
-    """One scatter with its correlation."""
+    """One scatter plot with its correlation."""
 
     name: str
     r: float | None
@@ -76,7 +76,7 @@ def plot_dots(
     *,
     ends: tuple[float, float] = (-1.0, 1.0),
 ) -> bytes:
-    """One row each, dots between the ends and a bar where the mean is; as SVG."""
+    """Draw one row each, with dots between the ends and a bar at the mean, as SVG."""
     shown = rows[:MOST_ROWS]
     left = MARGIN + max((len(_name(row.name)) for row in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + WIDE + 60 + MARGIN)
@@ -134,7 +134,7 @@ def _declare_scatters(title: str, below: str, panels: Sequence[ScatterPanel], no
 
 @attach_chart_declaration(_declare_scatters)
 def plot_scatter_panels(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
-    """A small scatter for each of at most MOST_PANELS panels, all on the same scales; as SVG."""
+    """Draw a small scatter plot for each of at most MOST_PANELS panels, all on the same scales, as SVG."""
     shown = panels[:MOST_PANELS]
     across = max(1, min(ACROSS, len(shown)))
     width = max(NARROWEST, MARGIN + 30 + across * (SIDE + GAP) + MARGIN)

@@ -1,4 +1,4 @@
-"""Chances and other values from 0 to 1 against an amount of work: one line a design, with a band where one is known."""
+"""Probabilities and other values from 0 to 1 against an amount of work: a line per design, with intervals if known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = len(LOOKS)
 
 @dataclass(frozen=True, slots=True)
 class LinePoint:
-    """A point of a line; low and high: its interval, where one is known."""
+    """A point of a line. low and high: its interval, if known."""
 
     x: float
     y: float
@@ -58,9 +58,10 @@ def plot_line_chart(
     mark: float | None = None,
     highest: float = 1.0,
 ) -> bytes:
-    """Lines over one axis from 0, heights from 0 to `highest`; `mark`: a height that is drawn dashed; as SVG.
+    """Draw lines over an axis from 0, with heights from 0 to `highest`, as SVG.
 
-    Bars at the points are intervals. At most six lines are drawn, and said so.
+    mark: a height drawn as a dashed line. Bars at the points are intervals. At most six lines are drawn; a note says
+    so.
     """
     shown = list(lines[:MOST])
     note = [f"The first {MOST} of {len(lines)} lines are drawn."] if len(lines) > MOST else []
@@ -106,7 +107,7 @@ def _axes(surface: DrawingSurface, bottom: float, ends: tuple[float, float], acr
 
 
 def _step(right: float) -> float:
-    """A round distance of ticks, at most eight of them."""
+    """Return a round distance between ticks, which gives at most eight of them."""
     for step in (1.0, 2.0, 5.0, 10.0, 20.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0):
         if right / step <= 8:
             return step

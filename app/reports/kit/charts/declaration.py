@@ -1,7 +1,7 @@
-"""What a chart shows, apart from how it is drawn: pages draw the same values in the browser that matplotlib draws here.
+"""What a chart shows, apart from how it is drawn: the browser draws the same values that matplotlib draws here.
 
-A function that draws SVG says with `attach_chart_declaration` what its arguments mean. Under `describe_chart` it then
-gives that declaration as JSON instead of a picture, so a report declares each chart once.
+A function that draws SVG declares with `attach_chart_declaration` what its arguments mean. Under `describe_chart` it
+returns this declaration as JSON instead of a picture, so a report declares each chart once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Target = Mapping[str, str]
 MarkedThing = Literal["system", "rater", "document", ""]
 
 ROW_HEIGHT, AXIS_ROOM, PANEL_HEIGHT, HISTOGRAM_HEIGHT = 24, 64, 300, 120
-"""Pixels: pages keep so much room free before the chart is drawn."""
+"""In pixels; pages reserve this space before the chart is drawn."""
 CELL_HEIGHT, SLIM_CELL_HEIGHT, FEW_ROWS, LONGEST_LABEL = 28, 15, 30, 18
 
 _as_declaration: ContextVar[bool] = ContextVar("as_declaration", default=False)
@@ -28,7 +28,7 @@ _as_declaration: ContextVar[bool] = ContextVar("as_declaration", default=False)
 
 @dataclass(frozen=True, slots=True)
 class RowChartMark:
-    """A value on the line of its row. text: what is said of it besides. bar: from 0 on."""
+    """A value on the line of its row. text: additional information. bar: draw a bar from 0."""
 
     row: str
     value: float | None
@@ -41,7 +41,7 @@ class RowChartMark:
 
 @dataclass(frozen=True, slots=True)
 class RowChart:
-    """Rows from the top, with marks along one axis. lines: values at which a line stands."""
+    """Rows from the top, with marks along one axis. lines: values at which a line is drawn."""
 
     title: str
     axis: str
@@ -51,7 +51,7 @@ class RowChart:
 
     @property
     def panel_heights(self) -> list[int]:
-        """Room of each panel, in pixels."""
+        """The height of each panel, in pixels."""
         return [len({mark.row for mark in self.marks}) * ROW_HEIGHT + AXIS_ROOM]
 
     @property
@@ -62,7 +62,7 @@ class RowChart:
 
 @dataclass(frozen=True, slots=True)
 class ChartPoint:
-    """A point: `x` is a number, or the label of a place."""
+    """A point; `x` is a number, or the label of a position."""
 
     x: float | str
     y: float
@@ -90,7 +90,7 @@ class CurvePanel:
 
 @dataclass(frozen=True, slots=True)
 class CurveChart:
-    """Series over an axis, in one or more panels. line: a height that is marked. top: heights reach at least to it."""
+    """Series over an axis, in one or more panels. line: a marked height. top: the axis reaches at least this height."""
 
     title: str
     x: str
@@ -103,7 +103,7 @@ class CurveChart:
 
     @property
     def panel_heights(self) -> list[int]:
-        """Room of each panel, in pixels."""
+        """The height of each panel, in pixels."""
         if self.look == "ranks":
             ranks = {point.y for panel in self.panels for curve in panel.curves for point in curve.points}
             return [len(ranks) * ROW_HEIGHT + AXIS_ROOM] * len(self.panels)
@@ -118,7 +118,10 @@ class CurveChart:
 
 @dataclass(frozen=True, slots=True)
 class ChartCell:
-    """A cell by the numbers of its row and column. share: 0 to 1, of the darkest shade; below 0: of the other hue."""
+    """A cell by the numbers of its row and column.
+
+    share: 0 to 1 of the darkest shade; negative values use the other hue.
+    """
 
     row: int
     column: int
@@ -129,7 +132,7 @@ class ChartCell:
 
 @dataclass(frozen=True, slots=True)
 class CellChart:
-    """Rows against columns. of_rows, of_columns: what they are, where a cell leads to their judgments."""
+    """Rows against columns. of_rows, of_columns: what these are, if a cell links to their judgments."""
 
     title: str
     rows: Sequence[str]
@@ -143,14 +146,14 @@ class CellChart:
 
     @property
     def panel_heights(self) -> list[int]:
-        """Room of the panel, in pixels."""
+        """The height of the panel, in pixels."""
         cell = CELL_HEIGHT if len(self.rows) <= FEW_ROWS else SLIM_CELL_HEIGHT
         labels = min(LONGEST_LABEL, max(map(len, self.columns), default=0)) * 7 + 24
         return [len(self.rows) * cell + labels]
 
     @property
     def legend_names(self) -> list[str]:
-        """Cells have no series."""
+        """The names in the legend: none, because cells have no series."""
         return []
 
 
@@ -160,7 +163,7 @@ ChartDeclaration = RowChart | CurveChart | CellChart
 def attach_chart_declaration(
     declare: Callable[Drawn, ChartDeclaration],
 ) -> Callable[[Callable[Drawn, bytes]], Callable[Drawn, bytes]]:
-    """Of a function that draws: what its arguments declare."""
+    """Return a decorator that attaches to a drawing function what its arguments declare."""
 
     def decorate(draw: Callable[Drawn, bytes]) -> Callable[Drawn, bytes]:
         @wraps(draw)
@@ -177,7 +180,7 @@ def attach_chart_declaration(
 
 
 def describe_chart(draw: Callable[[], bytes]) -> dict[str, Any] | None:
-    """What a chart shows, as plain values; None for one that only draws, or shows nothing."""
+    """Return what a chart shows as plain values; None if it declares nothing, or shows nothing."""
     token = _as_declaration.set(True)
     try:
         made = draw()

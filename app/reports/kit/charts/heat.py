@@ -1,4 +1,4 @@
-"""Tables as shaded maps: rows against columns, one shade a share, empty where there is nothing."""
+"""Tables as shaded maps: rows against columns, each cell shaded by its share and empty if there is no value."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingS
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
 DARK = 4
-"""First shade on which ink is light."""
+"""The first shade on which text is light."""
 WIDE, HIGH, SLIM, LOW = 36.0, 18.0, 18.0, 12.0
-"""Cells with figures, and cells of maps too large for them."""
+"""Sizes of cells with figures, and of cells in maps that have no room for figures."""
 FEW = 16
 MOST_COLUMNS, MOST_ROWS = 60, 80
 LONGEST_NAME = 26
@@ -24,7 +24,7 @@ LEAST_WIDTH = 520.0
 
 @dataclass(frozen=True, slots=True)
 class HeatMapCell:
-    """One cell. share: of the darkest shade, 0 to 1. text: what stands in it where there is room."""
+    """One cell. share: of the darkest shade, 0 to 1. text: shown in the cell if there is room."""
 
     share: float
     text: str
@@ -32,9 +32,10 @@ class HeatMapCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A map to draw. cells: by row, None where there is nothing. ends: what the lightest and darkest shade are.
+    """A map to draw.
 
-    of_rows, of_columns: what they are, where their names are keys.
+    cells: by row, None if empty. ends: what the lightest and darkest shade stand for. of_rows, of_columns: what these
+    are, if their names are keys.
     """
 
     title: str
@@ -52,7 +53,7 @@ class HeatMap:
 def shade_scores(
     rows: Sequence[Sequence[float | None]], *, higher_is_better: bool
 ) -> tuple[list[list[HeatMapCell | None]], tuple[str, str]]:
-    """Cells of scores, the darker, the better; and what the lightest and darkest shade are."""
+    """Return cells of scores, darker for better, and what the lightest and darkest shade stand for."""
     values = [score for row in rows for score in row if score is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
     worst, best = (low, high) if higher_is_better else (high, low)
@@ -80,7 +81,7 @@ def _declare_map(what: HeatMap) -> CellChart:
 
 @attach_chart_declaration(_declare_map)
 def plot_heat_map(what: HeatMap) -> bytes:
-    """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
+    """Draw the map as SVG; of very many rows or columns, only the first are drawn, and the caption says so."""
     rows = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
     columns = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
     wide, high = (WIDE, HIGH) if len(columns) <= FEW else (SLIM, LOW)

@@ -1,4 +1,4 @@
-"""Conditions as curves in panels side by side: one value at each place of an axis, one curve a condition."""
+"""Conditions as curves in panels side by side: one value at each position of an axis, one curve per condition."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LOOKS = (
     (BLUE, "v", True, True),
     (ORANGE, "P", True, False),
 )
-"""Colour, marker, hollow, dashed: told apart without colour too."""
+"""Colour, marker, hollow, dashed: curves can be distinguished without colour too."""
 STEPS = (1, 2, 2.5, 5, 10)
 LONGEST_NAME = 30
 
 
 @dataclass(frozen=True, slots=True)
 class PanelSeries:
-    """values: at each place of the panel's axis, None where there is none."""
+    """A curve in a panel. values: at each position of the panel's axis, None if there is none."""
 
     name: str
     values: Sequence[float | None]
@@ -35,7 +35,7 @@ class PanelSeries:
 
 @dataclass(frozen=True, slots=True)
 class LinePanel:
-    """title: what the values are. places: labels of the axis, from the left."""
+    """A panel. title: what the values are. places: labels of the axis, from the left."""
 
     title: str
     places: Sequence[str]
@@ -68,7 +68,7 @@ def _declare_panel(panel: LinePanel) -> CurvePanel:
 def plot_line_panels(
     title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str
 ) -> bytes:
-    """The panels as SVG, two a row; a legend names the curves."""
+    """Draw the panels as SVG, two per row, with a legend that names the curves."""
     names = list(dict.fromkeys(curve.name for one in drawn for curve in one.curves))
     rows = -(-len(drawn) // 2) if names else 0
     width = MARGIN + 2 * (LEFT + WIDTH) + GAP + MARGIN
@@ -135,7 +135,7 @@ def _curve(
 
 
 def _axis_maximum(panel: LinePanel) -> float:
-    """The upper end of the axis: a plain number at or above every value."""
+    """Return the upper end of the axis: a round number at or above every value."""
     most = max((v for curve in panel.curves for v in curve.values if v is not None), default=0.0)
     if most <= 0:
         return 1.0

@@ -1,4 +1,4 @@
-"""A bar a rater."""
+"""A chart with one bar per rater."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _declare_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]]
 
 @attach_chart_declaration(_declare_bars)
 def plot_rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
-    """As SVG: of each bar the rater, its length, and what is written beside it. below: what the bars are."""
+    """Draw for each bar the rater, its length and the text beside it, as SVG. below: what the bars are."""
     names = [canvas.shorten_in_middle(name, LONGEST_NAME) for name, _, _ in bars]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 12, HEAD + 10
     width = left + PLOT + ROOM + MARGIN

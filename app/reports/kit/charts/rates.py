@@ -1,4 +1,4 @@
-"""Simulated rates with their bounds, beside the promised ones."""
+"""Simulated rates with their bounds, beside the nominal rates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
 
 
 class ChartedRate(Protocol):
-    """One rate: what it counts, what is promised, what simulation found with its bounds, and whether it is kept."""
+    """One rate: what it counts, the nominal value, the simulated one with its bounds, and whether they agree."""
 
     @property
     def meaning(self) -> str: ...
@@ -50,7 +50,7 @@ def _declare_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], note
 
 @attach_chart_declaration(_declare_rates)
 def plot_promised_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> bytes:
-    """A row a rate on a scale from 0 to 1, under headings; broken promises in another colour and said so; as SVG."""
+    """Draw a row per rate from 0 to 1, under headings, as SVG; broken promises are marked by colour and text."""
     rates = [rate for rows in groups.values() for rate in rows]
     left = MARGIN + max((len(rate.meaning) for rate in rates), default=8) * CHARACTER + 12
     width = left + SCALE + FIGURES + MARGIN

@@ -1,4 +1,4 @@
-"""A surface to draw on in points from the top left: texts, boxes, lines, and a caption below. Used under the lock."""
+"""A surface to draw on in points from the top left: texts, boxes, lines, and a caption. Use it under the lock."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARGIN = 16.0
-LINE = 11.5  # height of a line of the caption
-CHARACTER = 5.6  # width of a character of a name, generous, so that any font fits
+LINE = 11.5  # height of a caption line
+CHARACTER = 5.6  # width of a character in a name, generous, so that any font fits
 CAPTION_CHARACTER = 4.2
-HEAD = 46.0  # room for the heading and the line below it
+HEAD = 46.0  # space for the heading and the line below it
 Across = Literal["left", "center", "right"]
 
 
@@ -51,7 +51,7 @@ class DrawingSurface:
         bold: bool = False,
         upright: bool = False,
     ) -> None:
-        """A text with its middle line at y; upright: turned to read from below."""
+        """Draw a text with its middle line at y. upright: rotate it so that it reads from below."""
         self.axes.text(
             x,
             y,
@@ -77,7 +77,7 @@ class DrawingSurface:
         thick: float = 1.0,
         hatch: str | None = None,
     ) -> None:
-        """A rectangle, filled or drawn round."""
+        """Draw a filled or outlined rectangle."""
         from matplotlib.patches import Rectangle
 
         self.axes.add_patch(
@@ -105,7 +105,7 @@ class DrawingSurface:
         hollow: bool = False,
         dashed: bool = False,
     ) -> None:
-        """A line through points, marked at each where a marker is given."""
+        """Draw a line through points, with a marker at each if one is given."""
         self.axes.plot(
             xs,
             ys,
@@ -126,13 +126,13 @@ class DrawingSurface:
         self.add_text(MARGIN, 33, below, size=8.5, color=QUIET)
 
     def add_caption(self, lines: Sequence[str], y: float) -> None:
-        """Lines below the drawing, the first at y."""
+        """Write lines below the drawing, the first at y."""
         for i, line in enumerate(lines):
             self.add_text(MARGIN, y + i * LINE, line, size=7.5, color=QUIET)
 
 
 def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
-    """Sentences as lines that fit a surface of this width."""
+    """Wrap sentences into lines that fit a surface of this width."""
     columns = int((width - 2 * MARGIN) / CAPTION_CHARACTER)
     return tuple(
         line for text in sentences for line in textwrap.wrap(canvas.clean_chart_text(text), columns, max_lines=5)
@@ -140,5 +140,5 @@ def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
 
 
 def wrap_caption_lines(notes: Iterable[str], width: float) -> tuple[str, ...]:
-    """Statements, such as warnings, as the lines of sentences that fit a surface of this width."""
+    """Turn statements, such as warnings, into sentences and wrap them to fit a surface of this width."""
     return wrap_sentences([captions.make_sentence(text.rstrip(".")) for text in notes], width)

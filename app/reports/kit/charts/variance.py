@@ -1,4 +1,4 @@
-"""Variance components: bars of variance, severity of raters with intervals, and a map of rater by system."""
+"""Variance components: bars of variance, raters' severities with intervals, and a map of raters by systems."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class VarianceBar:
 
 @dataclass(frozen=True, slots=True)
 class RaterInterval:
-    """One rater."""
+    """The severity of one rater."""
 
     name: str
     value: float
@@ -45,7 +45,7 @@ def _declare_variance(title: str, bars: Sequence[VarianceBar], notes: Sequence[s
 
 @attach_chart_declaration(_declare_variance)
 def plot_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
-    """One bar a component, with its interval as a line; as SVG."""
+    """Draw one bar per component, with its interval as a line, as SVG."""
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     most = max([bar.variance for bar in bars] + [bar.interval[1] for bar in bars if bar.interval], default=0.0) or 1.0
@@ -75,7 +75,7 @@ def _declare_intervals(title: str, below: str, marks: Sequence[RaterInterval], n
 
 @attach_chart_declaration(_declare_intervals)
 def plot_caterpillar(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
-    """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
+    """Draw one line per rater with the 95 % interval, lowest first, as SVG; of many raters, only the ends are drawn."""
     shown, more = _choose_extreme_raters(marks)
     left = MARGIN + max((len(_name(mark.name)) for mark in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
@@ -131,7 +131,7 @@ def plot_rater_system_heat_map(
     cells: Mapping[tuple[str, str], float],
     notes: Sequence[str],
 ) -> bytes:
-    """Rater by system: blue below 0, orange above, the figure in each cell; as SVG."""
+    """Draw raters by systems: blue below 0, orange above, with the figure in each cell, as SVG."""
     some, others = list(rows[:MOST_ROWS]), list(columns[:MOST_COLUMNS])
     cut = len(rows) > MOST_ROWS or len(columns) > MOST_COLUMNS
     left = MARGIN + max((len(_name(row)) for row in some), default=8) * CHARACTER + 12
@@ -168,7 +168,7 @@ def _cell(surface: DrawingSurface, x: float, y: float, part: float, text: str) -
 def _make_surface(
     width: float, rows: int, notes: Sequence[str], above: float = 0.0
 ) -> tuple[DrawingSurface, float, tuple[str, ...]]:
-    """An empty surface for so many rows, where its caption begins, and the caption."""
+    """Return an empty surface for this number of rows, the top of its caption, and the caption."""
     sentences = wrap_caption_lines(notes, width)
     bottom = HEAD + 12 + above + max(1, rows) * ROW + 18
     return DrawingSurface(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
@@ -200,7 +200,7 @@ def _declare_replication(
 def plot_replication_bars(
     title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]
 ) -> bytes:
-    """Two bars a row, from 0 to 1: the same direction again (pale), significant again (dark); as SVG."""
+    """Draw two bars per row, from 0 to 1: same direction again (pale), significant again (dark); as SVG."""
     shown = list(rows[:MOST_ROWS])
     more = [f"The first {MOST_ROWS} of {len(rows):,} pairs are drawn."] if len(rows) > MOST_ROWS else []
     left = MARGIN + max((len(canvas.shorten_in_middle(row[0], 44)) for row in shown), default=8) * CHARACTER + 12

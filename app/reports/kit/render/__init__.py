@@ -1,1 +1,1 @@
-"""Representations: CSV, LaTeX, Markdown, Parquet."""
+"""Representations of reports: CSV, LaTeX, Markdown, Parquet."""

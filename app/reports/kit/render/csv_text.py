@@ -1,4 +1,4 @@
-"""Rows as CSV: full precision, and nothing that a spreadsheet would run."""
+"""Rows as CSV, at full precision and without anything that a spreadsheet would execute."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from app.reports.kit.table import Cell
 
 
 def render_csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -> bytes:
-    """Rows as CSV, after their headings where there are any; no cell runs in a spreadsheet.
+    """Write rows as CSV, after their headings if there are any; a spreadsheet executes no cell.
 
-    Raises ValueError where a row has more or fewer cells than there are headings.
+    Raises ValueError if a row has more or fewer cells than there are headings.
     """
     out = io.StringIO()
     writer = csv.writer(out)
@@ -27,7 +27,7 @@ def render_csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -
 
 
 def _escape_formula(cell: Cell) -> Cell:
-    """A name that a spreadsheet would run as a formula is marked as text; numbers stay numbers."""
+    """Mark a name that a spreadsheet would execute as a formula as text; numbers remain numbers."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return escape_formula(cell) if isinstance(cell, str) else cell

@@ -1,4 +1,4 @@
-"""Text made safe for LaTeX."""
+"""Escapes text for LaTeX."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SPECIAL = {
 
 
 def escape_latex(text: str) -> str:
-    """Every character as itself: nothing of it is a command, and a line break is a space.
+    """Escape text so that no character acts as a command; a line break becomes a space.
 
     >>> escape_latex("50 % of R&D_1")
     '50 \\\\% of R\\\\&D\\\\_1'

@@ -1,4 +1,4 @@
-"""Tables as Markdown for a pull request and as LaTeX for a paper; names are shown, never run."""
+"""Tables as Markdown for a pull request and as LaTeX for a paper; names are shown, never executed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.reports.kit.table import Table
 def render_markdown_table(
     head: str, table: Table, *, names: frozenset[int], caption: str, warnings: Sequence[str] = ()
 ) -> bytes:
-    """A table between its heading, which is Markdown already, and its caption and warnings, which are plain text."""
+    """Render a table between its heading (already Markdown) and its caption and warnings (plain text)."""
     lines = [head, "", _markdown_row(table.headings)]
     lines.append(_markdown_row([":--" if a == "left" else "--:" for a in table.alignments]))
     lines.extend(
@@ -30,7 +30,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 
 def format_code_span(text: str) -> str:
-    """Code span: no mark-up, no mention, no link; a bar still has to be kept from ending the cell."""
+    """Return a code span, without mark-up, mentions or links; a vertical bar is escaped, as it would end the cell."""
     flat = " ".join(text.split()).replace("|", "\\|")
     longest = max(map(len, re.findall("`+", flat)), default=0)
     fence, pad = "`" * (longest + 1), " " if longest else ""
@@ -38,7 +38,7 @@ def format_code_span(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text as itself: no mark-up, no mention, no tag."""
+    """Escape text so that it contains no mark-up, mention or tag."""
     flat = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_[]|#~" else {"<": "&lt;", ">": "&gt;", "@": "&#64;"}.get(c, c) for c in flat)
 
@@ -46,7 +46,7 @@ def escape_markdown(text: str) -> str:
 def render_latex_table(
     table: Table, *, caption: str, label: str, warnings: Sequence[str] = (), long: bool = False
 ) -> bytes:
-    """A booktabs table; caption, label and warnings are plain text."""
+    """Render a booktabs table; caption, label and warnings are plain text."""
     spec = "".join("l" if a == "left" else "r" for a in table.alignments)
     caption = tex(caption)
     body = [f"    {_latex_row(row, rule=i in table.breaks)}" for i, row in enumerate(table.rows)]
@@ -65,7 +65,7 @@ def render_latex_table(
 
 
 def _latex_row(cells: Sequence[str], *, rule: bool = False) -> str:
-    # A row that starts with a bracket would be taken for the optional argument of the row break before it.
+    # A row that starts with a bracket would be read as the optional argument of the preceding row break.
     text = " & ".join(tex(cell) for cell in cells)
     return ("\\midrule\n    " if rule else "") + ("{}" if text.startswith("[") else "") + text + " \\\\"
 

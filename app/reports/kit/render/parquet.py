@@ -1,4 +1,4 @@
-"""Flat tables as Parquet, where the extra of that name is installed: the columns and rows of the CSV, with types."""
+"""Flat tables as Parquet if the extra of that name is installed: the columns and rows of the CSV, with types."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from types import MappingProxyType
 from app.domain.errors import Invalid
 
 SUFFIX, MEDIA_TYPE = "parquet", "application/vnd.apache.parquet"
-BLOCK = 1 << 24  # bytes that become a row group; a row must fit
-PIECE = 1 << 20  # bytes that are sent at a time
+BLOCK = 1 << 24  # bytes that form a row group; a row must fit
+PIECE = 1 << 20  # bytes sent at a time
 Types = Mapping[str, str]
-"""Names of the Arrow types of columns that are no text."""
+"""Names of the Arrow types of columns that are not text."""
 JUDGMENTS: Types = MappingProxyType(
     {"accepted": "bool_", "position": "int32", "revision": "int32", "score": "float64", "n_errors": "int32"}
 )
@@ -35,7 +35,7 @@ RANKING: Types = MappingProxyType(
         **dict.fromkeys(_REAL.split(), "float64"),
     }
 )
-"""Of systems and of pairs: names of columns are the same in both where they say the same."""
+"""For systems and for pairs; columns with the same meaning have the same name in both."""
 
 
 class NeedsExtra(Invalid):
@@ -43,20 +43,20 @@ class NeedsExtra(Invalid):
 
 
 def is_parquet_installed() -> bool:
-    """Whether Parquet can be written here."""
+    """Whether Parquet can be written on this installation."""
     return find_spec("pyarrow") is not None
 
 
 def check_parquet_installed() -> None:
-    """Raise NeedsExtra where Parquet cannot be written here."""
+    """Raise NeedsExtra if Parquet cannot be written on this installation."""
     if not is_parquet_installed():
         raise NeedsExtra
 
 
 def render_parquet(pieces: Iterable[bytes], types: Types) -> Iterator[bytes]:
-    """A CSV as it is streamed, as a Parquet file; an empty cell is null. Texts stay as the CSV has them.
+    """Convert a streamed CSV to a Parquet file; an empty cell becomes null, and texts stay as in the CSV.
 
-    Both pass through files on disk, because Parquet ends with what it begins with. Raises NeedsExtra.
+    Both pass through files on disk, because a Parquet file is indexed at its end. Raises NeedsExtra.
     """
     check_parquet_installed()
     arrow, parquet, csv = (import_module(name) for name in ("pyarrow", "pyarrow.parquet", "pyarrow.csv"))

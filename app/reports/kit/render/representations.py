@@ -13,9 +13,9 @@ PICTURE = "default"
 
 
 def render_report(report: Report[Any, Any], body: bytes, shape: str, picture: str = PICTURE) -> bytes:
-    """A stored report as `csv` (full precision), `tex`, `md` or `svg`.
+    """Render a stored report as `csv` (full precision), `tex`, `md` or `svg`.
 
-    picture: which one, by name, where it is SVG. Raises Invalid for another picture.
+    picture: the name of the chart for SVG. Raises Invalid for an unknown chart.
     """
     view = report.result.model_validate_json(body)
     if shape == "svg":
@@ -29,12 +29,12 @@ def render_report(report: Report[Any, Any], body: bytes, shape: str, picture: st
 
 
 def make_report_title(report: Report[Any, Any], view: ReportHeader) -> str:
-    """Of the whole report: the campaigns and its title."""
+    """Return the title of the whole report, with its campaigns."""
     return f"{', '.join(map(captions.make_printable, view.campaigns))}: {report.title}"
 
 
 def list_chart_names(report: Report[Any, Any]) -> tuple[str, ...]:
-    """Names of the charts of a report, the default first."""
+    """Return the names of a report's charts, the default first."""
     return tuple(report.charts)
 
 
@@ -46,7 +46,7 @@ def _draw_svg(report: Report[Any, Any], view: Any, picture: str) -> bytes:
 
 
 def _single(report: Report[Any, Any], heads: SingleTableHeadings, view: Any, shape: str) -> bytes:
-    """The only table of a report between its heading and its warnings."""
+    """Render the only table of a report between its heading and its warnings."""
     (shown,) = report.tables(view)
     caption, warnings = report.caption(view), report.warnings(view)
     if shape == "md":
@@ -62,7 +62,7 @@ def _single(report: Report[Any, Any], heads: SingleTableHeadings, view: Any, sha
 
 
 def _markdown(report: Report[Any, Any], view: ReportHeader) -> bytes:
-    """Every table under its title; caption and warnings once, below the last."""
+    """Render every table under its title; caption and warnings appear once, below the last."""
     campaigns = ", ".join(markup.format_code_span(key) for key in view.campaigns)
     lines = [f"**{campaigns}**: {markup.escape_markdown(report.title)}\n\n".encode()]
     for section in report.tables(view):
@@ -75,7 +75,7 @@ def _markdown(report: Report[Any, Any], view: ReportHeader) -> bytes:
 
 
 def _latex(report: Report[Any, Any], view: ReportHeader) -> bytes:
-    """Every table with its caption; warnings once, above the first."""
+    """Render every table with its caption; warnings appear once, above the first."""
     shown = report.tables(view)
     if not shown:
         notes = [
