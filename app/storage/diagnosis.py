@@ -108,7 +108,7 @@ def _workers(connection: psycopg.Connection) -> Iterator[HealthFinding]:
     alive, known = connection.execute(_WORKERS, [QUIET_AFTER]).fetchone() or (0, 0)
     (todo,) = connection.execute(_TODO).fetchone() or (0,)
     if alive:
-        n = -(-alive // len(LANES))  # each worker is known by each of its lanes
+        n = -(-alive // len(LANES))  # each worker has one row per lane
         yield HealthFinding("workers", "ok", f"{n} alive, {todo} entries in the queue")
     else:
         n = -(-known // len(LANES))

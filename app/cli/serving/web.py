@@ -1,10 +1,10 @@
-"""A web process: answers requests on a listening socket, under the supervisor's eyes or by itself.
+"""A web process: answers requests on a listening socket, with or without a supervisor.
 
-python -m app.cli.serving.web LINE LISTENER APPLICATION [ENVIRONMENT]    # the descriptors of the line, of the listening
-                                                                         # socket, and of a pipe with what is added to
-                                                                         # the environment
+python -m app.cli.serving.web LINE LISTENER APPLICATION [ENVIRONMENT]    # descriptors: of the connection to the
+                                                                         # supervisor, of the listening socket, and of a
+                                                                         # pipe with additions to the environment
 
-The supervisor reads how it is started, so what answers requests is imported only where it is used.
+The supervisor imports this module to start the process, so code that answers requests is imported only when needed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 FACTORY = "app.main:create_app_from_environment"
 PEARMUT = "app.main:create_pearmut_app_from_environment"
-GRACE = 8  # seconds that requests under way have to finish
+GRACE = 8  # seconds for requests under way to finish
 BEAT_EVERY = 1  # seconds
-KEEP_ALIVE = 75  # seconds: a page's heartbeat every 20 s, and a proxy's own limit, end before it
-SWITCH = 0.0005  # seconds after which a thread that computes lets the event loop go on; each system call asks for it
+KEEP_ALIVE = 75  # seconds; longer than the 20 s between a page's heartbeats, and than a proxy's own limit
+SWITCH = 0.0005  # seconds after which a computing thread yields to the event loop, which asks after every system call
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -122,5 +122,5 @@ def _copy(wheel: Path, install: str, target: Path) -> None:
         try:
             whole.rename(target)
         except OSError:
-            if not target.exists():  # else another starter was first
+            if not target.exists():  # otherwise another starter was first
                 raise

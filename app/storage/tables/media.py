@@ -25,7 +25,7 @@ from app.storage.tables._metadata import (
 )
 
 # name: used in segments and outputs. public_id: shown to raters instead, and does not reveal the name.
-# sha256: of the stored bytes, and their name in the store. given: of the bytes as sent, which may have been converted.
+# sha256: of the stored bytes, and their name in the store. given: of the bytes as sent; of a PDF, a picture is stored.
 # captions: name of a WebVTT file of the campaign.
 media_files = Table(
     "media_files",
