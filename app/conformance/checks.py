@@ -1,4 +1,4 @@
-"""A check, and a front-end's requests for it."""
+"""The result of a check, and the requests of a simulated front-end."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import httpx
 
-PLANTED = ("zz-planted-system", "zz-planted-document")  # keys that no rater may come across
+PLANTED = ("zz-planted-system", "zz-planted-document")  # keys that raters must never see
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One thing that is promised, and whether it holds. detail: what was seen."""
+    """A rule of the interface, and whether it holds. detail: what the check observed."""
 
     name: str
     ok: bool
@@ -21,7 +21,7 @@ class CheckResult:
 
 
 def list_failed_checks(checks: Iterable[CheckResult]) -> list[CheckResult]:
-    """Those that do not hold."""
+    """Return the checks that failed."""
     return [check for check in checks if not check.ok]
 
 
@@ -34,16 +34,16 @@ class SimulatedFrontEnd:
     secret: str
 
     def send_request(self, method: str, path: str, body: object = None, **headers: str) -> httpx.Response:
-        """One request under the rater's token."""
+        """Send a request with the rater's token."""
         sent_headers = {"Authorization": f"Bearer {self.secret}", **headers}
         return self.client.request(method, path, json=body, headers=sent_headers)
 
     def request_lease(self) -> httpx.Response:
-        """For a task."""
+        """Request a task."""
         return self.send_request("POST", f"{self.campaign}/lease")
 
     def lease_task(self) -> Mapping[str, Any] | None:
-        """The task that is given, if there is one."""
+        """Return the leased task; None if there is none."""
         answer = self.request_lease()
         task: Mapping[str, Any] | None = answer.json()["task"] if answer.status_code == httpx.codes.OK else None
         return task
@@ -51,15 +51,15 @@ class SimulatedFrontEnd:
     def send_judgment(
         self, task: Mapping[str, Any], item: int, segment: int | None, payload: object, seen: int | None = None
     ) -> httpx.Response:
-        """Send an answer."""
+        """Send an answer. seen: the revision that the rater has seen, for `If-Match`."""
         where = f"/v1/tasks/{task['task']}/judgments/{item}" + ("" if segment is None else f"/{segment}")
         return self.send_request("PUT", where, payload, **({} if seen is None else {"If-Match": f'"{seen}"'}))
 
     def get_task(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The task as it is now."""
+        """Return the present state of the task."""
         task_content: Mapping[str, Any] = self.send_request("GET", f"/v1/tasks/{task['task']}").json()
         return task_content
 
     def hand_in_task(self, task: Mapping[str, Any]) -> httpx.Response:
-        """Hand in."""
+        """Hand in a task."""
         return self.send_request("POST", f"/v1/tasks/{task['task']}/submit")

@@ -1,6 +1,6 @@
-"""Whether a server keeps the contract of tasks and judgments: campaigns are made for it, judged, and closed again.
+"""Checks that a server follows the rules for tasks and judgments, in campaigns that it creates, judges and closes.
 
-It asks over HTTP only, with a manager's token that is good for all campaigns, and believes nothing that it can look at.
+It uses only HTTP, with a manager's token that is valid for all campaigns, and verifies whatever it can observe.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Told = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class OutputToJudge:
-    """An output to judge, and what is shown with it."""
+    """An output to judge, and the texts shown with it."""
 
     source: str
     output: str
@@ -38,7 +38,7 @@ class OutputToJudge:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSetup:
-    """A campaign to make. raters: keys."""
+    """A campaign to create. raters: their keys."""
 
     protocol: str
     options: Mapping[str, object]
@@ -49,14 +49,14 @@ class CampaignSetup:
 
 @dataclass(slots=True)
 class ConformanceRun:
-    """Where campaigns are made. made: those to be closed at the end."""
+    """The server where campaigns are created. made: the campaigns to close at the end."""
 
     remote: RemoteServer
     client: httpx.Client
     made: list[CampaignClient] = field(default_factory=list)
 
     def open_new_campaign(self, setup: CampaignSetup) -> tuple[CampaignClient, list[SimulatedFrontEnd]]:
-        """Make and open a campaign: the manager's side, and the front-end of each rater.
+        """Create and open a campaign; return the manager's client and the front-end of each rater.
 
         Raises ServerRefusal, ServerUnreachable.
         """
@@ -84,16 +84,16 @@ class ConformanceRun:
         return managed, [SimulatedFrontEnd(self.client, managed.path, links[rater]) for rater in setup.raters]
 
     def close_campaigns(self) -> None:
-        """Close what was made."""
+        """Close the campaigns that this run created."""
         for managed in self.made:
             if managed.load_campaign()["state"] == "open":
                 managed.change_state("close")
 
 
 def run_checks(remote: RemoteServer, *, only: str | None = None) -> list[CheckResult]:
-    """Every check, in order. only: the examples of one protocol.
+    """Run every check, in order. only: limits the examples to one protocol.
 
-    Raises ServerRefusal, ServerUnreachable where it cannot begin.
+    Raises ServerRefusal, ServerUnreachable if the checks cannot start.
     """
     with httpx.Client(base_url=remote.url, timeout=PATIENCE) as client:
         bench = ConformanceRun(remote, client)
@@ -114,12 +114,12 @@ def run_checks(remote: RemoteServer, *, only: str | None = None) -> list[CheckRe
 
 
 def _sits(protocol: Told) -> bool:
-    """Whether the rules of a session can be tried with a protocol: it asks something of each segment, and no more."""
+    """Return whether a protocol fits the session checks: it must ask about each segment, and about nothing else."""
     return protocol["level"] == "segment" and protocol["ranks"] and not protocol["requires_prefill"]
 
 
 def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
-    """The rules of a session, by one protocol."""
+    """Check the rules of a session with one protocol."""
     first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
     same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
     other = next((one for one in same if one["payload"] != first["payload"]), first)
@@ -131,12 +131,12 @@ def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
 
 
 def _make_longer_text(first: str, other: str) -> str:
-    """A text that the marks of both examples fit into."""
+    """Return a text long enough for the marks of both examples."""
     return max(first, other, key=len)
 
 
 def _examples(bench: ConformanceRun, protocol: Told) -> Iterator[CheckResult]:
-    """Each worked example is posted and must score as it says."""
+    """Send each worked example and compare its score with the documented one."""
     groups: dict[str, list[tuple[int, Told]]] = {}
     for n, example in enumerate(protocol["examples"], 1):
         groups.setdefault(_key(example, protocol), []).append((n, example))
@@ -181,7 +181,7 @@ def _check_score(name: str, answer: httpx.Response, score: float) -> CheckResult
 
 
 def _match(item: Told, left: Mapping[int, Told]) -> int | None:
-    """The example whose text an item shows."""
+    """Return the number of the example whose text an item shows."""
     segment = item["segments"][0]
     shown = {one["text"] for one in segment["texts"]} | {segment["text"]}
     fits = (
@@ -195,7 +195,7 @@ def _prefill_or_none(segment: Told) -> object:
 
 
 def _options(example: Told, protocol: Told) -> dict[str, object]:
-    """The options under which an example holds; its profile is one where the protocol knows weights."""
+    """Return the options for an example. If the protocol has weights, they come from the example's profile."""
     weighs = "weights" in protocol["options"].get("properties", {})
     return {**example["options"], **({"weights": example["profile"]} if weighs else {})}
 

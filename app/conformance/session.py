@@ -1,4 +1,4 @@
-"""A session by the rules: lease, look, judge, change, replay, hand in; and all that must be refused on the way."""
+"""Checks of a rater's session: lease, view, judge, change, replay, hand in, and all requests that must be refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Told = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TaskCheckContext:
-    """Where the checks are. one, other: two payloads that differ, where the protocol has two that fit the text."""
+    """What the checks work on. one, other: two different payloads, if the protocol has two that fit the text."""
 
     managed: CampaignClient
     front: SimulatedFrontEnd
@@ -32,23 +32,23 @@ class TaskCheckContext:
 
     @property
     def task_path(self) -> str:
-        """Of the task."""
+        """The path of the task."""
         return f"/v1/tasks/{self.task['task']}"
 
     def fetch_shown_answers(self) -> list[Told | None]:
-        """The rater's own answers, as the task shows them now."""
+        """Return the rater's own answers as the task shows them now."""
         shown = self.front.get_task(self.task)
         return [segment["judgment"] for item in shown["items"] for segment in item["segments"]]
 
     def list_asked_segments(self) -> list[tuple[int, int]]:
-        """Item and segment of everything that is asked."""
+        """Return item and segment of every judgment that the task asks for."""
         return [(item["item"], segment["segment"]) for item in self.task["items"] for segment in item["segments"]]
 
 
 def run_rater_session_checks(
     managed: CampaignClient, fronts: Sequence[SimulatedFrontEnd], first: object, second: object
 ) -> Iterator[CheckResult]:
-    """Every rule, in the order of a session. fronts: of two raters, of whom the first has a task."""
+    """Check every rule, in the order of a session. fronts: of two raters; the first of them gets a task."""
     front, stranger = fronts
     task = front.lease_task()
     yield CheckResult("a lease gives a task", ok=task is not None)
@@ -70,7 +70,7 @@ def run_rater_session_checks(
 
 
 def _check_status(name: str, answer: httpx.Response, status: int) -> CheckResult:
-    """The status that is promised; an error is a problem with its members."""
+    """Check the status of an answer. An error must be a problem document with all its members."""
     ok = answer.status_code == status
     if ok and status >= httpx.codes.BAD_REQUEST:
         ok = answer.headers.get("content-type") == PROBLEM and {"type", "title", "status", "errors"} <= set(
