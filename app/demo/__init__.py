@@ -1,4 +1,4 @@
-"""A synthetic MQM campaign that the project makes itself: texts, systems of known quality, and who judges them."""
+"""A synthetic MQM campaign made by this project: texts, systems of known quality, and simulated raters."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ Progress = Callable[[int, int], None]
 
 
 def load_demo_campaign(database: Database, *, seed: int = DEMO_SEED, progress: Progress | None = None) -> str:
-    """Load the texts of the demo campaign, once; its key. Another seed is another campaign.
+    """Load the texts of the demo campaign unless they are loaded, and return its key. Each seed has its own campaign.
 
-    The order planted is `PLANTED_ORDER`, best first. progress: called with the number of records so far, and of
-    all.
+    The true order of the systems is `PLANTED_ORDER`, best first. progress: called with the number of records loaded so
+    far, and the total.
     """
     key = "demo" if seed == DEMO_SEED else f"demo-{seed}"
     with database.transaction() as session:

@@ -1,4 +1,4 @@
-"""The demo campaign: eight systems of known quality, twenty-four documents, and the design by which they are judged."""
+"""The demo campaign: eight systems of known quality, twenty-four documents, and the design of the study."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from app.simulation.simulated_rater import POINTS_A_WEIGHT
 
 TITLE = "Demo: German from English, three domains"
 N_DOCUMENTS = 24
-# All systems of a document go to one rater; half of the documents to two, so that raters can be compared and studies
-# simulated; and in every task stand degraded outputs, so that those who do not read can be found.
+# One rater gets all systems of a document. Half of the documents have two raters, so that raters can be compared and
+# studies simulated. Every task contains degraded outputs, which reveal raters who do not read.
 DESIGN: Mapping[str, object] = {
     "grouping": "psxs",
     "balance": "full",
@@ -37,8 +37,8 @@ DESIGN: Mapping[str, object] = {
     "controls": {"bad_reference": {"rate": 0.1}},
     "seed": 20261119,
 }
-# Eight documents are rated twice by simulated raters, who leave the guest's to the guest. Each study draws its own, so
-# that what is found again is found on other documents, too.
+# Simulated raters, who leave the guest's tasks alone, rate eight documents twice. Each study draws its own documents,
+# so that a result that is found again also holds for other documents.
 STABILITY = StabilityIn(
     designs=[StudyDesignIn(grouping="psxs"), StudyDesignIn(grouping="none")],
     documents=[6, 7, 8],
@@ -50,7 +50,7 @@ _HERE = LineLocation("demo", 0)
 
 @dataclass(frozen=True, slots=True)
 class DemoSystem:
-    """A system and its planted errors a segment."""
+    """A system, and the number of errors per segment planted in its output."""
 
     key: str
     major: float
@@ -58,7 +58,7 @@ class DemoSystem:
     human: bool = False
 
 
-# Best first. Neighbours of 2 and 3, 4 and 5, and 6 and 7 are close, so that clusters hold more than one system.
+# Best first. Systems 2 and 3, 4 and 5, and 6 and 7 are close, so that clusters contain more than one system.
 SYSTEMS = (
     DemoSystem("human-A", major=0.04, minor=0.15, human=True),
     DemoSystem("Linde", major=0.16, minor=0.30),
@@ -76,14 +76,14 @@ PROTOCOL, BASIS = "mqm", "source"
 
 @dataclass(frozen=True, slots=True)
 class DemoOutputs:
-    """Every system's translations by (system, document): one a segment."""
+    """The translations of every system by (system, document): one per segment."""
 
     documents: tuple[DemoDocument, ...]
     translations: dict[tuple[str, str], tuple[TranslationWithErrors, ...]]
 
 
 def make_demo_translations(seed: int) -> DemoOutputs:
-    """Documents and translations with their planted errors; the same seed gives the same."""
+    """Make documents and translations with planted errors; the same seed gives the same result."""
     rng = np.random.default_rng(seed)
     sources = tuple(make_demo_documents(N_DOCUMENTS, rng))
     n_segments = sum(len(document.segments) for document in sources)
@@ -99,7 +99,7 @@ def make_demo_translations(seed: int) -> DemoOutputs:
 
 
 def make_demo_records(seed: int) -> Iterator[Record]:
-    """The campaign as records of an import, in a fixed order."""
+    """Yield the campaign as records of an import, in a fixed order."""
     outputs = make_demo_translations(seed)
     yield CampaignRow(_HERE, protocol=PROTOCOL, source_language="en", target_language="de", basis=BASIS, name=TITLE)
     for system in SYSTEMS:
@@ -110,7 +110,7 @@ def make_demo_records(seed: int) -> Iterator[Record]:
 
 
 def make_demo_rater_model(campaign: str, seed: int) -> RaterModel:
-    """The raters of the demo: they look for the errors that were planted."""
+    """Make the model of the demo's raters, who look for the planted errors."""
     translated = make_demo_translations(seed)
     sources = {
         (one.key, n): segment.source for one in translated.documents for n, segment in enumerate(one.segments, 1)
@@ -138,7 +138,7 @@ def _span(mistake: PlantedError) -> Span:
 
 
 def _severities(system: DemoSystem, n: int, rng: np.random.Generator) -> list[list[Severity]]:
-    """The errors of each of n segments: as many in all as the system's rates say, dealt at random."""
+    """Return the errors of each of n segments: the total follows the system's rates, the places are random."""
     dealt: list[list[Severity]] = [[] for _ in range(n)]
     kinds: tuple[tuple[Severity, float], ...] = (("major", system.major), ("minor", system.minor))
     for severity, rate in kinds:

@@ -1,7 +1,7 @@
-"""The phrases of the demo: English sentences with two German translations each, and slots.
+"""The phrases of the demo: English sentences with slots, each with two German translations.
 
 `{name}` is a slot; its options are (English, German) in the grammatical case that its sentences need. All sentences
-were written for this project and stand in `phrases`, a file for each domain.
+were written for this project. They are in `phrases`, one file per domain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Options = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class SentenceTemplate:
-    """One English sentence and two ways to say it in German."""
+    """An English sentence and two German translations of it."""
 
     english: str
     german: tuple[str, str]
@@ -25,7 +25,7 @@ class SentenceTemplate:
 
 @dataclass(frozen=True, slots=True)
 class DomainGrammar:
-    """Sentences that make a document in this order, what fills their slots, and which slots can get lost."""
+    """Sentences that make a document in this order, the options for their slots, and the slots that can be left out."""
 
     name: str
     sentences: tuple[SentenceTemplate, ...]
@@ -49,4 +49,4 @@ def _domain(name: str) -> DomainGrammar:
 
 DOMAINS = tuple(map(_domain, ("news", "travel", "support")))
 POOR_TERMS: Mapping[str, str] = _read("poor_terms")
-"""Words that a translator would not use here, by the usual term: understandable, but not the term."""
+"""Words that a translator would not use here, by the usual term: understandable, but the wrong term."""

@@ -1,4 +1,4 @@
-"""Errors planted into translations: what is changed in the text, and where it then stands."""
+"""Errors planted in translations: the change to the text, and its position afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONG_WORD = 7
 
 @dataclass(frozen=True, slots=True)
 class PlantedError:
-    """An error that a translation really has: code point offsets, half open, on one side."""
+    """An error that a translation really contains: code point offsets on one side; `end` is exclusive."""
 
     severity: Severity
     category: str
@@ -29,7 +29,7 @@ class PlantedError:
 
 @dataclass(frozen=True, slots=True)
 class PieceReplacement:
-    """Pieces first … last become `text`. omitted: the English words that the text then lacks."""
+    """Replaces the pieces from `first` to `last` by `text`. omitted: the English words that are then missing."""
 
     first: int
     last: int
@@ -40,7 +40,7 @@ class PieceReplacement:
 
 @dataclass(frozen=True, slots=True)
 class TranslationWithErrors:
-    """A text and the errors planted in it."""
+    """A text, and the errors planted in it."""
 
     text: str
     mistakes: tuple[PlantedError, ...]
@@ -48,7 +48,7 @@ class TranslationWithErrors:
 
 @dataclass(frozen=True, slots=True)
 class _EditContext:
-    """What an edit may look at: the segment, its pieces, and which of them are still untouched."""
+    """What an edit can use: the segment, its pieces, and the indices of pieces that no edit has changed."""
 
     segment: DemoSegment
     domain: DomainGrammar
@@ -56,11 +56,11 @@ class _EditContext:
     free: frozenset[int]
 
     def slots(self) -> list[tuple[int, str]]:
-        """Untouched slots: piece and name."""
+        """Return index and name of unchanged slots."""
         return [(i, p.slot) for i, p in enumerate(self.pieces) if p.slot is not None and i in self.free]
 
     def words(self, longer_than: int = 1) -> list[int]:
-        """Untouched words."""
+        """Return the indices of unchanged words."""
         return [i for i, p in enumerate(self.pieces) if p.is_word and len(p.text) > longer_than and i in self.free]
 
 
@@ -70,7 +70,7 @@ Maker = Callable[[_EditContext, np.random.Generator], PieceReplacement | None]
 def plant_errors(
     segment: DemoSegment, domain: DomainGrammar, variant: int, severities: Sequence[Severity], rng: np.random.Generator
 ) -> TranslationWithErrors:
-    """A translation with one error of each given severity, as many as the sentence has room for."""
+    """Return a translation with one error for each given severity, as far as the sentence has room for them."""
     pieces = segment.split_translation(variant)
     edits: dict[int, tuple[Severity, PieceReplacement]] = {}
     free = set(range(len(pieces)))
@@ -113,7 +113,7 @@ def _assemble(
 
 
 def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
-    """Another filling of the slot: fluent, and wrong."""
+    """Fill a slot with other words, which are fluent but wrong."""
     slots = place.slots()
     if not slots:
         return None
@@ -123,7 +123,7 @@ def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceReplace
 
 
 def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
-    """The English words left standing."""
+    """Leave the English words untranslated."""
     slots = [(i, name) for i, name in place.slots() if place.segment.filling[name][0] != place.pieces[i].text]
     if not slots:
         return None
@@ -132,7 +132,7 @@ def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceR
 
 
 def _omission(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
-    """An adverbial lost, with the space before it."""
+    """Leave out an adverbial and the space before it."""
     slots = [(i, n) for i, n in place.slots() if n in place.domain.omissible and i - 1 in place.free]
     slots = [(i, n) for i, n in slots if i > 0 and place.pieces[i - 1].text.isspace()]
     if not slots:
@@ -150,7 +150,7 @@ def _poor_term(place: _EditContext, rng: np.random.Generator) -> PieceReplacemen
 
 
 def _word_order(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
-    """Two neighbouring words the wrong way round; never the first, whose capital would give it away."""
+    """Swap two neighbouring words, but never the first, because its capital would give the change away."""
     words = set(place.words(0))
     pairs = [i for i in words if i > 0 and i + 2 in words and i + 1 in place.free and place.pieces[i + 1].text == " "]
     if not pairs:
@@ -160,7 +160,7 @@ def _word_order(place: _EditContext, rng: np.random.Generator) -> PieceReplaceme
 
 
 def _spelling(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
-    """Two letters inside a long word exchanged."""
+    """Swap two letters inside a long word."""
     words = [i for i in place.words(_LONG_WORD) if _swappable(place.pieces[i].text)]
     if not words:
         return None
@@ -175,7 +175,7 @@ def _swappable(word: str) -> list[int]:
 
 
 def _addition(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
-    """A short word said twice."""
+    """Repeat a short word."""
     words = [i for i in place.words() if len(place.pieces[i].text) < _LONG_WORD and i > 0]
     if not words:
         return None
@@ -184,7 +184,7 @@ def _addition(place: _EditContext, rng: np.random.Generator) -> PieceReplacement
 
 
 def _punctuation(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
-    """A comma lost: marked at the word before it."""
+    """Leave out a comma; the error is marked on the word before it."""
     words = set(place.words(0))
     commas = [i for i, p in enumerate(place.pieces) if p.text == "," and i in place.free and i - 1 in words]
     if not commas:

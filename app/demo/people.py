@@ -1,4 +1,4 @@
-"""Who judges the demo campaign: six simulated raters, each with an eye and a temper of their own, and a guest."""
+"""The raters of the demo campaign: six simulated raters with different habits, and a guest."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ TEMPERS: Mapping[str, RaterTraits] = {
     "rater-5": RaterTraits(attention=0.75, leniency=2.0, taste=0.03, seconds=12.0),
     "rater-6": RaterTraits(attention=0.92, leniency=-6.0, taste=0.12, seconds=26.0),
 }
-GUEST = "guest"  # nobody simulates this one: whoever tries the demo can judge in their place
+GUEST = "guest"  # not simulated: anybody who tries the demo can judge as this rater

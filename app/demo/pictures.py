@@ -1,4 +1,4 @@
-"""The demo's campaign with pictures: systems describe drawings, and raters answer what its manager asks of each."""
+"""The demo's campaign with pictures: systems describe drawings, and raters answer the manager's own questions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEED: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class PictureDescription:
-    """A description and what is wrong with it: (the words, severity, category); no words: something is left out."""
+    """A description and its errors: (words, severity, category); no words mean that something is left out."""
 
     text: str
     errors: tuple[tuple[str, str, str], ...] = ()
@@ -32,7 +32,7 @@ class PictureDescription:
 
 @dataclass(frozen=True, slots=True)
 class DescribedDrawing:
-    """What is drawn, and how each system puts it, in the order of `SYSTEMS`."""
+    """A drawing, and its descriptions by each system in the order of `SYSTEMS`."""
 
     shape: str
     colour: str
@@ -110,7 +110,7 @@ DRAWINGS: Final = (
         ),
     ),
 )
-# What its manager asks: no protocol of the field has these categories and questions.
+# The manager's own protocol: no standard protocol has these categories and questions.
 OWN_PROTOCOL: Mapping[str, object] = {
     "title": "Does the text describe the drawing?",
     "instructions": "Look at the drawing first. Mark what is wrong in each description, then answer the questions.",
@@ -140,7 +140,7 @@ DESIGN: Mapping[str, object] = {
 
 
 def draw_picture(shape: str, colour: str, ground: str) -> bytes:
-    """A drawing as PNG; the same each time.
+    """Draw a picture as PNG; the same arguments give the same bytes.
 
     >>> draw_picture("circle", "red", "white")[:4]
     b'\\x89PNG'
@@ -159,7 +159,7 @@ def draw_picture(shape: str, colour: str, ground: str) -> bytes:
 
 
 def create_picture_campaign(remote: RemoteServer) -> CampaignClient:
-    """Make the campaign, with its raters, and open it; one that is there stays as it is."""
+    """Create and open the campaign with its raters; an existing campaign stays as it is."""
     managed = CampaignClient(remote, PICTURES)
     try:
         managed.load_campaign()
@@ -169,7 +169,7 @@ def create_picture_campaign(remote: RemoteServer) -> CampaignClient:
 
 
 def make_picture_rater_model(managed: CampaignClient) -> RaterModel:
-    """Those who judge the drawings' descriptions, all but the guest: they look for the errors that were planted."""
+    """Make the model of the simulated raters, all except the guest, who look for the planted errors."""
     model = make_rater_model_template(
         managed.load_protocol_and_basis(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED
     )

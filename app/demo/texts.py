@@ -1,4 +1,4 @@
-"""Documents and their translations from the phrase grammar, as pieces that errors can be planted into."""
+"""Documents and their translations, made from the phrase grammar as pieces in which errors can be planted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Filling = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """A word, white space, a mark, or the German filling of a slot (then with its name)."""
+    """A word, white space, a punctuation mark, or the German filling of a slot (with the slot's name)."""
 
     text: str
     is_word: bool = False
@@ -29,20 +29,20 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class DemoSegment:
-    """One source sentence; `filling` says what stands in the slots, (English, German) by name."""
+    """A source sentence. filling: the (English, German) words in its slots, by the slot's name."""
 
     source: str
     sentence: SentenceTemplate
     filling: Filling
 
     def split_translation(self, variant: int) -> list[TextPiece]:
-        """One of the two German translations, without errors."""
+        """Return one of the two German translations, without errors, as pieces."""
         return _split_template(self.sentence.german[variant], self.filling)
 
 
 @dataclass(frozen=True, slots=True)
 class DemoDocument:
-    """A document of one domain; its segments share what fills their slots."""
+    """A document of one domain. All its segments fill their slots with the same words."""
 
     key: str
     domain: DomainGrammar
@@ -50,7 +50,7 @@ class DemoDocument:
 
 
 def make_demo_documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
-    """`n` documents of 5 to 9 segments, their domains in turn."""
+    """Make `n` documents of 5 to 9 segments, taking the domains in turn."""
     texts = []
     for i in range(n):
         domain = DOMAINS[i % len(DOMAINS)]
@@ -63,7 +63,7 @@ def make_demo_documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
 
 
 def choose_random_option(rng: np.random.Generator, options: Sequence[T]) -> T:
-    """One of the options, each as likely."""
+    """Return one of the options at random, all with the same probability."""
     return options[int(rng.integers(len(options)))]
 
 
