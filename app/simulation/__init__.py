@@ -1,7 +1,7 @@
-"""Simulated raters: what they think of a text, how they answer, and how they sit through a task. Pure and seeded.
+"""Simulated raters: what they think of a text, how they answer, and how they go through a task. Pure and seeded.
 
-Nobody here does any input or output: `generate_session_actions` says what a front-end would send next, and whoever
-drives it sends it.
+Nothing here does input or output. `generate_session_actions` yields what a front-end would send next, and the code
+that drives it sends this.
 """
 
 from __future__ import annotations

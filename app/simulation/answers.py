@@ -1,4 +1,4 @@
-"""Answers: an opinion put into a form, one way for each kind of widget, whatever the protocol."""
+"""Answers: an opinion turned into a filled-in form, in one way per kind of widget, for any protocol."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from app.simulation.simulated_rater import POINTS_A_WEIGHT, WEIGHTS, TextOpinion
 from app.simulation.task_view import SeenSegment
 
 MAJOR = WEIGHTS["major"]
-POINTS_A_CRITICAL = 20.0  # below the middle of the scale, for each critical error that is counted
-WRONG = "xxx"  # what takes the place of a word that is edited
+POINTS_A_CRITICAL = 20.0  # counted down from the middle of the scale, for each critical error
+WRONG = "xxx"  # replaces a word that is edited
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What an answer is made from. lower_is_better: names of criteria, or of fields, of which less is better.
-    stray_marks: how often a mark is made that nothing asks for."""
+    """What an answer is made from. lower_is_better: names of criteria or fields for which lower values are better.
+    stray_marks: the probability that a rater marks an error where none is planted."""
 
     shown: SeenSegment
     opinion: TextOpinion
@@ -42,24 +42,24 @@ class AnswerContext:
     lower_is_better: frozenset[str] = frozenset()
 
     def opinion_in_field_direction(self, name: str) -> float:
-        """The opinion from 0 to 1, in the direction of a field or criterion."""
+        """Return the opinion, from 0 to 1, in the direction of a field or criterion."""
         value = self.opinion.value / 100.0
         return 1.0 - value if name in self.lower_is_better else value
 
 
 def fill_in_form(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, object]:
-    """The payload: every question of the form has its answer."""
+    """Return the payload, with an answer to every question of the form."""
     payload: dict[str, object] = {"protocol": protocol}
     for widget in form.widgets:
         for field, value in _field_value(widget, sheet).items():
-            before = payload.get(field)  # several widgets may fill in one field, each what it asks
+            before = payload.get(field)  # several widgets may fill in parts of one field
             both = isinstance(before, dict) and isinstance(value, dict)
             payload[field] = {**before, **value} if both else value  # type: ignore[dict-item]  # both are dicts
     return payload
 
 
 def make_preference_payload(protocol: str, widget: PreferenceWidget, values: Sequence[float]) -> dict[str, object]:
-    """Columns by what is thought of each, best first. values: 0 to 100, one a column."""
+    """Return the columns in order of opinion, best first. values: 0 to 100, one per column."""
     groups = [
         [column for column, value in enumerate(values, 1) if value == wanted]
         for wanted in sorted(set(values), reverse=True)
@@ -104,14 +104,14 @@ def _field_value(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
 
 
 def _written_text(field: TextField, sheet: AnswerContext) -> str:
-    """A text of several: the output edited, or a word where one is asked."""
+    """Return one of several texts: the edited output, or one word if the text is required."""
     if field.start == "output":
         return _edited_text(TextEditWidget(field.name, "output"), sheet)[: field.most]
     return WRONG[: field.most] if field.required else ""
 
 
 def _on_scale(value: float, minimum: float, maximum: float, step: float | None) -> float:
-    """A place between 0 and 1 on a scale."""
+    """Convert a value between 0 and 1 to a scale."""
     if step is None:
         return minimum + value * (maximum - minimum)
     steps = round((maximum - minimum) / step)
@@ -119,7 +119,7 @@ def _on_scale(value: float, minimum: float, maximum: float, step: float | None) 
 
 
 def _criterion(scale: CriterionScale, sheet: AnswerContext) -> float:
-    """One criterion: mostly the opinion, a little of its own."""
+    """Return the value of a criterion: mostly the opinion, with a small deviation of its own."""
     own = 0.1 * (sheet.draws.uniform(*sheet.opinion.key, scale.name) - 0.5)
     value = min(max(sheet.opinion_in_field_direction(scale.name) + own, 0.0), 1.0)
     if scale.points:
@@ -129,13 +129,13 @@ def _criterion(scale: CriterionScale, sheet: AnswerContext) -> float:
 
 
 def _random_round(value: float, sheet: AnswerContext, what: str) -> int:
-    """A whole number whose mean is the value."""
+    """Round a value up or down at random, so that the mean is the value."""
     whole = int(value)
     return whole + sheet.draws.happens(value - whole, *sheet.opinion.key, what)
 
 
 def _error_fields(widget: SpansWidget, sheet: AnswerContext) -> Mapping[str, object]:
-    """Errors: those that are seen, or as many as the opinion weighs; and each prefilled one is kept."""
+    """Return the errors that are seen, or errors whose weight fits the opinion; most prefilled ones are kept."""
     ready = sheet.shown.prefill or ()
     kept = [span for n, span in enumerate(ready) if not sheet.draws.happens(0.2, *sheet.opinion.key, "deleted", n)]
     room = None if widget.most is None else max(widget.most - len(kept), 0)
@@ -164,7 +164,7 @@ def _errors_seen(widget: SpansWidget, sheet: AnswerContext) -> Iterator[Span]:
 
 
 def _in_words_of(widget: SpansWidget, span: Span) -> Span:
-    """A mark by the severities and categories of the form, from light to grave, where it has others than usual."""
+    """Translate a mark into the form's severities (ordered from light to grave) and categories, if they differ."""
     names = widget.severities
     if span.severity not in names:
         grave = WEIGHTS.get(span.severity, MAJOR) >= MAJOR
@@ -183,13 +183,13 @@ def _first_category(widget: SpansWidget) -> str | None:
 
 
 def _is_allowed(widget: SpansWidget, span: Span) -> bool:
-    """Whether the form has room for what a mark says."""
+    """Return whether the form allows what a mark says."""
     side = span.side == "target" or widget.source_side
     return side and span.severity in widget.severities and (widget.omission or not span.omission)
 
 
 def _mark(widget: SpansWidget, sheet: AnswerContext, severity: str, n: int) -> Span:
-    """A mark on a word of the text; an omission without a place where there is no text."""
+    """Mark a word of the text; if there is no text, return an omission without a position."""
     chosen = severity if severity in widget.severities else widget.severities[0]
     category = _first_category(widget)
     text = sheet.shown.text_of_side("target")
@@ -202,7 +202,7 @@ def _mark(widget: SpansWidget, sheet: AnswerContext, severity: str, n: int) -> S
 
 
 def _edited_text(widget: TextEditWidget, sheet: AnswerContext) -> str:
-    """The text with as large a share of words replaced as the opinion finds wrong; or a text of its length."""
+    """Replace as large a share of words as the opinion finds wrong; if it starts empty, write a text of that length."""
     words = sheet.shown.judged_text.split()
     if widget.start == "empty":
         return " ".join([WRONG] * max(len(words), 1))

@@ -1,7 +1,7 @@
-"""Chance by name: a draw depends on the seed and on what it is for, never on when it is made.
+"""Random draws by name: a draw depends on the seed and its purpose, and never on when it is made.
 
-So a rater who is stopped and started again answers as if nothing had happened, on any machine and with any number of
-workers.
+Therefore, a rater who is stopped and restarted answers as if nothing had happened, on any machine and with any number
+of workers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Key = str | int
 
 @dataclass(frozen=True, slots=True)
 class SeededRandom:
-    """Random values of one seed, the same for the same key."""
+    """Random values for one seed; the same key always gives the same value."""
 
     seed: int
 
     def uniform(self, *key: Key) -> float:
-        """Between 0 and 1, both excluded.
+        """Draw a number between 0 and 1, both excluded.
 
         >>> drawn = SeededRandom(1)
         >>> drawn.uniform("a", 2) == SeededRandom(1).uniform("a", 2), drawn.uniform("a") == SeededRandom(2).uniform("a")
@@ -33,13 +33,13 @@ class SeededRandom:
         return (drawn + 0.5) / _STEPS if drawn < 2**64 - 2**11 else 1.0 - 2.0**-53
 
     def normal(self, *key: Key) -> float:
-        """Standard normal."""
+        """Draw from the standard normal distribution."""
         return _STANDARD.inv_cdf(self.uniform(*key))
 
     def whole_number_below(self, n: int, *key: Key) -> int:
-        """A whole number from 0 to n − 1, each as likely."""
+        """Draw a whole number from 0 to n − 1, all with the same probability."""
         return int(self.uniform(*key) * n)
 
     def happens(self, probability: float, *key: Key) -> bool:
-        """Whether something of this probability happens."""
+        """Draw whether an event of this probability happens."""
         return self.uniform(*key) < probability

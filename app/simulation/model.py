@@ -1,4 +1,4 @@
-"""A model of raters: what is planted in the texts, and who judges them how. Read from a file and written to one."""
+"""A model of raters: the true quality of the texts, and how each rater judges. It can be stored in a file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class _Value(BaseModel):
 class RaterModelVariances(_Value):
     """Variances on a scale of 0 to 100, of a mixed model with crossed effects.
 
-    The defaults are REML estimates on the scores of a public ESA campaign; `system` is used only where qualities are
-    drawn, since a model names the quality of each system.
+    The defaults are REML estimates on the scores of a public ESA campaign. `system` is used only to draw qualities,
+    because a finished model contains the quality of each system.
     """
 
     system: Variance = 61.8
@@ -47,14 +47,15 @@ class RaterModelVariances(_Value):
 class RaterTraits(_Value):
     """How one rater judges and works.
 
-    leniency: points that they give above what is planted. spread: how far they keep good and bad apart; 1 is as
-    planted. noise: multiplies the standard deviation of the residual. drift: points a hundred judgments. seconds: for a
-    segment of twenty words. attention: share of planted errors that they see; of major ones half as many escape them.
-    taste: share of segments in which they mark what nobody planted. mistakes: share of answers that are a slip;
-    revisions: share of answers changed before the task is handed in, slips among them. careless: answers without
-    reading. reads: share of each task that they read; the rest is answered without. always: what they give throughout.
-    copies: gives what this rater, who copies nobody, gives. stops_after: leaves after so many judgments, in the middle
-    of a task. pauses_after: sits still once, after so many judgments, for pause_seconds of real time.
+    leniency: points added to the true quality. spread: how strongly they separate good from bad; 1 is the true
+    difference. noise: factor for the standard deviation of the residual. drift: points per hundred judgments. seconds:
+    time for a segment of twenty words. attention: share of planted errors that they see; they miss major ones half as
+    often as minor ones. taste: share of segments in which they mark an error that nobody planted. mistakes: share of
+    answers that are slips. revisions: share of answers, slips among them, that they change before handing in.
+    careless: they answer without reading. reads: share of each task that they read; they answer the rest unread.
+    always: the score that they give to every text. copies: they answer like this rater, who must not copy anybody.
+    stops_after: they leave after this many judgments, in the middle of a task. pauses_after: they pause once after
+    this many judgments, for pause_seconds of real time.
     """
 
     leniency: Points = 0.0
@@ -76,9 +77,9 @@ class RaterTraits(_Value):
 
 
 class TextGroundTruth(_Value):
-    """What is planted in one text. errors: those that it really has, where that is known; their weight is its quality.
+    """The truth about one text. errors: those that it really contains, if known; their weight determines its quality.
 
-    systems: all whose output it is.
+    systems: all systems that output this text.
     """
 
     document: Name
@@ -88,11 +89,11 @@ class TextGroundTruth(_Value):
 
 
 class RaterModel(_Value):
-    """Everything that simulated raters are made of.
+    """Everything that determines simulated raters.
 
-    systems: planted quality, 0 to 100, more is better. unknown: quality of texts that the model does not know, such as
-    degraded ones. texts: by `hash_text_with_source` the text, which every rater can compute. protocol, options, basis:
-    of the campaign, from which follows the form that is filled in.
+    systems: true quality, 0 to 100, higher is better. unknown: quality of texts that the model does not contain, such
+    as degraded ones. texts: by the text's `hash_text_with_source`, which every rater can compute. protocol, options,
+    basis: those of the campaign, which determine the form.
     """
 
     plumbline_raters: Literal[1] = 1
@@ -109,17 +110,17 @@ class RaterModel(_Value):
 
     @property
     def true_ranking(self) -> tuple[str, ...]:
-        """Systems in the planted order, best first; equal ones by key."""
+        """Return the systems in their true order, best first; equal ones are ordered by key."""
         return tuple(sorted(self.systems, key=lambda key: (-self.systems[key], key)))
 
 
 def hash_text_with_source(text: str, source: str | None = None) -> str:
-    """SHA-256 of a text in UTF-8, in hex; with its source before it where a text alone does not say what it is of."""
+    """Return the SHA-256 of a text in hex; preceded by its source if the text alone does not identify its segment."""
     return hashlib.sha256((text if source is None else f"{source}\0{text}").encode()).hexdigest()
 
 
 def parse_rater_model(data: bytes) -> RaterModel:
-    """A model from its file. Raises Invalid, naming every place that is wrong."""
+    """Read a model from the contents of its file. Raises Invalid, naming every place that is wrong."""
     try:
         model = RaterModel.model_validate_json(data)
     except ValidationError as error:
@@ -145,7 +146,7 @@ def parse_rater_model(data: bytes) -> RaterModel:
 
 
 def encode_rater_model(model: RaterModel) -> bytes:
-    """A model as a file that people can edit: one text a line."""
+    """Write a model as a file that people can edit, with one text per line."""
     plain = model.model_dump(mode="json", exclude_none=True)
     texts = plain.pop("texts")
     head = json.dumps(plain, indent=1, ensure_ascii=False)[:-2]

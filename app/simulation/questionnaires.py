@@ -1,4 +1,4 @@
-"""What a simulated rater answers to a campaign's questions: anything that a person could, by the seed."""
+"""A simulated rater's answers to a campaign's questions: any valid answer, determined by the seed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from app.domain.questionnaires import Question
 from app.simulation.draws import SeededRandom
 
 USUAL_RANGE = (0.0, 20.0)
-"""Of a number without bounds."""
+"""The range of a number without bounds."""
 
 
 def draw_questionnaire_answers(draws: SeededRandom, rater: str, questions: Iterable[Question]) -> dict[str, object]:
-    """Valid answers by name of the question, the same for the same rater and seed. Notes ask nothing.
+    """Return valid answers by question name, the same for the same rater and seed. Notes need no answer.
 
     >>> from app.domain.questionnaires import make_language_biography_questions
     >>> answers = draw_questionnaire_answers(SeededRandom(1), "r1", make_language_biography_questions())
@@ -36,7 +36,7 @@ def _answer(draws: SeededRandom, rater: str, question: Question) -> object:
 
 
 def _number(draws: SeededRandom, question: Question, key: tuple[str, ...]) -> float:
-    """Whole where there is a whole number within the bounds."""
+    """Draw a number, which is whole if there is a whole number within the bounds."""
     low = question.minimum if question.minimum is not None else min(USUAL_RANGE[0], question.maximum or 0.0)
     high = question.maximum if question.maximum is not None else low + USUAL_RANGE[1]
     number = low + (high - low) * draws.uniform(*key)

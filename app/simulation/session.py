@@ -1,6 +1,6 @@
-"""A session: how a rater goes through a task, as the requests that their front-end would send, one after another.
+"""A session: how a rater goes through a task, as the sequence of requests that their front-end would send.
 
-`generate_session_actions` is a generator: it says what is to be sent, and is told the revision that came back.
+`generate_session_actions` is a generator: it yields what to send, and receives the revision that the server returned.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from app.simulation.task_view import LatestOwnAnswer, SeenItem, SeenScreen, Seen
 
 BEATS_EVERY = 60_000  # milliseconds of the rater's clock
 WORDS_A_SEGMENT = 20.0
-LONG_AGO = 1_767_225_600_000  # the rater's clock begins at the start of 2026
+LONG_AGO = 1_767_225_600_000  # the rater's clock starts at the beginning of 2026
 
 
 @dataclass(frozen=True, slots=True)
 class SendJudgment:
-    """Send an answer. segment None: for the item as a whole. seconds: that the rater took for it."""
+    """Send an answer. segment: None for the item as a whole. seconds: time that the rater took for it."""
 
     item: int
     segment: int | None
@@ -35,7 +35,7 @@ class SendJudgment:
 
 @dataclass(frozen=True, slots=True)
 class SendPreference:
-    """Send what is thought of the columns of a screen."""
+    """Send the rater's order of the columns on a screen."""
 
     screen: int
     payload: Mapping[str, object]
@@ -44,24 +44,24 @@ class SendPreference:
 
 @dataclass(frozen=True, slots=True)
 class SendHeartbeat:
-    """Send a sign of life with what was done since."""
+    """Send a heartbeat with the events since the last one."""
 
     events: tuple[Mapping[str, object], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HandIn:
-    """Hand the task in."""
+    """Hand in the task."""
 
 
 @dataclass(frozen=True, slots=True)
 class AbandonTask:
-    """Leave a task in the middle, without a word."""
+    """Leave a task in the middle without releasing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Sit still, with the task in hand. seconds: of real time."""
+    """Pause, with the task leased. seconds: of real time."""
 
     seconds: float
 
@@ -72,7 +72,7 @@ SessionActs = Generator[Act, int | None, None]
 
 @dataclass(slots=True)
 class CampaignForms:
-    """The forms of a campaign, made once. lower: fields and criteria of which less is better."""
+    """The forms of a campaign, made once. lower: fields and criteria for which lower values are better."""
 
     protocol: Protocol[Any]
     at: Mapping[Level, RaterForm]
@@ -80,7 +80,7 @@ class CampaignForms:
 
     @classmethod
     def from_model(cls, model: RaterModel) -> CampaignForms:
-        """As the model names protocol, options and basis. Raises NotFound, Invalid."""
+        """Make the forms for the model's protocol, options and basis. Raises NotFound, Invalid."""
         protocol = get_protocol(model.protocol)
         options = resolve_scoring_options(protocol, model.options)
         at = {
@@ -93,7 +93,7 @@ class CampaignForms:
 
 @dataclass(slots=True)
 class _Session:
-    """The rater at one task. clock: of their page, in milliseconds. values: by item, what was thought of its parts."""
+    """A rater at work on a task. clock: of their page, in milliseconds. values: opinions of segments, by item."""
 
     mind: SimulatedRater
     task: SeenTask
@@ -117,11 +117,11 @@ class _Session:
 
 
 def generate_session_actions(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, page: str) -> SessionActs:
-    """What a rater sends while they go through a task; send it the revision that each answer got.
+    """Yield what a rater sends while they go through a task; send the revision of each answer back in.
 
-    What has an answer already is not judged again, so that a session can be taken up where it was left; what was set
-    aside and is asked once more is. page: a name that no other session has. Ends with HandIn, or with AbandonTask where
-    the rater stops in the middle.
+    Segments that have an answer are not judged again, so a session can be resumed where it stopped. Answers that were
+    set aside, and are asked for again, are judged again. page: a name that no other session has. Ends with HandIn, or
+    with AbandonTask if the rater stops in the middle.
     """
     session = _Session(mind, task, forms, page, LONG_AGO + mind.judged * 60_000)
     session.note("open")
@@ -137,7 +137,7 @@ def generate_session_actions(mind: SimulatedRater, task: SeenTask, forms: Campai
 
 
 def _item(session: _Session, item: SeenItem) -> Generator[Act, int | None, bool]:
-    """Judge an item; whether the rater leaves."""
+    """Judge an item, and return whether the rater leaves."""
     answers: list[tuple[SeenSegment, int, TextOpinion]] = []
     missing = {one.segment for one in session.task.missing if one.item == item.item}
     for segment in item.segments:
@@ -159,7 +159,7 @@ def _item(session: _Session, item: SeenItem) -> Generator[Act, int | None, bool]
 
 
 def _revision_seen(latest: LatestOwnAnswer | None) -> int:
-    """The revision that an answer builds on; of one that was set aside, its own."""
+    """Return the revision that an answer builds on; for an answer that was set aside, that answer's own revision."""
     return latest.revision if latest is not None else 0
 
 
@@ -169,13 +169,13 @@ def _has_stopped(session: _Session) -> bool:
 
 
 def _is_unread(session: _Session, item: int, segment: int) -> bool:
-    """Whether an answer is given without reading: by a careless rater, or after the part of a task that is read."""
+    """Return whether the rater answers unread: a careless rater does, and others do after the part that they read."""
     places = [(one.item, part.segment) for one in session.task.items for part in one.segments]
     return session.mind.traits.careless or places.index((item, segment)) >= session.mind.traits.reads * len(places)
 
 
 def _opinion(session: _Session, item: int, segment: SeenSegment) -> TextOpinion:
-    """Of the text that the model knows, beside another or by itself; where none is known, of the one that is judged."""
+    """Judge a text that the model contains, alone or with another text; if there is none, the text that is judged."""
     texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
     others = [one.text for one in segment.texts if one.text is not None]
     pairs = (hash_text_with_source(text, other) for text in texts for other in others)
@@ -206,7 +206,7 @@ def _payload(session: _Session, level: Level, segment: SeenSegment, opinion: Tex
 
 
 def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, None]:
-    """The whole of an item: what was thought of its parts, or is thought of them now."""
+    """Judge an item as a whole, from the opinions of its segments, which are formed now if there are none."""
     values = session.values.get(item.item) or [_opinion(session, item.item, one).value for one in item.segments]
     session.values[item.item] = values
     opinion = TextOpinion(fmean(values), (), ("document", session.mind.rater, item.segments[0].judged_text))
@@ -218,7 +218,7 @@ def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, N
 def _revise_answers(
     session: _Session, item: int, answers: list[tuple[SeenSegment, int, TextOpinion]]
 ) -> Generator[Act, int | None, None]:
-    """Some answers are changed before the next item: the rater looks again, and thinks anew."""
+    """Change some answers before the next item: the rater looks again and forms a new opinion."""
     for segment, revision, opinion in answers:
         if session.mind.draws.happens(session.mind.traits.revisions, *opinion.key, "again"):
             yield from _judge(session, item, segment, _opinion(session, item, segment), revision)

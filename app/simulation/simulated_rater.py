@@ -3,8 +3,8 @@
     y = mean + spread · (q − mean) + leniency + drift · n / 100 + rater effects + noise · residual
     q = planted quality of the system + document + segment + document × system + segment × system
 
-Sources: Riley et al. 2024 (documents, raters and their interactions as what moves a ranking); the variance components
-are those of the forecast of stability.
+Sources: Riley et al. 2024, for documents, raters and their interactions as the causes of changes in a ranking. The
+variance components are those of the forecast of stability.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from app.protocols.base import Span
 from app.simulation.draws import SeededRandom
 from app.simulation.model import RaterModel, RaterTraits, TextGroundTruth
 
-POINTS_A_WEIGHT = 10.0  # of the scale, lost for each unit of MQM weight
+POINTS_A_WEIGHT = 10.0  # points of the scale lost per unit of MQM weight
 WEIGHTS = {"neutral": 0.0, "minor": 1.0, "major": 5.0, "critical": 25.0}
 
 
 @dataclass(frozen=True, slots=True)
 class TextOpinion:
-    """What a rater thinks of one text. value: 0 to 100, more is better. errors: those they see; None where the model
-    does not say which there are. key: what further draws about this answer depend on."""
+    """A rater's opinion of one text. value: 0 to 100, higher is better. errors: those that the rater sees; None if the
+    model does not list the errors. key: what later draws for this answer depend on."""
 
     value: float
     errors: tuple[Span, ...] | None
@@ -34,7 +34,7 @@ class TextOpinion:
 
 @dataclass(slots=True)
 class SimulatedRater:
-    """One rater at work. judged: answers so far. met: how often each text was met."""
+    """A rater at work. judged: number of answers so far. met: how often the rater has seen each text."""
 
     model: RaterModel
     rater: str
@@ -44,16 +44,16 @@ class SimulatedRater:
 
     @classmethod
     def from_model(cls, model: RaterModel, rater: str) -> SimulatedRater:
-        """A rater of the model, at the start of their work."""
+        """Return a rater of the model at the start of their work."""
         return cls(model, rater, SeededRandom(model.seed))
 
     @property
     def traits(self) -> RaterTraits:
-        """How they judge and work."""
+        """How this rater judges and works."""
         return self.model.raters[self.rater]
 
     def form_opinion(self, sha256: str, *, unread: bool = False) -> TextOpinion:
-        """Their opinion of a text, which they meet once more by asking for it. unread: they do not look at it."""
+        """Form an opinion of a text, which counts as seen once more. unread: the rater does not look at the text."""
         if self.traits.copies is not None:
             return replace(self, rater=self.traits.copies).form_opinion(sha256)
         self.met[sha256] += 1
@@ -72,7 +72,7 @@ class SimulatedRater:
         return TextOpinion(min(max(value, 0.0), 100.0), errors, key)
 
     def _quality(self, sha256: str, truth: TextGroundTruth | None) -> float:
-        """What is planted in a text, the same for all raters."""
+        """Return the true quality of a text, which is the same for all raters."""
         if truth is None:
             return self.model.unknown + self._effect("segment_system", "unknown", sha256)
         if truth.errors is not None:
@@ -87,7 +87,7 @@ class SimulatedRater:
         )
 
     def _own_deviation(self, truth: TextGroundTruth | None) -> float:
-        """What is this rater's own in judging this text; leniency is in the temper."""
+        """Return this rater's own deviation for this text, without leniency, which is one of the traits."""
         if truth is None:
             return 0.0
         rater, document, system = self.rater, truth.document, truth.systems[0]
@@ -113,7 +113,7 @@ class SimulatedRater:
         return not self.draws.happens(missed if error.severity == "minor" else missed / 2, *key, "missed")
 
     def _adjust_severity(self, error: Span, key: tuple[str, ...]) -> Span:
-        """The error as they call it: strict raters call some minor ones major, lenient ones the other way round."""
+        """Return the error with this rater's severity: strict raters raise some minor ones, lenient ones lower some major."""
         other = {"minor": "major", "major": "minor"}.get(error.severity)
         against = -self.traits.leniency if error.severity == "minor" else self.traits.leniency
         if other is None or not self.draws.happens(min(max(against / 100, 0.0), 0.3), *key, "weighed"):

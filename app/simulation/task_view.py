@@ -1,4 +1,4 @@
-"""A task as a front-end gets it: what a simulated rater reads, and nothing else."""
+"""A task as a front-end receives it: exactly what a simulated rater reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LatestOwnAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SeenText:
-    """A text on the screen. side: what a marked span of it names."""
+    """A text on the screen. side: the side that spans marked in it belong to."""
 
     label: str
     text: str | None
@@ -31,7 +31,7 @@ class SeenText:
 
 @dataclass(frozen=True, slots=True)
 class SeenSegment:
-    """A segment with its texts in the order of the screen."""
+    """A segment, with its texts in their order on the screen."""
 
     segment: int
     texts: tuple[SeenText, ...]
@@ -39,17 +39,17 @@ class SeenSegment:
     judgment: LatestOwnAnswer | None
 
     def text_of_side(self, side: Literal["source", "target"]) -> str:
-        """The text of a side; empty where it is not shown, or not told apart."""
+        """Return the text of a side; empty if it is not shown, or if sides are not distinguished."""
         return next((one.text for one in self.texts if one.side == side and one.text is not None), "")
 
     @property
     def n_words(self) -> int:
-        """Of all texts on the screen."""
+        """The number of words in all texts on the screen."""
         return sum(len(one.text.split()) for one in self.texts if one.text is not None)
 
     @property
     def judged_text(self) -> str:
-        """The text that is judged: the one to mark, else the last."""
+        """The text that is judged: the one that can be marked, or else the last one."""
         return self.text_of_side("target") or next(
             (one.text for one in reversed(self.texts) if one.text is not None), ""
         )
@@ -57,7 +57,7 @@ class SeenSegment:
 
 @dataclass(frozen=True, slots=True)
 class SeenItem:
-    """An item. judgment: of the document as a whole."""
+    """An item. judgment: the answer for the document as a whole."""
 
     item: int
     segments: tuple[SeenSegment, ...]
@@ -66,7 +66,7 @@ class SeenItem:
 
 @dataclass(frozen=True, slots=True)
 class SeenScreen:
-    """Which items stand beside each other."""
+    """The items that stand side by side."""
 
     screen: int
     items: tuple[int, ...]
@@ -75,7 +75,7 @@ class SeenScreen:
 
 @dataclass(frozen=True, slots=True)
 class UnansweredAddress:
-    """Something that is still to be judged."""
+    """The address of a judgment that is missing."""
 
     item: int | None = None
     segment: int | None = None
@@ -84,7 +84,7 @@ class UnansweredAddress:
 
 @dataclass(frozen=True, slots=True)
 class SeenTask:
-    """A task. missing: addresses that have no answer."""
+    """A task. missing: addresses without an answer."""
 
     task: str
     presentation: str
@@ -99,7 +99,7 @@ _ADAPTER = TypeAdapter(SeenTask)
 
 
 def parse_task(body: bytes | Mapping[str, Any]) -> SeenTask:
-    """A task from what the server says. Raises Invalid where that is no task."""
+    """Read a task from a server's answer. Raises Invalid if it is not a task."""
     try:
         return _ADAPTER.validate_json(body) if isinstance(body, bytes) else _ADAPTER.validate_python(body)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""A model of raters for a campaign, from what its manager knows: whose text is whose, and who is enrolled."""
+"""Makes a model of raters for a campaign from what its manager knows: the systems of each text, and the raters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NothingPlanted(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class OutputForSimulation:
-    """One output. errors: those that it really has, where somebody knows. source: of what it is a translation."""
+    """One output. errors: those that it really contains, if known. source: the text that it translates."""
 
     system: str
     document: str
@@ -32,7 +32,7 @@ class OutputForSimulation:
 
 @dataclass(frozen=True, slots=True)
 class CampaignForSimulation:
-    """What a model says of its campaign."""
+    """What a model contains about its campaign."""
 
     campaign: str
     protocol: str
@@ -49,7 +49,7 @@ def make_rater_model_template(
     qualities: Mapping[str, float] | None = None,
     components: RaterModelVariances | None = None,
 ) -> RaterModel:
-    """A model in which systems have the given qualities, those without one drawn, and raters drawn tempers.
+    """Make a model: systems get the given qualities or else random ones, and raters get random traits.
 
     Raises NothingPlanted, Invalid.
     """
@@ -75,8 +75,8 @@ def make_rater_model_template(
 
 
 def _texts(outputs: Iterable[OutputForSimulation]) -> dict[str, TextGroundTruth]:
-    """Truths by hash. Where a text stands in several places, each of them by the hash of source and text together, and
-    the first also by that of the text alone."""
+    """Return truths by hash. If a text stands in several places, each is found by the hash of source and text, and the
+    first also by the hash of the text alone."""
     there: dict[str, dict[tuple[str, int], list[OutputForSimulation]]] = {}
     for output in sorted(outputs, key=lambda one: (one.document, one.segment, one.system)):
         places = there.setdefault(output.text, {})
@@ -97,7 +97,7 @@ def _truth(same: list[OutputForSimulation]) -> TextGroundTruth:
 
 
 def _draw_traits(draws: SeededRandom, variances: RaterModelVariances, rater: str) -> RaterTraits:
-    """Some are milder, some spread more, some are quicker."""
+    """Draw the traits of a rater: how lenient, consistent, quick and attentive they are."""
 
     def drawn(what: str, mean: float, deviation: float, least: float, most: float) -> float:
         return round(min(max(mean + deviation * draws.normal("temper", what, rater), least), most), 2)
