@@ -1,4 +1,4 @@
-"""The options of a ranking in the query: each replaces one choice of the recipe."""
+"""The options of a ranking as query parameters, each of which replaces one choice of the recipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AsOfQuery(BaseModel):
     as_of: str | None = AS_OF
 
 
-# Choices that are written in a query in another way than their type tells.
+# Choices whose form in a query differs from their type.
 QUERY_TYPES: Mapping[str, Any] = {
     "scoring": Annotated[str, StringConstraints(pattern=SCORING)],
     "roles": list[Role],
@@ -64,13 +64,13 @@ class RecipeQuery(AsOfQuery):
 
 
 def override_recipe_choices(request: Request, base: Recipe) -> Recipe:
-    """A recipe with the choices that a query puts in the place of its own. Raises Invalid, naming the option."""
+    """Return a recipe with the choices that a query replaces. Raises Invalid, naming the option."""
     query = request.query_params
     ours = {"recipe", "as_of", "table", "picture"}
     return parse_recipe_options(base, {name: query.getlist(name) for name in query if name not in ours})
 
 
 def check_may_exclude(caller: Caller, exclude: list[str] | None) -> None:
-    """Who only views may not name raters or tasks: the answer would tell which there are. Raises RoleLacksRights."""
+    """Forbid viewers to exclude raters or tasks: the answer would reveal which exist. Raises RoleLacksRights."""
     if not caller.has_rights_of("manager") and any(text.startswith(("rater:", "task:")) for text in exclude or ()):
         raise RoleLacksRights(f"to leave out raters or tasks needs the rights of a manager; yours is {caller.role}")

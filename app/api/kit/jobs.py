@@ -1,4 +1,4 @@
-"""Jobs as they are shown, and waiting for one."""
+"""Jobs in answers, and waiting for a job."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from app.web.admission import release_slot
 from app.web.live import STOPPING
 
 WAIT, LONGEST_WAIT = 5, 30  # seconds
-MOST_WAITING = 100  # of one process; who comes then is told at once that there is a job
-FIRST_LOOK, LAST_LOOK = 0.05, 0.5  # seconds between looks, longer each time
+MOST_WAITING = 100  # in one process; further clients get the job at once
+FIRST_LOOK, LAST_LOOK = 0.05, 0.5  # seconds between checks, which become rarer
 RETRY_AFTER = 2  # seconds
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})")
 Found = TypeVar("Found")
@@ -108,12 +108,12 @@ LATER: dict[int | str, dict[str, Any]] = {
 
 
 def make_job_path(view: JobView) -> str:
-    """Where a job is."""
+    """Return the path of a job."""
     return f"/v1/jobs/{view.job}"
 
 
 def job_response(view: JobView, status: int = 202, *, at: str | None = None) -> Response:
-    """The job as an answer; it says when to look again, or where the report is. at: where to, if not at the job."""
+    """Return the job as an answer with `Retry-After`, or the report's address. at: its `Location`, if not the job."""
     headers = {"Cache-Control": "no-store"}
     if status == 202:
         headers["Location"] = at or make_job_path(view)
@@ -125,7 +125,7 @@ def job_response(view: JobView, status: int = 202, *, at: str | None = None) -> 
 
 
 def parse_prefer_wait(prefer: str) -> int:
-    """Seconds to wait, from a `Prefer` header (RFC 7240).
+    """Return the seconds to wait, from a `Prefer` header (RFC 7240).
 
     >>> parse_prefer_wait(""), parse_prefer_wait("respond-async, wait=12"), parse_prefer_wait("wait=900")
     (5, 12, 30)
@@ -137,10 +137,10 @@ def parse_prefer_wait(prefer: str) -> int:
 async def wait_for_report_or_job(
     request: Request, database: Database, prefer: str, ask: Callable[[], Found | JobView]
 ) -> Found | StoredReport | JobView:
-    """The report, if it comes within the time that the client waits; else the job.
+    """Return the report if it is ready while the client waits; otherwise the job.
 
-    Whoever waits holds no thread, no connection and no place among the requests. Raises as `ask`, and what the job
-    failed for.
+    A waiting request occupies no thread, no connection and no place among the requests. Raises as `ask` does, and the
+    error of a failed job.
     """
     until = time.monotonic() + parse_prefer_wait(prefer)
     answer = await to_thread.run_sync(ask)

@@ -1,4 +1,4 @@
-"""The words that lists of raters are searched by."""
+"""The query parameter that searches lists of raters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of reports, one pair for each kind: what the OpenAPI document says of each is what its question is."""
+"""Routes of reports, two for each kind; their OpenAPI descriptions come from the kind of report and its options."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class ComparedCampaignsQuery(BaseModel):
     )
 
     def list_keys(self) -> tuple[str, ...]:
-        """Each once, in the order given."""
+        """Return the keys in the given order, each once."""
         return tuple(dict.fromkeys(self.campaigns.split(",")))
 
 
 def add_report_routes(router: APIRouter, kinds: Iterable[AnyKind]) -> None:
-    """A route by Accept and one by suffix for each kind."""
+    """Add two routes for each kind: one chooses the format by `Accept`, the other by suffix."""
     for kind in kinds:
         query = _query(kind)
         for by_suffix in (False, True):
@@ -92,7 +92,7 @@ def _path(kind: AnyKind) -> str:
 
 
 def _query(kind: AnyKind) -> type[BaseModel]:
-    """The question of a kind as a query: which data, which campaigns and which picture beside it."""
+    """Return the query model of a kind: its options, and the data version, campaigns and picture."""
     bases: tuple[type[BaseModel], ...] = (
         AsOfQuery,
         *((ComparedCampaignsQuery,) if kind.over == "campaigns" else ()),
@@ -119,7 +119,7 @@ def _responses(kind: AnyKind, *, by_suffix: bool) -> dict[int | str, dict[str, A
 
 
 def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handler:
-    """A handler whose signature says who may call it and what it is asked, as every other handler's does."""
+    """Return a handler whose signature names the caller's role and the query, as in every other handler."""
 
     async def get_report(
         caller: Caller,
@@ -157,7 +157,7 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
 
 
 def make_report_request(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
-    """What a query asks, which has the options of the report among others."""
+    """Return the request for a report from a query, which also contains other options."""
     ours = given.model_dump(include=set(kind.options.model_fields), exclude_unset=True)
     return ReportRequest(kind, campaigns, kind.options.model_validate(ours), parse_as_of(given.as_of))
 
@@ -165,7 +165,7 @@ def make_report_request(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -
 def report_response(
     request: Request, caller: Caller, kind: AnyKind, report: StoredReport, picture: str = "", shape: str = ""
 ) -> Response:
-    """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
+    """Return a report in the format of the suffix or of `Accept`; without raters unless the caller is a manager."""
     if kind.role == "viewer" and not caller.has_rights_of("manager"):
         report = store.redact_report_for_viewers(kind, report)
     return formatted_report_response(
@@ -180,7 +180,7 @@ def report_response(
 def formatted_report_response(
     request: Request, kind: AnyKind, report: StoredReport, shape: str, picture: str
 ) -> Response:
-    """A representation, with an ETag of its own."""
+    """Return a report in one format, which has an ETag of its own."""
     if shape == "json":
         return conditional_response(request, report.body, JSON, report.etag)
     headers = PICTURE if shape == "svg" else {}
