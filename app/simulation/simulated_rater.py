@@ -113,7 +113,7 @@ class SimulatedRater:
         return not self.draws.happens(missed if error.severity == "minor" else missed / 2, *key, "missed")
 
     def _adjust_severity(self, error: Span, key: tuple[str, ...]) -> Span:
-        """Return the error with this rater's severity: strict raters raise some minor ones, lenient ones lower some major."""
+        """Return the error as this rater weighs it: strict raters raise some minor ones, lenient ones lower some."""
         other = {"minor": "major", "major": "minor"}.get(error.severity)
         against = -self.traits.leniency if error.severity == "minor" else self.traits.leniency
         if other is None or not self.draws.happens(min(max(against / 100, 0.0), 0.3), *key, "weighed"):
