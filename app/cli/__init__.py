@@ -1,4 +1,4 @@
-"""The command line: one file per noun, each found by its `register_commands`."""
+"""The command line: one file per noun, whose `register_commands` adds its commands."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FAILED = 2
 
 
 def build_cli_app(command: str | None = None) -> typer.Typer:
-    """The whole command line; or, of one command, no more of it than its file; or, of none that there is, the list.
+    """Build the whole command line; for a known command only its file; for an unknown one only the list of commands.
 
-    Importing all commands takes some two seconds, one of them half of that or less, and the list a tenth.
+    Importing all commands takes about two seconds, a single one at most half as long, and the list a tenth.
     """
     app = typer.Typer(
         name="plumbline",
@@ -38,7 +38,7 @@ def build_cli_app(command: str | None = None) -> typer.Typer:
 
 
 def _built() -> typer.Typer:
-    """The command line of what is asked for. No import is garbage, and to look for some is a tenth of a start."""
+    """Build the command line that is needed. Imports create no garbage, and collecting takes a tenth of the start."""
     gc.disable()
     try:
         return build_cli_app(sys.argv[1] if len(sys.argv) > 1 else "")
@@ -52,9 +52,9 @@ def _group() -> None:
 
 
 def main() -> None:
-    """Run the command line; what the input or the state does not allow is one clear line and exit code 2."""
-    # One thread a process for the linear algebra, set before anything imports numpy: the work is spread over processes,
-    # and threads that waited for each other made a report seven times slower on a busy machine.
+    """Run the command line. Invalid input or state gives a single clear message, and exit code 2."""
+    # One thread per process for linear algebra, set before numpy is imported: the work is spread over processes, and
+    # threads that waited for each other made a report seven times slower on a busy machine.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         _built()()
@@ -62,7 +62,7 @@ def main() -> None:
         print(format_error(error), file=sys.stderr)  # noqa: T201  (this is the command line)
         sys.exit(FAILED)
     except BrokenPipeError:
-        # Whoever read has gone: what is still held back goes nowhere, not into a complaint at the end.
+        # The reader has closed the pipe. Discard what is still buffered, so that Python does not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
     except OSError as error:
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def format_error(error: AppError) -> str:
-    """An error in one line; the places that are wrong stand on lines of their own below it.
+    """Format an error in one line; each wrong place follows on a line of its own.
 
     >>> format_error(AppError("no"))
     'plumbline: something went wrong: no'

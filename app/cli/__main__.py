@@ -1,4 +1,4 @@
-"""`python -m app.cli`, for child processes that must be this very interpreter."""
+"""`python -m app.cli`, for child processes that must run in the same interpreter."""
 
 from app.cli import main
 

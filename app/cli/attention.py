@@ -1,4 +1,4 @@
-"""`plumbline attention`: attention checks of a campaign, and how raters did in them."""
+"""`plumbline attention`: attention checks of a campaign, and the raters' results."""
 
 from __future__ import annotations
 

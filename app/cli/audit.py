@@ -1,4 +1,4 @@
-"""`plumbline audit`: is the log of who changed what still as it was written."""
+"""`plumbline audit`: checks that the audit log was not changed after it was written."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def print_audit_hashes(
         raise Invalid("the options are not valid", places=(Place(("--check",), what),))
     remote = (
         None if check else _remote.find_configured_remote(server)
-    )  # a check is of the database, whatever the settings name
+    )  # a check always uses the database, even if the settings name a server
     _print_checks(_check_in_database(check=check) if remote is None else _check_on_server(remote), check=check)
 
 
@@ -57,7 +57,7 @@ def _seal() -> None:
 
 
 def _print_checks(seals: Iterable[AuditChainVerification | DataSealVerification], *, check: bool) -> None:
-    """Print every chain and its faults. Raises Exit where there are any and `check`."""
+    """Print every chain and its faults. Raises Exit if there are faults and `check` is set."""
     results = list(seals)
     for seal in results:
         typer.echo(f"{_name(seal)}: {_size(seal)}, {seal.hash}")
@@ -86,9 +86,9 @@ def _check_in_database(*, check: bool) -> list[AuditChainVerification | DataSeal
 
 
 def _check_on_server(remote: _remote.RemoteServer) -> Iterator[AuditChainVerification]:
-    """The last row of each chain that the token may see; nothing is computed anew."""
+    """Yield the last row of each chain that the token may see; no hash is recomputed."""
     last: dict[str | None, AuditEntryOut] = {}
-    for item in remote.list_items("/v1/audit"):  # the newest first
+    for item in remote.list_items("/v1/audit"):  # newest first
         row = AuditEntryOut.model_validate(item)
         last.setdefault(row.campaign, row)
     for campaign in sorted(last, key=lambda key: (key is None, key or "")):

@@ -1,4 +1,4 @@
-"""`plumbline backtranslate`: texts that raters wrote become the outputs of another campaign."""
+"""`plumbline backtranslate`: copies texts that raters wrote to another campaign as outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline bundle` and `release`: everything about a campaign that can be published, and whether it holds."""
+"""`plumbline bundle` and `release`: everything in a campaign that can be published, and its verification."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def write_release_folder(
 
 
 def fetch_bundle_files(remote: _remote.RemoteServer, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """The files of a server's archive, once it is here and as it was made.
+    """Yield the files of a server's archive, after it has been downloaded completely and checked.
 
     Raises ServerRefusal, ServerUnreachable, BundleAltered.
     """

@@ -1,4 +1,4 @@
-"""`plumbline calibration`: a calibration set from earlier campaigns."""
+"""`plumbline calibration`: builds a calibration set from earlier campaigns."""
 
 from __future__ import annotations
 

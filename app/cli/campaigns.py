@@ -1,4 +1,4 @@
-"""`plumbline campaigns`: create a campaign, from a template or not, and list the templates."""
+"""`plumbline campaigns`: creates a campaign, with or without a template, and lists the templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline conformance`: does a server keep the contract of tasks and judgments?"""
+"""`plumbline conformance`: checks whether a server follows the rules for tasks and judgments."""
 
 from __future__ import annotations
 

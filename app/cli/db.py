@@ -76,9 +76,9 @@ def backup_database(
 
 
 def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
-    """After the database, so that every file that the backup knows is there; nothing where campaigns have none.
+    """Back up media after the database, so that they include every file in its backup; nothing if there are none.
 
-    Raises MediaMissingFromBackup once the archive is written, with each file that is not in it.
+    Raises MediaMissingFromBackup, with each missing file, after the archive has been written.
     """
     beside = file.with_name(file.name + media_backups.SUFFIX)
     sizes: dict[bytes, int] = {}
@@ -96,7 +96,7 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
 
 
 def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Place, ...]:
-    """Where the files that have these bytes belong: the campaign, with its organization unless that is the default."""
+    """Return where the files with these bytes belong: campaign and name, with a non-default organization."""
     with use_organization(DEFAULT), database.transaction() as session:
         keys = {one.number: one.key for one in list_organizations(session)}
     places = []
@@ -114,7 +114,7 @@ def restore_database(file: File) -> None:
     """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
     with context.open_owner_database_url() as url:
         beside = file.with_name(file.name + media_backups.SUFFIX)
-        if beside.exists():  # before the database, which must be empty: this can be repeated
+        if beside.exists():  # before the database, which must be empty: so this can be repeated
             n = media_backups.restore_media(make_media_policy(Settings.load()).require_store(), beside)
             typer.echo(f"{n:,} files of media restored")
         backups.restore_database(url, file)

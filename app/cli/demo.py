@@ -1,4 +1,4 @@
-"""`plumbline demo`: from nothing to a campaign that was planned, judged over HTTP, ranked, questioned and served."""
+"""`plumbline demo`: creates, plans, ranks and serves a campaign that simulated raters judge over HTTP."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def run_demo(
         stop_on_sigterm(),
         context.open_owner_url_and_server() as (url, own),
         ExitStack() as stack,
-    ):  # users of the database end before it does
+    ):  # users of the database stop before the database does
         role = prepare_database(url, upgrade=True)
         database = stack.enter_context(closing(Database(url, size=2, role=role)))
         campaign = _load(database)
@@ -86,7 +86,7 @@ def run_demo(
             _collect(console, database, managed)
             _report(console, database, campaign)
             links = {} if leave else _links(settings.public_url or format_socket_origin(listener), managed, secret)
-            if settings.database_url is None and not leave:  # in a database of somebody else's the demo is one campaign
+            if settings.database_url is None and not leave:  # in anybody else's database, the demo is only one campaign
                 pictures = _collect_pictures(managed.remote)
                 links |= _picture_links(settings.public_url or format_socket_origin(listener), pictures, secret)
         if links:
@@ -102,7 +102,7 @@ def _load(database: Database) -> str:
 
 
 def _say_what_is_there(console: Console, managed: CampaignClient, settings: Settings) -> None:
-    """A demo goes on from the one before: its figures are then not those of a new one."""
+    """Say if this demo continues an earlier one, because its figures then differ from those of a new demo."""
     if managed.load_campaign()["state"] == "draft":
         return
     place = settings.data_dir if settings.database_url is None else "the database"
@@ -111,7 +111,7 @@ def _say_what_is_there(console: Console, managed: CampaignClient, settings: Sett
 
 
 def _collect(console: Console, database: Database, managed: CampaignClient) -> None:
-    """Plan, open and judge; what is done already stays as it is."""
+    """Plan, open and judge the campaign. Steps that are already done are skipped."""
     if managed.load_campaign()["state"] == "draft":
         _say_conformance(console, database, managed.remote.url)
         there = managed.list_active_raters()
@@ -130,7 +130,7 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
 
 
 def _collect_pictures(remote: RemoteServer) -> CampaignClient:
-    """The campaign with pictures and a protocol that its manager wrote, judged by all but its guest."""
+    """Create the campaign with pictures and its manager's own protocol, and have all but the guest judge it."""
     pictures = create_picture_campaign(remote)
     about = pictures.load_campaign()
     if (about["state"], about["protocol"]) == ("open", "custom"):
@@ -139,7 +139,7 @@ def _collect_pictures(remote: RemoteServer) -> CampaignClient:
 
 
 def _say_conformance(console: Console, database: Database, origin: str) -> None:
-    """Check the server by the contract, with the demo's own protocol."""
+    """Run the conformance checks on the server with the demo's protocol."""
     with database.transaction() as session:
         ends = datetime.now(UTC) + HELPER_LASTS
         issued = tokens.issue_token(session, role="manager", name="conformance", expires_at=ends)
@@ -166,9 +166,9 @@ def _report(console: Console, database: Database, campaign: str) -> None:
 
 
 def _issue(database: Database, campaign: str, *, ours: bool) -> str:
-    """A token for the printed link; it ends by itself, so that a forgotten demo leaves no open door.
+    """Issue the token for the printed link. It expires, so that a forgotten demo gives no lasting access.
 
-    ours: the database is the embedded one. In any other the link opens no more than the demo.
+    ours: the database is the embedded one. In any other database, the link gives access only to the demo.
     """
     ends = datetime.now(UTC) + TOKEN_LASTS
     with database.transaction() as session:
@@ -178,7 +178,7 @@ def _issue(database: Database, campaign: str, *, ours: bool) -> str:
 
 
 def _bind_configured_or_free_port(stack: ExitStack, host: str, port: int) -> socket.socket:
-    """The port of the settings, or a free one where that is taken: a demo should not fail for it."""
+    """Open the port in the settings, or a free one if it is taken, so that the demo does not fail because of it."""
     try:
         return stack.enter_context(open_listening_socket(host, port))
     except CannotListen:
@@ -186,7 +186,7 @@ def _bind_configured_or_free_port(stack: ExitStack, host: str, port: int) -> soc
 
 
 def _links(origin: str, managed: CampaignClient, secret: str) -> dict[str, str]:
-    """The manager's link, and one of a rater who has work left."""
+    """Return the manager's link, and that of a rater who has work left."""
     page = f"/campaigns/{managed.campaign}"
     guest = managed.renew_rater_links([GUEST])[GUEST]
     return {

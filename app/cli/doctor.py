@@ -52,7 +52,7 @@ def diagnose_installation(
 
 
 def list_installation_findings(settings: Settings) -> Iterator[HealthFinding]:
-    """Everything that is looked at, one after another."""
+    """Yield the findings of every check, one after another."""
     yield HealthFinding("version", "ok", f"Plumbline {version('plumbline')}, Python {platform.python_version()}")
     if settings.database_url:
         yield from examine_database(settings.database_url)
@@ -64,7 +64,7 @@ def list_installation_findings(settings: Settings) -> Iterator[HealthFinding]:
 
 
 def _own_database(data_dir: Path) -> Iterator[HealthFinding]:
-    """What the embedded database says, where it takes connections."""
+    """Yield findings about the embedded database, if it accepts connections."""
     url = embedded.find_running_server(data_dir)
     if url is not None:
         yield from examine_database(url)
@@ -82,7 +82,7 @@ def _beat(data_dir: Path) -> HealthFinding:
 
 
 def _port(host: str, port: int) -> Iterator[HealthFinding]:
-    """Who listens on the port: we, nobody, or somebody else."""
+    """Find out whether our server, another program or nothing listens on the port."""
     shown = f"{host}:{port}"
     try:
         with socket.create_server((host, port)):

@@ -1,4 +1,4 @@
-"""`plumbline exclusions`: what analyses of a campaign leave out, with the reason; what it would do is shown first."""
+"""`plumbline exclusions`: what analyses of a campaign leave out, and why; the effect can be previewed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _exclude(campaign: str, wanted: NamedExclusion, reason: str) -> bytes:
 
 
 def _over_http(remote: _remote.RemoteServer, campaign: str, body: Mapping[str, str], preview: str | None) -> bytes:
-    """What a server says; its preview by a recipe is waited for where a job makes it."""
+    """Return the server's answer. If a job makes the preview by a recipe, wait for the job."""
     if preview is None:
         return remote.send_change("POST", _path(campaign), {}, body)
     query = {"dry_run": "true", "recipe": preview}

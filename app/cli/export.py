@@ -1,4 +1,4 @@
-"""`plumbline export`: everything that a campaign holds, as a file."""
+"""`plumbline export`: everything in a campaign, as a file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def export_campaign(
     if (remote := _remote.find_configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
         write_file_atomically(remote.stream_body(path), output)
-        if format != exports.BUNDLE:  # which holds `jsonl`, and so all
+        if format != exports.BUNDLE:  # the bundle contains `jsonl`, and so everything
             _print_losses(format, exports.ExportLosses.model_validate_json(remote.fetch_body(f"{path}/losses")).losses)
         return
     with context.open_upgraded_database() as database:

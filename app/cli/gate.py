@@ -1,4 +1,4 @@
-"""`plumbline gate`: may the candidate take the baseline's place? For CI: the exit code says it."""
+"""`plumbline gate`: may the candidate replace the baseline? For CI: the exit code gives the answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from app.reports.kit.render.representations import render_report
 from app.reports.kit.request import ReportRequest
 
 BUSY = frozenset({429, 503})
-PAUSE = 1.0  # seconds until a busy server is asked again
+PAUSE = 1.0  # seconds before a busy server is asked again
 HELP = """May the candidate replace the baseline?
 
 Exit codes: 0 the claim holds · 1 it does not · 3 nothing can be said (inconclusive, or too little data) · 2 error.
@@ -51,16 +51,16 @@ class GateResultNotWritten(AppError):
 
 
 class ExitTwoOnUnexpectedError:
-    """Nothing unforeseen ends with 1, as an uncaught error does: here that would say that the claim does not hold.
+    """Exit with code 2 on unexpected errors: code 1, which Python uses, would mean that the claim does not hold.
 
-    The traceback is printed as ever. Errors that the command line puts into one line pass, with exit code 2 as well.
+    The traceback is printed as usual. Errors that the command line shows in one line pass through, also with code 2.
     """
 
     def __enter__(self) -> None:
-        """Nothing to prepare."""
+        """Prepare nothing."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Raises SystemExit in place of the error."""
+        """Raise SystemExit in place of an unexpected error."""
         told = isinstance(error, AppError) or (isinstance(error, OSError) and error.filename is not None)
         if isinstance(error, Exception) and not told:
             traceback.print_exception(error)
@@ -145,7 +145,7 @@ def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None)
 def _gate_from_server(
     remote: _remote.RemoteServer, campaign: str, given: dict[str, str], as_of: str | None, wait: float
 ) -> bytes:
-    """The server's answer; asked again while it cannot give one.
+    """Return the server's answer; retry while it cannot give one.
 
     Raises ServerRefusal, ServerUnreachable, GateResultUnreadable.
     """
@@ -155,7 +155,7 @@ def _gate_from_server(
     while True:
         try:
             return long_reports.wait_for_report(remote, "GET", path, query, on_progress=lambda _done, _total: None)
-        except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:  # of a job that is none
+        except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:  # the answer describes no job
             raise _not_a_gate(remote) from error
         except (_remote.ServerRefusal, _remote.ServerUnreachable) as error:
             passing = isinstance(error, _remote.ServerUnreachable) or error.status in BUSY
@@ -165,7 +165,7 @@ def _gate_from_server(
 
 
 def _view(body: bytes, remote: _remote.RemoteServer | None) -> GateView:
-    """The answer as it can be read. Raises GateResultUnreadable where a server sends anything else."""
+    """Parse the answer. Raises GateResultUnreadable if a server sent anything else."""
     try:
         return GateView.model_validate_json(body)
     except ValidationError as error:
@@ -179,7 +179,7 @@ def _not_a_gate(remote: _remote.RemoteServer) -> GateResultUnreadable:
 
 
 def _table(view: GateView) -> str:
-    """For the terminal, or for whatever standard output is, in signs that it knows; nothing is written yet."""
+    """Render the table for standard output, in its encoding, without writing it yet."""
     encoding = sys.stdout.encoding
     drawn = io.BytesIO()
     shown = io.TextIOWrapper(drawn, encoding=encoding, errors="replace", newline="\n")
@@ -193,7 +193,7 @@ def _table(view: GateView) -> str:
 
 
 def _put(answer: bytes | str) -> None:
-    """All of it to standard output before the command ends. Raises GateResultNotWritten."""
+    """Write all of it to standard output before the command ends. Raises GateResultNotWritten."""
     try:
         if isinstance(answer, bytes):
             write_to_stdout([answer])
@@ -201,6 +201,6 @@ def _put(answer: bytes | str) -> None:
             sys.stdout.write(answer)
         sys.stdout.flush()
     except OSError as error:
-        # What is still held back goes nowhere: a complaint at the very end has an exit code of its own.
+        # Discard what is still buffered: an error at the very end would have an exit code of its own.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise GateResultNotWritten(error.strerror or "") from error

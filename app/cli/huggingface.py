@@ -68,6 +68,6 @@ def _hub(settings: Settings) -> HuggingFaceClient:
 
 
 def _check_name(dataset: str) -> None:
-    """Raise Invalid for what is no name of a repository."""
+    """Raise Invalid if this cannot be the name of a repository."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset, re.ASCII) or ".." in dataset:
         raise Invalid("the options are not valid", places=(Place(("DATASET",), "must be like owner/name"),))

@@ -1,4 +1,4 @@
-"""`plumbline import`: files into a campaign."""
+"""`plumbline import`: imports files into a campaign."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def import_files(
 
 
 def _inputs(given: list[Path], *, by_path: bool = False) -> list[InputFile]:
-    """The files under their names, or under their paths where those tell what they are or two have one name.
+    """Return the files under their names, or under their paths if these carry meaning or two names are the same.
 
-    by_path: a folder stands for all files in it.
+    by_path: paths carry meaning, and a folder stands for all files in it.
     """
     paths = [file for path in given for file in (sorted(_list_files(path)) if by_path and path.is_dir() else [path])]
     names = [_printable_name(path.name) for path in paths]
@@ -85,7 +85,7 @@ def _inputs(given: list[Path], *, by_path: bool = False) -> list[InputFile]:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Files of a folder and of those in it, but hidden ones."""
+    """Return the files in a folder and its subfolders, except hidden ones."""
     paths = (path for path in folder.rglob("*") if path.is_file())
     return [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
 
@@ -103,7 +103,7 @@ def _open(path: Path, name: str) -> IO[bytes]:
 
 
 def _printable_name(name: str) -> str:
-    """A file name as text: on disk it can be any bytes."""
+    """Return a file name as text, because on disk it can consist of any bytes."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
@@ -129,7 +129,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _table(report: dict[str, object]) -> Table:
-    """What was read, stored, mapped, repaired and dropped, a line each."""
+    """Make a table of what was read, stored, mapped, repaired and dropped, with one line each."""
     table = Table(title="dry run: nothing was stored" if report["dry_run"] else "imported", show_header=False)
     table.add_row("lines", f"{report['lines']:,}")
     for group in ("stored", "repaired", "dropped", "notes"):
@@ -152,7 +152,7 @@ def _table(report: dict[str, object]) -> Table:
 
 
 def _test_set_table(ingest: dict[str, Any]) -> Table:
-    """The test set as it is now: a line a system, and what somebody should look at."""
+    """Make a table of the present test set: one line per system, and findings that need attention."""
     head = f"{ingest['documents']:,} documents, {ingest['segments']:,} segments, {ingest['words']:,} words of sources"
     references = f"; references {', '.join(ingest['references'])}" if ingest["references"] else ""
     table = Table(title=f"test set: {head}{references}", title_justify="left")

@@ -1,4 +1,4 @@
-"""`plumbline locks`: what a campaign has pre-registered, and every amendment."""
+"""`plumbline locks`: what was preregistered for a campaign, and every amendment."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _table(entries: list[dict[str, Any]]) -> Table:
 
 
 def _rules(entry: dict[str, Any]) -> list[str]:
-    """The rules as they are locked now, a line each."""
+    """Return the rules that are locked now, one per line."""
     lines = [f"Hypothesis: {text}" for text in entry["hypotheses"]]
     lines += [f"Exclusion rule: {text}" for text in entry["exclusion_rules"]]
     return [*lines, f"Stopping rule: {entry['stopping_rule']}"] if entry["stopping_rule"] else lines

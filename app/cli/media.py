@@ -65,7 +65,7 @@ def add_media(
 
 
 def _files(paths: list[Path]) -> list[tuple[str, Path]]:
-    """Names and files. Raises Invalid, naming what is no file."""
+    """Return names and files. Raises Invalid, naming a path that is no file."""
     named = []
     for given in paths:
         below, page = split_pdf_page_from_path(str(given))
@@ -85,7 +85,7 @@ def _name(path: str, page: int | None) -> str:
 
 
 def _send(remote: _remote.RemoteServer, campaign: str, name: str, file: Path) -> dict[str, Any]:
-    """Send a file in parts, from where an earlier upload of the same file ended."""
+    """Send a file in parts, starting where an earlier upload of the same file stopped."""
     size, digest = file.stat().st_size, hash_file(file).hex()
     at = f"{_path(campaign)}-uploads"
     under_way = json.loads(remote.fetch_body(at, accept="application/json"))["uploads"]

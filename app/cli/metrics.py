@@ -1,4 +1,4 @@
-"""`plumbline metrics`: scores of automatic metrics from files, and which there are."""
+"""`plumbline metrics`: imports scores of automatic metrics from files, and lists the metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline mturk`: a HIT on Mechanical Turk for a campaign, and paying its workers by their verdicts."""
+"""`plumbline mturk`: creates a HIT on Mechanical Turk for a campaign, and pays its workers by verdicts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def create_study(
     Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
     remote = find_participant_server(server)
-    load_completion_code_templates(remote, campaign)  # refuses an unknown campaign before anybody is asked
+    load_completion_code_templates(remote, campaign)  # refuses an unknown campaign before it asks anybody
     texts = HitDetails(title, description, keywords, minutes, reward, places, days, pay_after)
     total = f"{places * reward / 100:,.2f} dollars, and the fees of Mechanical Turk"
     if dry_run:
@@ -99,9 +99,9 @@ def settle_submissions(
 
 
 def _confirm_offer(remote: _remote.RemoteServer, campaign: str, question: str) -> None:
-    """Ask until the campaign is open; a server that cannot be asked now may be back when somebody confirms again.
+    """Ask until the campaign is open. If the server does not answer now, it may do so at the next confirmation.
 
-    Raises Exit where the answer is no, Abort where the command is interrupted.
+    Raises Exit if the answer is no, Abort if the command is interrupted.
     """
     while True:
         if not typer.confirm(question):
@@ -119,7 +119,7 @@ def _confirm_offer(remote: _remote.RemoteServer, campaign: str, question: str) -
 
 
 def _offer_to_end_leftovers(mturk: MTurkClient, remote: _remote.RemoteServer, campaign: str, *, ask: bool) -> None:
-    """Invitations that an interrupted run left without a HIT: a plan counts their places, and nobody can come."""
+    """Offer to end invitations that an interrupted run left without a HIT: plans count them, but nobody can come."""
     unused = list_unused_invitations(remote, campaign, "mturk")
     for invitation in sorted(set(unused) - mturk.list_invitations_with_hits()) if unused else ():
         typer.echo(f"No HIT of yours leads to the invitation {invitation}; an earlier run may have been interrupted.")

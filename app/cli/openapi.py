@@ -1,4 +1,4 @@
-"""`plumbline openapi`: the document of the HTTP interface, for the repository and for generators of clients."""
+"""`plumbline openapi`: the description of the HTTP interface, for the repository and for client generators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.storage.db import Database
 from app.web.deps import ServiceOptions
 
 LEVELS = 3
-"""Of keys on lines of their own: section, path or kind of component, method or component."""
+"""How many levels of keys stand on lines of their own: section, path or kind of component, method or component."""
 
 
 def register_commands(app: typer.Typer) -> None:
@@ -22,13 +22,13 @@ def register_commands(app: typer.Typer) -> None:
 
 def print_openapi_document() -> None:
     """Print the OpenAPI document."""
-    nowhere = Database("postgresql://", size=2)  # nothing connects: only the routes are looked at
+    nowhere = Database("postgresql://", size=2)  # makes no connection: only the routes are read
     document = create_app(nowhere, ServiceOptions()).openapi()
     typer.echo(format_json_for_diffs(document, LEVELS))
 
 
 def format_json_for_diffs(part: Any, levels: int) -> str:
-    """JSON without spaces, but with each key of the upper levels on a line of its own, so that diffs can be read.
+    """Format JSON without spaces, but with each key of the upper levels on its own line, so that diffs are readable.
 
     >>> print(format_json_for_diffs({"paths": {"/b": {"get": {}}, "/a": {}}, "openapi": "3.1.0"}, 2))
     {

@@ -1,4 +1,4 @@
-"""`plumbline organizations`: those that share this installation."""
+"""`plumbline organizations`: the organizations that share this installation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def add_organization(
 def _issue_owner_token(url: str, number: int) -> None:
     with closing(Database(url, size=2)) as database, use_organization(number), database.transaction() as session:
         issued = tokens.create_first_admin_token(session)
-        if issued is not None:  # told within the transaction: a token that could not be handed over is none
+        if issued is not None:  # printed within the transaction: if printing fails, there is no token
             typer.echo(f"Its owner's token, for one day: {issued.secret}")
 
 

@@ -1,4 +1,4 @@
-"""`plumbline pearmut`: campaigns of Pearmut on this store, with their links."""
+"""`plumbline pearmut`: runs campaigns of Pearmut on this database, with their links."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _make_summary(added: AddedCampaign, moved: MovedCampaign | None, origin: str
 
 
 def _list_dropped_records(added: AddedCampaign) -> dict[str, int]:
-    """What the import counted as left, but for what is kept beside it."""
+    """Return what the import counted as dropped, except for what is stored separately."""
     dropped = added.report["dropped"]
     assert isinstance(dropped, dict)  # noqa: S101  (the report's own shape)
     return {

@@ -1,4 +1,4 @@
-"""`plumbline plan`: compile a design, look at what it asks and proves, and freeze it."""
+"""`plumbline plan`: compiles a design, shows what it requires and can prove, and freezes it."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def compile_or_print_plan(
 
 @dataclass(frozen=True, slots=True)
 class _Replan:
-    """A plan anew of what is left."""
+    """A request to plan the remaining work again."""
 
     reason: str
     rebalance: bool
 
     def asked(self) -> dict[str, object]:
-        """As it is sent; a server that knows no rebalancing is not asked for none."""
+        """Return the body to send. `rebalance` is sent only if set, for servers that do not know it."""
         return {"reason": self.reason, **({"rebalance": True} if self.rebalance else {})}
 
 
@@ -106,7 +106,7 @@ def _compile_on_server(
 
 
 def _read(path: Path) -> object:
-    """A design as strictly as over HTTP. Raises Invalid."""
+    """Read a design with the same strictness as over HTTP. Raises Invalid."""
     try:
         return strict_json.parse_json(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
     except OSError as error:
@@ -138,7 +138,7 @@ def _show(console: Console, answer: dict[str, Any]) -> None:
     console.print(_forecast_srp(report["srp"]))
     if report.get("pilot"):
         console.print(_pilot(report["pilot"]))
-    for kind, counts in ((report["controls"] or {}).get("places") or {}).items():  # none of an earlier release
+    for kind, counts in ((report["controls"] or {}).get("places") or {}).items():  # an earlier release stored none
         console.print(f"Places of {kind} items, by tenths of a task: {' '.join(map(str, counts))}")
     for unmet in report["unmet"]:
         console.print(f"Not met: {unmet['what']}: {unmet['why']}")
@@ -154,7 +154,7 @@ def _show(console: Console, answer: dict[str, Any]) -> None:
 
 
 def _pilot(pilot: Mapping[str, Any]) -> str:
-    """Of which judgments, and what their documents, drawn again, say of the detectable difference."""
+    """Describe the pilot's judgments, and what resampling its documents says about the detectable difference."""
     said = f"Pilot {pilot['campaign']}: {pilot['ratings']} ratings of {pilot['documents']} documents"
     if pilot["resampled"] is None:
         return f"{said}; its documents were not resampled: {pilot['why_not_resampled']}"
@@ -162,7 +162,7 @@ def _pilot(pilot: Mapping[str, Any]) -> str:
 
 
 def _forecast_srp(srp: Mapping[str, Any]) -> str:
-    """Never alone: a study that finds nothing is stable, too."""
+    """Format the SRP forecast, always with significant pairs: a study that finds nothing is stable, too."""
     if srp["value"] is None:
         return f"Forecast SRP: unknown, {srp['reason']}"
     sentence = f"{srp['mean_significant_pairs']:.1f} of {srp['pairs']} pairs significant per study"

@@ -1,4 +1,4 @@
-"""`plumbline prolific`: a study on Prolific for a campaign, and paying its participants by their verdicts."""
+"""`plumbline prolific`: creates a study on Prolific for a campaign, and pays its participants by verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline protocol`: what a campaign asks, as data that its manager can write."""
+"""`plumbline protocol`: the protocol of a campaign as data that its manager can write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline questionnaires`: what raters are asked before and after their work, and what they answered."""
+"""`plumbline questionnaires`: questions to raters before and after their work, and their answers."""
 
 from __future__ import annotations
 

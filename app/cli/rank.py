@@ -96,7 +96,7 @@ def print_ranking(
 
 @dataclass(frozen=True, slots=True)
 class RankArguments:
-    """What is wanted. choices: those that replace the recipe's own. kind: "" for the terminal."""
+    """The arguments of a ranking. choices: override those of the recipe. kind: "" for the terminal."""
 
     campaign: str
     recipe: str
@@ -134,13 +134,13 @@ def _rank_on_server(remote: _remote.RemoteServer, asked: RankArguments) -> Itera
         body = long_reports.wait_for_report(remote, "GET", address, query, accept=accept, on_progress=on_progress)
     if segments or asked.kind in ("", "json"):
         return iter((body,))
-    query["as_of"] = json.loads(body)["data_version"]  # stored by now
+    query["as_of"] = json.loads(body)["data_version"]  # the ranking is stored by now
     query["picture" if asked.kind == "svg" else "table"] = asked.table
     return remote.stream_body(f"{path}.{asked.kind}", query)
 
 
 def _check_table(table: str, kinds: list[str]) -> None:
-    """Raise Invalid for a table that there is not, or not in this kind of answer."""
+    """Raise Invalid if there is no such table, or if the output format does not have it."""
     if table not in (*TABLES, SEGMENTS):
         there = ", ".join((*TABLES, SEGMENTS))
         raise Invalid("the options are not valid", places=(Place(("--table", table), f"there are: {there}"),))
@@ -162,7 +162,7 @@ def print_named_recipes(server: _remote.Server = None) -> None:
 
 
 def _choices(arguments: list[str]) -> dict[str, list[str]]:
-    """`--name value` and `--name=value` as the options of a recipe; a name may come several times."""
+    """Read `--name value` and `--name=value` as options of a recipe; a name may occur several times."""
     choices: dict[str, list[str]] = {}
     rest = list(arguments)
     while rest:

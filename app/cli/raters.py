@@ -1,4 +1,4 @@
-"""`plumbline raters`: who is enrolled, their links, and forgetting them."""
+"""`plumbline raters`: who is enrolled, their links, and the erasure of their data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline report` and `plumbline compare`: reports of every kind, on one campaign and on several."""
+"""`plumbline report` and `plumbline compare`: reports of every kind, on one campaign or several."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from app.services.jobs import report_requests
 AnyKind = Report[Any, Any]
 Options = dict[str, list[str]]
 OF_RATERS = ("quality", "timing", "revisions")
-"""Reports for managers whose routes are their own, at the addresses of others."""
+"""Reports for managers that have routes of their own, but the usual addresses."""
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="Option of the report, as NAME=VALUE.")]
 Picture = Annotated[str, typer.Option(help="With --svg: which picture, if the report has several.")]
@@ -55,7 +55,7 @@ def register_commands(app: typer.Typer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReportOutputOptions:
-    """How a report is wanted. shape: `json`, `csv`, `tex`, `md`, `svg`, or empty for the terminal."""
+    """How to output a report. shape: `json`, `csv`, `tex`, `md`, `svg`, or empty for the terminal."""
 
     as_of: str | None
     shape: str
@@ -64,7 +64,7 @@ class ReportOutputOptions:
 
 
 def _command(argument: Any, run: Callable[[list[str], Options, ReportOutputOptions], None]) -> Callable[..., None]:
-    """A command with the options that both have; what it is called with beside them is its own."""
+    """Make a command with the options that both commands share; only its arguments are its own."""
 
     def command(
         words: list[str],
@@ -128,13 +128,13 @@ def print_comparison_report(names: list[str], options: Options, how: ReportOutpu
 
 
 def _list_kinds() -> tuple[str, ...]:
-    """The kinds of report on one campaign."""
+    """Return the kinds of report on one campaign."""
     of_kinds = [kind.name for kind in registry.ALL.values() if kind.over == "campaign"]
     return tuple(sorted({*of_kinds, side_by_side.RECIPES, *OF_RATERS}))
 
 
 def _recipes(options: Options) -> list[str]:
-    """Names of recipes with commas between, those of published practice by default. Raises Invalid."""
+    """Return the names of recipes, separated by commas in the option; by default the named ones. Raises Invalid."""
     if wrong := sorted(set(options) - {side_by_side.RECIPES}):
         places = (Place((wrong[0],), f"there are: {side_by_side.RECIPES}"),)
         raise Invalid("the options are not valid", places=places)
@@ -150,7 +150,7 @@ def _version(as_of: str | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ReportArguments:
-    """A report as it was asked for."""
+    """A report with the arguments of the command."""
 
     kind: AnyKind
     campaigns: tuple[str, ...]
@@ -158,20 +158,20 @@ class ReportArguments:
     how: ReportOutputOptions
 
     def to_request(self) -> ReportRequest:
-        """As the database is asked. Raises Invalid."""
+        """Return the request to the database. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
         question = request.parse_report_options(self.kind, given, place="options")
         campaigns = request.list_report_campaigns(self.kind, self.campaigns, question)
         return ReportRequest(self.kind, campaigns, question, parse_as_of(self.how.as_of))
 
     def server_path(self) -> str:
-        """Where a server has it."""
+        """Return the path of the report on a server."""
         if self.kind.over == "campaigns":
             return f"/v1/comparisons/{self.kind.name}"
         return f"/v1/campaigns/{quote(self.campaigns[0], safe='')}/reports/{self.kind.name}"
 
     def server_query(self) -> dict[str, str | int | Sequence[str]]:
-        """As a server is asked."""
+        """Return the query for a server."""
         several = {"campaigns": ",".join(self.campaigns)} if self.kind.over == "campaigns" else {}
         return {**self.options, **several, **({} if self.how.as_of is None else {"as_of": self.how.as_of})}
 
@@ -198,7 +198,7 @@ def _answer(wanted: ReportArguments) -> None:
 
 
 def print_report(console: Console, kind: AnyKind, body: bytes, *, most: int | None = None) -> None:
-    """Print a report, its first tables or all: title, tables, caption and warnings."""
+    """Print a report: title, tables (only the first ones if `most` is given), caption and warnings."""
     view = kind.result.model_validate_json(body)
     if kind.single is None:
         console.print(Text(make_report_title(kind, view), style="bold"))
@@ -209,7 +209,7 @@ def print_report(console: Console, kind: AnyKind, body: bytes, *, most: int | No
 
 
 def _read(words: Sequence[str], pairs: Sequence[str]) -> tuple[list[str], Options]:
-    """Names in order, and options: `--name value`, `--name=value` and `-o name=value`; some may come several times."""
+    """Return names in order, and options: `--name value`, `--name=value`, `-o name=value`, each possibly repeated."""
     names: list[str] = []
     options: Options = {}
     rest = [*words, *(f"--{pair}" for pair in pairs)]

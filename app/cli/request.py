@@ -1,4 +1,4 @@
-"""`plumbline request`: any request of the HTTP API from the command line."""
+"""`plumbline request`: sends any request of the HTTP API from the command line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def send_api_request(
 
 
 def _body(file: Path) -> object:
-    """Parsed here, so that a mistake is named before anything is sent. Raises Invalid."""
+    """Parse the body here, so that a mistake is reported before anything is sent. Raises Invalid."""
     try:
         text = typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")
         return parse_strict_json(text)

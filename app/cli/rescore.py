@@ -1,4 +1,4 @@
-"""`plumbline rescore`: stored scores against the payloads they come from."""
+"""`plumbline rescore`: compares stored scores with the payloads that they were derived from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline series`: many language pairs from one manifest."""
+"""`plumbline series`: runs many language pairs from one manifest."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
 
 
 def _inputs(folder: Path, files: ManifestFiles) -> Sequence[InputFile]:
-    """The files of an import. Raises Invalid for a path that leads nowhere."""
+    """Return the files of an import. Raises Invalid for a path without files."""
     paths: list[Path] = []
     for n, path in enumerate(files.paths):
         here = sorted(folder.glob(path)) if "*" in path and not Path(path).is_absolute() else [folder / path]
@@ -139,9 +139,9 @@ def _line(outcome: StepOutcome) -> str:
 
 
 def _hand_out(made: Iterator[NewRaterLink], output: Path | None, *, anew: bool) -> None:
-    """Links as CSV, one line per rater who had none, behind those that the file has already.
+    """Write new links as CSV, one line per rater who had none; an existing file is extended.
 
-    anew: the links in the file have ended. Nothing in it is what a spreadsheet would run.
+    anew: the links in the file no longer work, so it is replaced. Spreadsheets execute nothing in the output.
     """
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\r\n")
@@ -154,7 +154,7 @@ def _hand_out(made: Iterator[NewRaterLink], output: Path | None, *, anew: bool) 
             given.append(link.rater)
             keys = (f"'{key}" if key.startswith(_RUNS_IN_SPREADSHEETS) else key for key in (link.campaign, link.rater))
             lines.writerow((*keys, link.link, link.expires_at))
-    finally:  # a link is shown once only, so those that were made are kept even where a later one fails
+    finally:  # each link is shown only once, so those already made are kept even if a later one fails
         if output is None:
             typer.echo(out.getvalue(), nl=False)
         else:

@@ -1,4 +1,4 @@
-"""`plumbline serve`: the web service, with its own database unless the settings name one."""
+"""`plumbline serve`: runs the web service, with its own database unless the settings name one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def serve(
         stop_on_sigterm(),
         open_listening_socket(host or settings.host, settings.port if port is None else port) as server,
         _listening_for_pearmut(settings, host or settings.host) as pearmut,
-        start_web_process_early(server) as web,  # which takes longer than to have a database, new or old
+        start_web_process_early(server) as web,  # takes longer than getting a database, new or old
         open_served_database_url(settings) as (url, own),
     ):
         origin = settings.public_url or format_socket_origin(server)
@@ -63,7 +63,7 @@ def serve(
 
 @contextmanager
 def _listening_for_pearmut(settings: Settings, host: str) -> Iterator[socket.socket | None]:
-    """The socket of Pearmut's own pages, where they are to be served. Raises CannotListen, PearmutFilesNotFound."""
+    """Open the socket for Pearmut's own pages, if they are served. Raises CannotListen, PearmutFilesNotFound."""
     if settings.pearmut_port is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""`plumbline settings`: what is set of a campaign, read and changed; `plumbline recipe`: its own recipes."""
+"""`plumbline settings`: reads and changes a campaign's settings; `plumbline recipe`: its own recipes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def print_or_store_recipe(
 
 
 def _pairs(changes: list[str]) -> dict[str, object]:
-    """Changes by name, a dotted one still as it is. Raises Invalid."""
+    """Return changes by name, with dotted names unchanged. Raises Invalid."""
     given: dict[str, object] = {}
     for text in changes:
         name, separator, value = text.partition("=")
@@ -113,7 +113,7 @@ def _pairs(changes: list[str]) -> dict[str, object]:
 
 
 def _value(text: str) -> object:
-    """JSON where it is some, else the text itself."""
+    """Parse a value as JSON if it is valid JSON; otherwise return the text."""
     try:
         return parse_strict_json(text)
     except (StrictJsonError, ValueError):
@@ -121,7 +121,7 @@ def _value(text: str) -> object:
 
 
 def _merge_nested_fields(shown: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, object]:
-    """The fields to send: of `options` and `settings` the whole, with the entries that are changed at any depth.
+    """Return the fields to send: `options` and `settings` completely, with entries changed at any depth.
 
     Raises Invalid.
     """
@@ -138,7 +138,7 @@ def _merge_nested_fields(shown: Mapping[str, Any], given: Mapping[str, object]) 
 
 
 def _change_entry(whole: object, entries: Sequence[str], value: object, name: str) -> dict[str, object]:
-    """An object with one entry at this place; null removes it. Raises Invalid where a value has no entries."""
+    """Change an entry of an object; null removes it. Raises Invalid if a value on the way has no entries."""
     if whole is not None and not isinstance(whole, Mapping):
         raise Invalid(NOT_VALID, places=(Place((name,), "is within a value that has no entries"),))
     entry, *rest = entries
@@ -148,7 +148,7 @@ def _change_entry(whole: object, entries: Sequence[str], value: object, name: st
 
 
 def _validate_fields(fields: Mapping[str, object]) -> dict[str, Any]:
-    """The same as over HTTP. Raises Invalid, naming the field."""
+    """Validate the fields as over HTTP. Raises Invalid, naming the field."""
     try:
         return CampaignPatch.model_validate(fields).get_given_fields()
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""`plumbline report CAMPAIGN recipes` and `plumbline rank-series`: rankings beside each other."""
+"""`plumbline report CAMPAIGN recipes` and `plumbline rank-series`: rankings side by side."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def _answer(
 
 
 def _compare_on_server(remote: _remote.RemoteServer, path: str, query: Mapping[str, str | int], kind: str) -> bytes:
-    """The report, waited for where a job makes it, in the kind that is wanted.
+    """Return the report in the requested format; if a job makes it, wait for the job.
 
-    It is asked for once: by a second time the data may be others, and wait for another job.
+    There is only one request: before a second one, the data could change, which would start another job.
     """
     told = kind in ("", "json")
     where, accept = (path, "application/json") if told else (f"{path}.{kind}", MEDIA_TYPES[kind].partition(";")[0])
@@ -102,7 +102,7 @@ def _compare_on_server(remote: _remote.RemoteServer, path: str, query: Mapping[s
 
 
 def _make_comparison_table(rankings: dict[str, Any]) -> RenderableType:
-    """A line a system: its mean relative rank, and rank and cluster in every ranking."""
+    """Make a table with a line per system: its mean relative rank, and rank and cluster in every ranking."""
     names = [one["name"] for one in rankings["rankings"]]
     rows = [
         (_system_label(one), f"{one['mean_relative_rank']:.2f}", *(_place(one["places"].get(name)) for name in names))

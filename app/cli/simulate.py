@@ -79,7 +79,7 @@ def simulate_raters(
 
 
 def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
-    """The model of a file. Raises Invalid where it is none, or is for another campaign."""
+    """Read a model from a file. Raises Invalid if it is not a model, or if it is for another campaign."""
     model = parse_rater_model(path.read_bytes())
     if model.campaign != campaign:
         raise Invalid(f"this is a model for {model.campaign}", places=(Place(("campaign",), "is another one"),))
@@ -87,7 +87,7 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
 
 
 def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> RehearsalTally:
-    """Let the raters of a model judge on a server, with a bar on standard error. Raises NoSimulatedRaterEnrolled."""
+    """Let the raters of a model judge on a server, and show a progress bar. Raises NoSimulatedRaterEnrolled."""
     there = sorted(model.raters.keys() & set(managed.list_active_raters()))
     if not there:
         raise NoSimulatedRaterEnrolled
@@ -105,9 +105,9 @@ def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: RaterPace) -
 
 @contextmanager
 def connect_as_campaign_manager(campaign: str | None, server: str | None) -> Iterator[CampaignClient]:
-    """A campaign under its manager's credential: on the server that is named, or on one of our own over the database.
+    """Connect to a campaign as its manager: on the given server, or on a temporary one over our database.
 
-    campaign None: a credential that is good for all.
+    campaign: None for a credential that is valid for all campaigns.
     """
     remote = _remote.find_configured_remote(server)
     if remote is not None:
@@ -126,7 +126,7 @@ def connect_as_campaign_manager(campaign: str | None, server: str | None) -> Ite
 
 @contextmanager
 def create_temporary_token(database: Database, campaign: str | None) -> Iterator[SecretStr]:
-    """A manager's token for as long as the block lasts; it ends by itself where we are killed."""
+    """Create a manager's token for the duration of the block; it expires even if this process is killed."""
     with database.transaction() as session:
         ends = datetime.now(UTC) + TOKEN_LASTS
         issued = tokens.issue_token(session, role="manager", name="simulate", campaign=campaign, expires_at=ends)
@@ -167,7 +167,7 @@ def _print_tally(tally: RehearsalTally, *, as_json: bool) -> None:
 
 
 def format_rehearsal_summary(tally: RehearsalTally) -> list[str]:
-    """The summary in words: what was judged, how fast, and who did not finish."""
+    """Return the summary in words: what was judged, how fast, and who did not finish."""
     told = tally.summarize()
     unfinished = {rater: why for rater, why in sorted(tally.ended.items()) if why != "finished"}
     judged = (

@@ -92,7 +92,7 @@ def print_stability_report(
 def _designs(
     groupings: list[str] | None, balances: list[str] | None, ratings: list[int] | None, normalized: list[str] | None
 ) -> list[dict[str, object]] | None:
-    """Every combination of what was given; None where nothing was."""
+    """Return every combination of the given values; None if there are none."""
     if not any((groupings, balances, ratings, normalized)):
         return None
     return [
@@ -123,7 +123,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
-    """The request of a file with the options in place of its own."""
+    """Read the request from a file, and override it by the options."""
     try:
         base = {} if file is None else StabilityIn.model_validate_json(file.read_bytes()).model_dump(exclude_unset=True)
         return StabilityIn.model_validate_json(json.dumps({**base, **given}))

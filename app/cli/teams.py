@@ -1,4 +1,4 @@
-"""`plumbline teams`: the raters of one coordinator."""
+"""`plumbline teams`: teams of raters, each with a coordinator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline token`: credentials."""
+"""`plumbline token`: creates, lists and revokes credentials."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def create_token(
 def list_tokens(server: _remote.Server = None) -> None:
     """List tokens, without their secrets; with --server, those that PLUMBLINE_TOKEN manages there."""
     table = Table("token", "role", "campaign", "name", "made", "last used", "ends", "state")
-    remote = _remote.find_remote_from_option(server)  # else where `token revoke` works, whatever the settings name
+    remote = _remote.find_remote_from_option(server)  # the settings do not count, as for `token revoke`
     for token in _list_tokens(remote):
         state = "live" if token.live else ("revoked" if token.revoked_at else "expired")
         ends = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"

@@ -1,4 +1,4 @@
-"""`plumbline validate`: type I error and coverage of a recipe on the campaign's own design."""
+"""`plumbline validate`: type I error and coverage of a recipe under the campaign's own design."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def run_worker(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     supervisor = None if line is None else ConnectionToSupervisor(line, told=lambda _: None, alone=stop.set)
-    for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
+    for name in THREADS:  # read when linear algebra is loaded, which happens only in computing processes
         os.environ.setdefault(name, "1")
     start_tracing(Settings.load().traces, "plumbline-worker")
     with context.open_upgraded_database(watched=True, of_all=True) as database:
@@ -102,9 +102,9 @@ def run_worker(
 
 
 def choose_computing_process_count(cores: int, *, beside: bool) -> int:
-    """How many processes compute by themselves: one a core; beside a server one core is left to who answers raters.
+    """Return the number of computing processes: one per core; beside a server, one core is left for raters' requests.
 
-    Yielding alone does not do it: where all cores are busy, who waits for the disk waits for their slice too.
+    Low priority alone is not enough: if all cores are busy, a process that waits for the disk also waits for its turn.
 
     >>> [choose_computing_process_count(cores, beside=True) for cores in (1, 2, 4)]
     [1, 1, 3]
@@ -113,8 +113,8 @@ def choose_computing_process_count(cores: int, *, beside: bool) -> int:
 
 
 def count_dask_threads(scheduler: str) -> int:
-    """How many chunks the cluster at an address computes at a time. Raises SchedulerAway, DaskNotInstalled."""
-    from app.jobs.dask_cluster import DaskCluster  # it loads what computes, which few workers do themselves
+    """Return how many chunks a cluster computes at a time. Raises SchedulerAway, DaskNotInstalled."""
+    from app.jobs.dask_cluster import DaskCluster  # loads computing code, which few workers need themselves
 
     cluster = DaskCluster(scheduler)
     try:
@@ -124,7 +124,7 @@ def count_dask_threads(scheduler: str) -> int:
 
 
 def _sign(beat: Path) -> None:
-    """Leave a sign of life; on a disk that is full, or may not be written to, there is none, and the work goes on."""
+    """Write the heartbeat file. If the disk is full or not writable, log this and go on working."""
     try:
         beat.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private_file(beat, f"{time.time()}\n")
@@ -133,7 +133,7 @@ def _sign(beat: Path) -> None:
 
 
 def _beat() -> Path:
-    """The sign of life: in the data folder, so that one installation never answers for another."""
+    """Return the heartbeat file. It is in the data folder, so that installations have separate ones."""
     return Settings.load().data_dir / BEAT_FILE
 
 

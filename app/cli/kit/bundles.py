@@ -1,4 +1,4 @@
-"""Release bundles as commands are given them: archives or folders, checked, and ranked again in an empty database."""
+"""Release bundles given to commands, as archives or folders: checked, and ranked again in an empty database."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from app.storage.embedded.roles import prepare_serving_role
 
 @contextmanager
 def open_verified_bundle(given: Path) -> Iterator[Path]:
-    """The folder of an archive, or of a folder, whose files are as they were released.
+    """Open an archive or a folder; yield a folder whose files are the same as in the release.
 
-    Raises Invalid where there is none, BundleAltered naming the file that was changed.
+    Raises Invalid if there is no such file, and BundleAltered with the name of a file that was changed.
     """
     if given.is_dir():
         bundle_check.check_bundle_folder(given)
@@ -36,14 +36,14 @@ def open_verified_bundle(given: Path) -> Iterator[Path]:
 def verify_bundle(given: Path) -> BundleVerification:
     """Check an archive or a folder, then import and rank it in an empty database. Raises as `open_verified_bundle`."""
     with open_verified_bundle(given) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
-        Path(name).chmod(0o755)  # under root another user runs the server
+        Path(name).chmod(0o755)  # under root, another user runs the database server
         with _empty(Path(name) / "data") as database:
             return bundle_check.reproduce_bundle(folder, database)
 
 
 @contextmanager
 def _empty(folder: Path) -> Iterator[Database]:
-    """A database with nothing in it, as long as it is in use."""
+    """Start an empty database that lasts as long as it is in use."""
     with embedded.start_server(folder) as server:
         url = server.url("owner")
         role = prepare_serving_role(url)
@@ -56,7 +56,7 @@ def _empty(folder: Path) -> Iterator[Database]:
 
 
 def print_bundle_verification(verified: BundleVerification) -> None:
-    """What was found, on standard output."""
+    """Print the result of a verification on standard output."""
     ranked = ", ".join(verified.rankings) or "no recipe, because nothing could be ranked"
     sys.stdout.write(f"{verified.campaign}: {verified.files:,} files are unchanged since release\n")
     for what in verified.beside:

@@ -1,8 +1,8 @@
-"""All commands: the file of each, and what the list of commands says. A test compares them with the files."""
+"""All commands with their files and their lines in the list of commands. A test compares both with the files."""
 
 from __future__ import annotations
 
-# By name, in the order of the list: those that are one command each, then those that are groups.
+# By name, in the order of the list: first single commands, then groups of commands.
 COMMANDS = {
     "archive": (
         "archive",

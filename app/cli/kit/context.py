@@ -1,4 +1,4 @@
-"""What commands share: the database that the settings name, opened and closed around a command."""
+"""What commands share: the database in the settings, opened and closed around a command."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from app.storage.server_checks import check_server_at_url
 
 @contextmanager
 def open_owner_database_url() -> Iterator[str]:
-    """The address under which the schema's owner connects; embedded Postgres runs while it is in use."""
+    """Yield the address with which the schema's owner connects; embedded Postgres runs as long as it is in use."""
     with open_owner_url_and_server() as (url, _):
         yield url
 
 
 @contextmanager
 def open_owner_url_and_server() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
-    """The same, and the embedded Postgres; None where the settings name another."""
+    """Yield the owner's address and the embedded Postgres; None for the latter if the settings name a database."""
     settings = Settings.load()
     if settings.database_url:
         with translate_database_errors():
@@ -37,16 +37,16 @@ def open_owner_url_and_server() -> Iterator[tuple[str, embedded.EmbeddedServer |
 
 @contextmanager
 def open_upgraded_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Database]:
-    """The database under the serving role, its schema brought up to this version first.
+    """Open the database with the serving role, after upgrading its schema to this version.
 
-    Within the block everything is about the organization that the settings name. watched: as `Database` says. of_all:
-    whatever they name, for what goes through all organizations. Raises OrganizationNotFound.
+    Within the block, everything concerns the organization in the settings. watched: see `Database`. of_all: ignore that
+    organization, for work on all organizations. Raises OrganizationNotFound.
     """
     with open_owner_database_url() as url:
         role = prepare_serving_role(url)
         check_server_at_url(url, serving_role=role)
         if not is_schema_current_at_url(url):
-            from app.storage import migrate  # it loads Alembic, which few commands need
+            from app.storage import migrate  # loads Alembic, which few commands need
 
             migrate.upgrade_schema(url)
         folder = configure_ratings_folder(Settings.load())
@@ -63,7 +63,7 @@ def open_upgraded_database(*, watched: bool = False, of_all: bool = False) -> It
 
 @contextmanager
 def use_configured_organization(handle: Database) -> Iterator[None]:
-    """Work for the organization that the settings name within the block. Raises OrganizationNotFound."""
+    """Work for the organization in the settings within the block. Raises OrganizationNotFound."""
     key, number = Settings.load().organization, DEFAULT
     if key is not None:
         with handle.transaction() as session:
@@ -73,5 +73,5 @@ def use_configured_organization(handle: Database) -> Iterator[None]:
 
 
 def get_actor_name() -> str:
-    """Who acts, for the record of versions."""
+    """Return who acts, for the record of data versions."""
     return f"cli:{getpass.getuser()}"

@@ -1,4 +1,4 @@
-"""What the commands of crowd platforms share: a study with an invitation of its own, and paying by the verdicts."""
+"""What the commands for crowd platforms share: a study with its own invitation, and payment by verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class InvitationNotEnded(Unavailable):
 
 
 def find_participant_server(server: str | None) -> RemoteServer:
-    """The server that participants come to. Raises Invalid where none is named."""
+    """Return the server that participants visit. Raises Invalid if none is named."""
     remote = _remote.find_configured_remote(server)
     if remote is None:
         why = "is needed: participants come to a running server"
@@ -49,24 +49,24 @@ def find_participant_server(server: str | None) -> RemoteServer:
 
 
 def load_completion_code_templates(remote: RemoteServer, campaign: str) -> CompletionCodeTemplates:
-    """The templates of a campaign's completion codes."""
+    """Load the templates of a campaign's completion codes."""
     settings: dict[str, Any] = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["settings"]
     return CompletionCodeTemplates.from_settings(settings)
 
 
 def is_campaign_open(remote: RemoteServer, campaign: str) -> bool:
-    """Whether those who come to a campaign can work now."""
+    """Return whether people who come to a campaign can work now."""
     return bool(json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["state"] == "open")
 
 
 def create_invitation_and_study(
     remote: RemoteServer, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]
 ) -> str:
-    """Make an invitation and the study that leads to it; the study's id. What is refused leaves no invitation.
+    """Create an invitation and a study that leads to it; return the study's id. A refusal leaves no invitation.
 
-    wanted: of the invitation. make: the study, given the invitation's link and its id; it may ask first.
+    wanted: the body of the invitation. make: creates the study from the invitation's link and id; it may ask first.
 
-    Raises InvitationNotEnded where the invitation of a study that was not made cannot be ended.
+    Raises InvitationNotEnded if no study was created and the invitation cannot be ended.
     """
     invitation = json.loads(remote.send_change("POST", f"{_path(campaign)}/invitations", {}, wanted))
     try:
@@ -86,7 +86,7 @@ def end_invitation(remote: RemoteServer, campaign: str, invitation: str) -> None
 
 
 def list_unused_invitations(remote: RemoteServer, campaign: str, platform: str) -> list[str]:
-    """Ids of a platform's invitations by which nobody has come yet, though somebody can."""
+    """Return the ids of a platform's invitations that still work, but that nobody has used yet."""
     rows = remote.list_items(f"{_path(campaign)}/invitations")
     return [str(row["invitation"]) for row in rows if row["platform"] == platform and row["live"] and not row["taken"]]
 
@@ -94,9 +94,9 @@ def list_unused_invitations(remote: RemoteServer, campaign: str, platform: str) 
 def settle_study_submissions(
     platform: CrowdPlatform, remote: RemoteServer, campaign: str, study: str, *, tasks: int, dry_run: bool, yes: bool
 ) -> None:
-    """Decide on the submissions of a study, print the decisions, and carry them out once they are confirmed.
+    """Decide on the submissions of a study, print the decisions, and carry them out after confirmation.
 
-    Raises Invalid where the study is not of the campaign, PlatformRefusal, ServerRefusal, Unavailable.
+    Raises Invalid if the study does not belong to the campaign, PlatformRefusal, ServerRefusal, Unavailable.
     """
     verdicts = load_completion_code_templates(remote, campaign)
     invitation = _find_invitation(platform, remote, campaign, study)
@@ -114,7 +114,7 @@ def settle_study_submissions(
 
 
 def _find_invitation(platform: CrowdPlatform, remote: RemoteServer, campaign: str, study: str) -> str:
-    """The campaign's invitation that is this study's alone. Raises Invalid where there is none."""
+    """Return the campaign's invitation that belongs to this study alone. Raises Invalid if there is none."""
     link, words = platform.fetch_study_link_ids(study), platform.words
     where = f"its link on {words.name}"
     if link.invitation is None:

@@ -1,4 +1,4 @@
-"""Writing files: all of it, or nothing."""
+"""Writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.domain.errors import Invalid, Place
 
 
 def write_file_atomically(chunks: Iterable[bytes], output: Path | None) -> None:
-    """All or nothing, where it is a file."""
+    """Write chunks to a file, completely or not at all; without `output`, to standard output."""
     if output is None:
         for chunk in chunks:
             sys.stdout.buffer.write(chunk)
@@ -27,7 +27,7 @@ def write_file_atomically(chunks: Iterable[bytes], output: Path | None) -> None:
 
 
 def write_files_to_new_folder(files: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> None:
-    """All files or none, in a folder that is new or empty. Raises Invalid."""
+    """Write all files or none, into a new or empty folder. Raises Invalid."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Invalid("a folder cannot be written", places=(Place((str(folder),), "already exists and is not empty"),))
     folder.parent.mkdir(parents=True, exist_ok=True)

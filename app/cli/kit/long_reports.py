@@ -1,4 +1,4 @@
-"""Reports that take long, asked of a server: the job is looked at until its report is there."""
+"""Requests to a server for reports that take long: the job is polled until its report is ready."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import httpx
 
 LOOK_EVERY = 1.0  # seconds
-MOST_ASKED = 6  # times, while others go on with what a plan is compiled for
+MOST_ASKED = 6  # attempts, while others change the data that a plan is compiled from
 Progress = Callable[[int, int], None]
 
 
@@ -35,9 +35,9 @@ def wait_for_report(
     accept: str = "application/json",
     on_progress: Progress,
 ) -> bytes:
-    """The report, however long it takes. Raises ServerRefusal with what the job failed for, ServerUnreachable.
+    """Return a report, however long it takes. Raises ServerRefusal with the error of a failed job, ServerUnreachable.
 
-    accept: its media type, where it is not JSON; the path must be one that answers with it.
+    accept: its media type if it is not JSON; the path must answer with this type.
     """
     answer = remote.ask_without_waiting(method, path, query, body, accept=accept)
     if answer.status_code == 200:
@@ -49,9 +49,9 @@ def wait_for_report(
 def post_and_wait_for_job(
     remote: RemoteServer, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress
 ) -> bytes:
-    """What a POST makes, asked again once the job is done that it waits for.
+    """Return what a POST creates. If a job must finish first, the request is sent again afterwards.
 
-    Raises ServerRefusal with what the job failed for, ServerUnreachable, CampaignChangesTooFast.
+    Raises ServerRefusal with the error of a failed job, ServerUnreachable, CampaignChangesTooFast.
     """
     once = secrets.token_hex(16)
     for _ in range(MOST_ASKED):
@@ -65,7 +65,7 @@ def post_and_wait_for_job(
 
 
 def _wait_for_job(remote: RemoteServer, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:
-    """The job of an answer, looked at until it has ended."""
+    """Poll the job of an answer until it has ended, and return it."""
     address, told = answer.headers["Location"], ""
     while True:
         job: dict[str, Any] = answer.json()

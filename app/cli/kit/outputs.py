@@ -1,4 +1,4 @@
-"""What a reading command may answer with: a table on the terminal, or one of the kinds of file."""
+"""The output formats of reading commands: a table on the terminal, or one of several file formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ When = Annotated[str | None, typer.Option(help="Data version or time; default: t
 
 
 def choose_output_format(*, json: bool, csv: bool, latex: bool, markdown: bool, svg: bool) -> str:
-    """`json`, `csv`, `tex`, `md` or `svg`; empty for the terminal. Raises Invalid where two are asked for."""
+    """Return `json`, `csv`, `tex`, `md` or `svg`; empty for the terminal. Raises Invalid if two are given."""
     given = {"--json": json, "--csv": csv, "--latex": latex, "--markdown": markdown, "--svg": svg}
     flags = [flag for flag, is_given in given.items() if is_given]
     if len(flags) > 1:
@@ -29,7 +29,7 @@ def choose_output_format(*, json: bool, csv: bool, latex: bool, markdown: bool, 
 
 
 def write_to_stdout(pieces: Iterable[bytes]) -> None:
-    """Bytes to standard output, with a line end behind the last."""
+    """Write bytes to standard output, and add a line end if there is none."""
     last = b""
     for piece in pieces:
         sys.stdout.buffer.write(piece)

@@ -1,7 +1,7 @@
-"""Simulated raters over HTTP: what their front-ends would send, and how long the answers took.
+"""Simulated raters over HTTP: they send what front-ends would send, and measure how long the answers take.
 
-They use what any front-end has: lease, look, judge, sign of life, hand in. All loops are bounded: a request is tried
-again at most `TRIES` times, and a rater who waits for work does so no longer than the patience that was given.
+They use the same requests as any front-end: lease, view, judge, heartbeat, hand in. All loops are bounded: a request
+is tried at most `TRIES` times, and a rater waits for work no longer than the given patience.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from app.simulation import (
 )
 
 TRIES = 8
-SHORTEST_WAIT, LONGEST_WAIT = 0.05, 5.0  # seconds before a request is tried again
-AT_THE_END = frozenset({"finished", "capacity"})  # then the last questions are asked
-ASK_AGAIN = 1.0  # seconds until a rater who waits asks again, whatever the server says
+SHORTEST_WAIT, LONGEST_WAIT = 0.05, 5.0  # seconds before a retry
+AT_THE_END = frozenset({"finished", "capacity"})  # then the final questions are asked
+ASK_AGAIN = 1.0  # most seconds until a waiting rater asks again, whatever the server says
 MOST_ANSWERS = 2_000_000
 TIMEOUT = httpx.Timeout(30.0)
 Judged = Callable[[int], None]
@@ -55,7 +55,7 @@ class UnexpectedServerResponse(Unavailable):
 
 @dataclass(slots=True)
 class RehearsalTally:
-    """What happened. seconds: each request's, in the order of the answers. ended: why each rater stopped."""
+    """What happened. seconds: time of each request, in order of the answers. ended: why each rater stopped."""
 
     seconds: list[float] = field(default_factory=list)
     by_status: Counter[int] = field(default_factory=Counter)
@@ -68,7 +68,7 @@ class RehearsalTally:
     took: float = 0.0
 
     def summarize(self) -> dict[str, object]:
-        """As JSON: counts, requests a second, and the time that half and 99 in 100 of them took, in milliseconds."""
+        """Return counts, requests per second, and median and 99th percentile of their time in milliseconds, as JSON."""
         cut = quantiles(self.seconds, n=100, method="inclusive") if len(self.seconds) > 1 else [0.0] * 99
         return {
             "judgments": self.judgments,
@@ -88,7 +88,7 @@ class RehearsalTally:
 
 @dataclass(frozen=True, slots=True)
 class RaterPace:
-    """How raters work. workers: how many at a time. speed: times as fast as people; 0 for no pauses at all.
+    """How raters work. workers: how many work at a time. speed: relative to people; 0 for no pauses at all.
 
     patience: seconds that a rater waits for work before giving up.
     """
@@ -103,8 +103,8 @@ async def run_simulated_raters(
 ) -> RehearsalTally:
     """Let the raters of a model judge until there is nothing left for them.
 
-    secrets_of: tokens of raters by key; those without one do not come. Raises UnexpectedServerResponse where the
-    server stops answering, NotFound and Invalid where the model does not fit this version.
+    secrets_of: tokens by rater's key; raters without a token take no part. Raises UnexpectedServerResponse if the
+    server stops answering, NotFound and Invalid if the model does not fit this version.
     """
     tally, forms, began = RehearsalTally(), CampaignForms.from_model(model), time.monotonic()
     room = asyncio.Semaphore(pace.workers)
@@ -125,7 +125,7 @@ async def run_simulated_raters(
 
 
 def _ignore_progress(_: int) -> None:
-    """Nobody is told."""
+    """Do nothing."""
 
 
 @asynccontextmanager
@@ -137,7 +137,7 @@ async def _client(server: str, workers: int) -> AsyncIterator[httpx.AsyncClient]
 
 @dataclass(slots=True)
 class _Rater:
-    """One rater and their front-end."""
+    """A rater and their front-end."""
 
     mind: SimulatedRater
     forms: CampaignForms
@@ -149,7 +149,7 @@ class _Rater:
     waited: float = 0.0
 
     async def work(self, room: asyncio.Semaphore) -> None:
-        """Task after task, giving way to others between two of them."""
+        """Work on one task after another, and let others take a turn between two tasks."""
         why: str | None = None
         while why is None:
             async with room:
@@ -162,7 +162,7 @@ class _Rater:
         self.tally.ended[self.mind.rater] = why
 
     async def _turn(self) -> tuple[str | None, float]:
-        """A task, if there is one: why there will be no other, and how long to wait for one."""
+        """Work on a task if there is one. Return why there will be no other (or None), and how long to wait for one."""
         path = f"/v1/campaigns/{quote(self.mind.model.campaign, safe='')}/lease"
         told = (await self._send("POST", path, fine=(200,))).json()
         if told["task"] is None:
@@ -178,7 +178,7 @@ class _Rater:
         return ("left" if await self._work_through_task(parse_task(told["task"])) else None), 0.0
 
     async def _agree(self) -> bool:
-        """Give the consent that is asked; whether that was it."""
+        """Give the consent that is asked for; return whether the server accepted it."""
         asked = (await self._send("GET", "/v1/me/consent", fine=(200,))).json()["asked"]
         if asked is None:
             return False
@@ -186,7 +186,7 @@ class _Rater:
         return (await self._send("POST", "/v1/me/consent", body, fine=(200, 409))).status_code == 200
 
     async def _answer_questions(self, moment: str) -> bool:
-        """Answer what is asked then and not answered yet; whether anything was."""
+        """Answer the outstanding questions of a moment; return whether there were any."""
         own = (await self._send("GET", "/v1/me/questionnaires", fine=(200,))).json()["items"]
         asked = [one["questions"] for one in own if one["moment"] == moment and one["outstanding"]]
         for questions in asked:
@@ -196,7 +196,7 @@ class _Rater:
         return bool(asked)
 
     async def _work_through_task(self, task: SeenTask) -> bool:
-        """Go through a task; whether the rater left in the middle."""
+        """Go through a task; return whether the rater left in the middle."""
         acts = generate_session_actions(self.mind, task, self.forms, page=secrets.token_hex(8))
         came: int | None = None
         for _ in itertools.count():
@@ -212,7 +212,7 @@ class _Rater:
         return False
 
     async def _send_act(self, task: SeenTask, act: Act) -> tuple[int | None, bool]:
-        """Send what is to be sent: the revision it got, and whether the task is somebody else's by now."""
+        """Send one act; return the revision of the answer, and whether the task now belongs to somebody else."""
         path = f"/v1/tasks/{task.task}"
         match act:
             case SendJudgment():
@@ -241,7 +241,7 @@ class _Rater:
             return int(told["stored"]["revision"]), False
         if answer.status_code == 409:
             return None, True
-        new = int(told["revision"]) > act.seen  # the same answer again is no revision
+        new = int(told["revision"]) > act.seen  # repeating an answer creates no revision
         self.tally.judgments += new
         self.tally.revisions += new and act.seen > 0
         self.tally.surplus += told.get("kept") == "surplus"
@@ -257,7 +257,7 @@ class _Rater:
         *,
         fine: tuple[int, ...],
     ) -> httpx.Response:
-        """One request, tried again while the server is not there or says that it is busy.
+        """Send a request, and retry it while the server is unavailable or says that it is busy.
 
         Raises UnexpectedServerResponse.
         """
@@ -289,7 +289,7 @@ class _Rater:
 
 
 def _problem_line(answer: httpx.Response) -> str:
-    """What a problem says, in a line."""
+    """Return the message of a problem document in one line."""
     try:
         told = answer.json()
         return f"{answer.status_code} {told['title']}: {told['detail']} {told['errors']}"
@@ -298,7 +298,7 @@ def _problem_line(answer: httpx.Response) -> str:
 
 
 def unwrap_error_group(group: BaseExceptionGroup[BaseException]) -> AppError:
-    """What a group of raters ended on, as one error of ours; anything else is raised as it is."""
+    """Return the error that ended a group of raters if it is one of ours; raise any other error."""
     error = group.exceptions[0]
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -1,4 +1,4 @@
-"""The steps of a series over HTTP."""
+"""The steps of a series, over HTTP."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ JSON = "application/json"
 
 
 class RemoteSeriesBackend:
-    """Does the steps with a token that is good for all campaigns."""
+    """Carries out the steps with a token that is valid for all campaigns."""
 
     def __init__(self, remote: RemoteServer) -> None:
         self._remote = remote
 
     def find_campaign(self, key: str) -> ExistingCampaign | None:
-        """A campaign, None where there is none."""
+        """Return a campaign; None if there is none."""
         stored = self._get_or_none(_path(key))
         return None if stored is None else ExistingCampaign(stored["state"], stored)
 
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
-        """Make a campaign."""
+        """Create a campaign."""
         body = wanted.model_dump(mode="json", exclude={"files", "raters", "design"}, exclude_none=True)
         body |= {"series": series, "basis": wanted.basis or choose_default_basis(wanted.protocol)}
         self._remote.send_change("POST", "/v1/campaigns", {}, body)
 
     def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
-        """Announce an import, send its files and commit it; what was stored, by noun."""
+        """Announce an import, send its files and commit it; return what was stored, by noun."""
         names = {file.name.replace("/", ":"): file for file in inputs}
         wrong = tuple(Place((name,), "over HTTP a file's name is a key") for name in names if not is_key(name))
         if wrong:
@@ -54,24 +54,24 @@ class RemoteSeriesBackend:
         return stored
 
     def put_team(self, campaign: str, team: str) -> None:
-        """Make a team that there is not."""
+        """Create a team unless it exists."""
         path = f"{_path(campaign)}/teams/{quote(team, safe='')}"
         if self._get_or_none(path) is None:
             self._remote.send_change("PUT", path, {}, {"name": team})
 
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
-        """Enrol a rater; the same again changes nothing."""
+        """Enrol a rater; repeating this changes nothing."""
         left_out = {"key", *({"person", "contact"} - rater.stated_identity_fields)}
         body = rater.model_dump(mode="json", exclude=left_out)
         self._remote.send_change("PUT", f"{_path(campaign)}/raters/{quote(rater.key, safe='')}", {}, body)
 
     def find_plan_in_force(self, campaign: str) -> FrozenPlanSummary | None:
-        """The plan in force."""
+        """Return the plan in force; None if there is none."""
         stored = self._get_or_none(f"{_path(campaign)}/plan")
         return None if stored is None else _make_frozen_plan(stored)
 
     def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
-        """Compile a design and freeze it, or only look at it."""
+        """Compile a design and freeze it, or only preview it."""
         query = {"dry_run": str(dry_run).lower()}
         with show_progress_bar(f"compiling the plan of {campaign}") as on_progress:
             made = long_reports.post_and_wait_for_job(
@@ -84,25 +84,25 @@ class RemoteSeriesBackend:
         self._remote.send_change("POST", f"{_path(campaign)}/open", {})
 
     def load_raters_with_links(self, campaign: str) -> frozenset[str]:
-        """Raters who have a link or a token that works."""
+        """Return the raters who have a valid link or token."""
         tokens = self._remote.list_items("/v1/tokens")
         return frozenset(str(one["rater"]) for one in tokens if one["live"] and one["campaign"] == campaign)
 
     def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, str]:
-        """A new link for a rater, and its end."""
+        """Create a new link for a rater; return it with its expiry time."""
         path = f"{_path(campaign)}/raters/{quote(rater, safe='')}/link"
         made = json.loads(self._remote.send_change("POST", path, {"days": days}))
         return made["link"], made["expires_at"]
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:
-        """How far a campaign is."""
+        """Return the progress of a campaign."""
         progress_now: Mapping[str, object] = json.loads(
             self._remote.fetch_body(f"{_path(campaign)}/progress", accept=JSON)
         )
         return progress_now
 
     def _get_or_none(self, path: str) -> Any:
-        """What is at an address, None where there is nothing."""
+        """Return what is at an address; None if there is nothing."""
         try:
             return json.loads(self._remote.fetch_body(path, accept=JSON))
         except ServerRefusal as error:

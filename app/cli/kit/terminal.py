@@ -21,7 +21,7 @@ NARROWEST_NAME = 10
 
 
 def format_ranking_table(report: Mapping[str, object]) -> RenderableType:
-    """A ranking report: a line a system, a rule between clusters, the recipe and the warnings below."""
+    """Format a ranking: one line per system, a rule between clusters, and the recipe and warnings below."""
     view = ranking_view.parse_ranking_view(report)
     parts: list[RenderableType] = [_systems(view), Text(ranking_captions.make_caption(view), style="dim")]
     if told := [line.effective_documents for line in view.systems if line.effective_documents is not None]:
@@ -35,7 +35,7 @@ def _format_range(low: float, high: float) -> str:
 
 
 def format_plain_table(shown: table.Table, title: str, notes: Iterable[str] = ()) -> RenderableType:
-    """Any of our tables, with what is to be said of it below."""
+    """Format one of our tables, with notes below it."""
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in zip(shown.headings, shown.alignments, strict=True):
         table.add_column(Text(heading), justify=justify, overflow="fold")
@@ -45,7 +45,7 @@ def format_plain_table(shown: table.Table, title: str, notes: Iterable[str] = ()
 
 
 def _systems(view: RankingView) -> Table:
-    """The table, with what every system shares left to the caption, so that it fits 80 columns."""
+    """Make the table. Values that all systems share are left to the caption, so that it fits 80 columns."""
     shown = ranking_tables.make_systems_table(view)
     kept = [i for i, heading in enumerate(shown.headings) if heading not in LEFT_TO_CAPTION]
     title = f"{ranking_captions.make_ranking_title(view)}, {ranking_captions.describe_score_direction(view)}"
