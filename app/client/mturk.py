@@ -136,7 +136,7 @@ class MTurkClient:
                 yield from map(_submission, page["Assignments"])
 
     def approve_submission(self, submission: str) -> bool:
-        """Pay an assignment if it awaits a decision; return whether it did. Raises the errors of `create_study`."""
+        """Pay an assignment that awaits a decision; return whether it was paid. Raises as `create_study`."""
         with _own_errors():
             if not self._awaits(submission):
                 return False
@@ -144,7 +144,7 @@ class MTurkClient:
         return True
 
     def reject_submission(self, submission: str) -> bool:
-        """Reject an assignment that awaits a decision; return whether it did. Raises the errors of `create_study`."""
+        """Reject an assignment that awaits a decision; return whether it was rejected. Raises as `create_study`."""
         with _own_errors():
             if not self._awaits(submission):
                 return False

@@ -34,8 +34,10 @@ DONE = ("imported", "handed_in")
 
 @dataclass(frozen=True, slots=True)
 class TaskArm:
-    """arm: name, None if the plan has none. n: its number in the plan. presentation: None if unknown. done: all of the
-    task is judged."""
+    """The condition of a task. done: the whole task is judged.
+
+    arm: name, None if the plan has none. n: its number in the plan. presentation: None if unknown.
+    """
 
     arm: str | None
     n: int

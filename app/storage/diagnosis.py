@@ -27,7 +27,7 @@ _TODO = "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = 't
 
 
 def examine_database(url: str) -> Iterator[HealthFinding]:
-    """Check that it answers and is durable, its schema, its connections, waiting statements, and the workers."""
+    """Check response and durability, the schema, connections, waiting statements, and the workers."""
     address = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
     try:

@@ -260,7 +260,9 @@ def load_hours_entries(
     answered: bool | None = None,
     words: Sequence[str] = (),
 ) -> list[Row]:
-    """Return adjustments, disputes and refusals in order of creation. Column answered: kind of the answer to an entry.
+    """Return adjustments, disputes and refusals in order of creation.
+
+    The column `answered` is the kind of the entry that answers this one.
 
     answered: only disputes with an answer, or only those without. words: each is a part of the rater or the reason,
     ignoring case.

@@ -1,5 +1,7 @@
-"""Delete data past their use: stored responses, ended sessions and jobs, uncommitted imports, reports of former data
-versions."""
+"""Delete data that are no longer needed.
+
+These are stored responses, ended sessions and jobs, uncommitted imports, and reports of former data versions.
+"""
 
 from __future__ import annotations
 

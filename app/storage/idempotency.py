@@ -38,7 +38,7 @@ def claim_idempotency_key(session: Session, token_id: int, key: str, request_has
 
 
 def find_idempotent_answer(session: Session, token_id: int, key: str) -> StoredIdempotentAnswer:
-    """Return the response of a taken key: a second statement, which sees the claim that the first waited for."""
+    """Return the response of a taken key, by a second statement, which sees the claim for which the first waited."""
     c = idempotency.c
     query = sa.select(c.request_hash, c.status, c.body, c.content_type, c.location)
     row = session.execute(query.where(c.token_id == token_id, c.key == key)).one()

@@ -295,7 +295,7 @@ def find_judgments_marking_beyond_text(session: Session, campaign_id: int, most:
 class JudgmentAwaitingText:
     """A judgment stored before its text, and the place in the import with the text. of_source: the text is a source.
 
-    led: number of characters removed from the start of the text; spans marked earlier include them.
+    led: number of characters removed from the start of the text; positions marked earlier still count them.
     """
 
     file: str

@@ -166,8 +166,10 @@ class MigrationConnection:
         return self._connection
 
     def _try_lock(self) -> bool:
-        """Tell whether the lock is now ours. A wait within a statement would block concurrent index builds: these wait
-        until every older statement has ended."""
+        """Tell whether the lock is now ours.
+
+        A wait within a statement would block concurrent index builds, which wait until every older statement has ended.
+        """
         got = self._connection.execute(sa.text("SELECT pg_try_advisory_lock(:n)"), {"n": MIGRATION_LOCK}).scalar()
         self._connection.commit()
         return bool(got)

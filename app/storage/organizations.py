@@ -45,7 +45,7 @@ def current_organization_number() -> int:
 
 
 def pin_current_organization() -> int:
-    """Return the number as well, before a read or write: from now on the request cannot switch to another one."""
+    """Return the number before a read or write; from now on, the request cannot switch to another organization."""
     in_use = _in_use.get()
     if in_use is None:
         return DEFAULT

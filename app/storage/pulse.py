@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class DatabaseLivenessProbe:
-    """Probe from a thread of its own whether a server answers, until closed. options: settings of the connection."""
+    """Probes from a separate thread whether a server answers, until closed. options: of the connection."""
 
     def __init__(self, url: str, options: str = "") -> None:
         self.silent = False

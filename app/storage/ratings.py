@@ -58,7 +58,7 @@ _COUNTED = """{0}campaign_id = %(campaign)s AND {0}profile_id = %(profile)s AND 
 
 
 def _statement(scores: str, items: str, credited: str) -> str:
-    """Select all parts at once. scores: the rows of scores; items, credited: conditions for these, after `AND`."""
+    """Select all parts at once. scores: the rows of scores; items, credited: conditions on these, with `AND`."""
     return "SELECT * FROM " + ", ".join(
         (
             make_packed_columns_select("scores", SCORES, scores),

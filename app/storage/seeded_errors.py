@@ -46,7 +46,7 @@ def load_imported_attention_checks(session: Session, campaign_id: int, judgment_
 def load_judged_degraded_segments(
     session: Session, campaign_id: int, judgment_ids: Ids, *, field: str
 ) -> list[SeededSegment]:
-    """Return those judgments whose segment was degraded by this program. field: of the payload, with the errors."""
+    """Return the degraded segments behind these judgments. field: the field of the payload with the errors."""
     rows = execute_full_scan(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     return [

@@ -107,7 +107,7 @@ def _await_environment(descriptor: int) -> None:
 
 
 def main(line: int, listener: int, factory: str, environment: int | None = None) -> None:
-    """Answer requests until told to stop. The event loop sends the heartbeats, so they show that it still answers."""
+    """Answer requests until told to stop. The event loop sends the heartbeats, which show that it still answers."""
     sys.setswitchinterval(SWITCH)
     _log_no_threads()
     from app.web import supervision

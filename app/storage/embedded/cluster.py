@@ -54,7 +54,7 @@ def cluster_folder(home: Path) -> Path:
 
 
 def init_cluster(cluster: PostgresCluster, passwords: dict[str, str]) -> None:
-    """Create the cluster if it is missing: in a scratch folder that is then moved, so that no partial one appears.
+    """Create the cluster if it is missing, in a scratch folder that is then moved, so that it is never partial.
 
     The locale is C: order and case follow code points, which are the same in every version, so no update of the C
     library can break an index.
@@ -222,7 +222,7 @@ def stop_server_process(cluster: PostgresCluster) -> None:
 
 
 def _pg_ctl(cluster: PostgresCluster, *arguments: str) -> bool:
-    """Run pg_ctl; return True if it succeeded. Its shell would see names, so they go by environment and folder."""
+    """Run pg_ctl; return True if it succeeded. It uses a shell, so names are passed by environment and folder."""
     command: list[str | Path] = [cluster.programs / "pg_ctl", "-s", "-w", *arguments]
     try:
         answer = cluster.account.run(

@@ -21,7 +21,7 @@ START = "start `plumbline serve`"
 
 
 def examine_embedded_server(data_dir: Path) -> Iterator[HealthFinding]:
-    """Check the programs, the folder, the space on its disk, the server, and what a dead server has left behind."""
+    """Check the programs, the folder, the space on its disk, the server, and the files left by a dead server."""
     home = data_dir.expanduser().resolve()
     try:
         tools = binaries.find_server_programs()

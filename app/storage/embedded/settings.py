@@ -81,7 +81,7 @@ def _shared_buffers() -> int:
 
 
 def _shared_memory(account: OsAccount) -> str:
-    """Choose how processes share memory in a query: files in /dev/shm, or System V segments if that is closed.
+    """Choose how processes share memory in a query: files in /dev/shm or, without access, System V segments.
 
     If the account has no access to that folder, Postgres does not start with its own choice, which is the first on
     Linux.

@@ -89,7 +89,7 @@ def withdraw_and_copy_locked_task(session: Session, campaign_id: int, task_id: i
 
 
 def has_uncounted_judgments(session: Session, campaign_id: int, task_id: int, *, besides: int | None) -> bool:
-    """Tell whether a task has judgments or comparisons that would not count. besides: whose non-surplus ones do."""
+    """Tell whether a task has uncounted judgments or comparisons. besides: this rater's count, unless surplus."""
     query = text(
         """SELECT EXISTS (SELECT FROM items i
            JOIN judgments j ON j.item_id = i.id AND (j.rater_id IS NOT DISTINCT FROM :besides) = j.surplus

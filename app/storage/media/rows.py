@@ -89,7 +89,7 @@ def insert_media(session: Session, campaign_id: int, new: NewMedia, *, actor: st
 
 
 def copy_media(session: Session, names: Sequence[str], *, source: int, target: int, actor: str) -> int:
-    """Register files of a campaign in another one, with their captions; return their number. Their bytes are stored.
+    """Register stored files of a campaign in another one, with their captions; return their number.
 
     Raters of the other campaign know the files under different ids.
     """

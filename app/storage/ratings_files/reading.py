@@ -106,8 +106,10 @@ class RaterSums:
 
 @dataclass(frozen=True, slots=True)
 class RatingsFile:
-    """An open file of ratings. frame: properties of all its ratings. shared: whether a judgment may have several
-    systems."""
+    """An open file of ratings. frame: properties of all its ratings.
+
+    shared: whether a judgment may have several systems.
+    """
 
     folder: Path
     frame: RatingsMetadata

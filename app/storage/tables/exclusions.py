@@ -1,4 +1,4 @@
-"""Raters, tasks, documents and systems that analyses leave out, with the reason; exclusions are lifted, not deleted."""
+"""Raters, tasks, documents and systems that analyses leave out, with the reason. They are lifted, never deleted."""
 
 from __future__ import annotations
 
