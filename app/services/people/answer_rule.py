@@ -1,4 +1,4 @@
-"""One rule that answers to texts with known answers must keep."""
+"""A rule that answers to texts with known answers must follow."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Words = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 
 class AnswerRule(BaseModel):
-    """What an answer to one column must keep; exactly one of `measure`, `marks` and `above`.
+    """What an answer to one column must fulfil: exactly one of `measure`, `marks` and `above`.
 
-    measure: its value must be from `least` to `most`. marks: words of the text that an error must be marked in, of this
-    `severity` and `category` where they are named. above: the column that this one must be judged better than, by the
-    measure that ranks. warning: what the rater is told where it is not kept, by language.
+    measure: its value must be from `least` to `most`. marks: words of the text in which an error must be marked, of the
+    given `severity` and `category`, if any. above: the column that this one must be judged better than, by the measure
+    that ranks. warning: what the rater is told if the rule is broken, by language.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -1,4 +1,4 @@
-"""Rules for texts with known answers: whether an answer can keep them, and which an answer does not."""
+"""Rules for texts with known answers: whether any answer can follow them, and which rules an answer breaks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Payload = Mapping[str, object]
 def list_answer_rule_faults(
     campaign: CampaignInfo, texts: Sequence[str], rules: Sequence[AnswerRule]
 ) -> Iterator[Place]:
-    """What is wrong with the rules for texts in columns, by the number of the rule."""
+    """Yield the faults in the rules for texts in columns, by the number of the rule."""
     measures = {one.name: one for one in _measures(campaign)}
     marking = _find_marking(campaign)
     faults = []
@@ -37,18 +37,18 @@ def list_answer_rule_faults(
 
 
 def find_error_span_field(campaign: CampaignInfo) -> str | None:
-    """The field of a payload that holds marked errors; None where the protocol has none."""
+    """Return the payload field that holds marked errors; None if the protocol has none."""
     marking = _find_marking(campaign)
     return None if marking is None else marking.field
 
 
 def _measures(campaign: CampaignInfo) -> tuple[JudgmentMeasure, ...]:
-    """What a judgment comes to, the number that ranks first."""
+    """Return the measures of a judgment; the first one ranks."""
     return find_campaign_protocol(campaign).derive_measures(parse_campaign_scoring_options(campaign))
 
 
 def _find_marking(campaign: CampaignInfo) -> SpansWidget | None:
-    """How errors are marked; None where they are not."""
+    """Return the widget for marking errors; None if there is none."""
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     level = list_judged_levels(protocol, options)[0]
     form = make_rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
@@ -71,7 +71,7 @@ def _list_mark_faults(n: int, rule: AnswerRule, text: str, marking: SpansWidget 
 
 
 def _is_category(wanted: str, marked: str) -> bool:
-    """Whether a category is the wanted one, below it, or the subcategory of that name.
+    """Return whether a category is the wanted one, lies below it, or is the subcategory of that name.
 
     >>> [_is_category(wanted, "Accuracy/Omission") for wanted in ("accuracy", "Omission", "Accuracy/Addition")]
     [True, True, False]
@@ -83,9 +83,9 @@ def _is_category(wanted: str, marked: str) -> bool:
 def list_broken_rules(
     campaign: CampaignInfo, items: Sequence[QualificationItem], rules: Sequence[AnswerRule], given: Sequence[Payload]
 ) -> list[AnswerRule]:
-    """The rules that the answers to some columns do not keep.
+    """List the rules that the answers to some columns break.
 
-    Raises Invalid where an answer is none, with places in the payload.
+    Raises Invalid if an answer is not valid, with places in the payload.
     """
     values = [_compute_measures(campaign, n, items, answer) for n, answer in enumerate(given)]
     ranking = find_campaign_protocol(campaign).find_measure(parse_campaign_scoring_options(campaign))
@@ -119,7 +119,7 @@ def _compute_measures(
 
 
 def _are_marked(rule: AnswerRule, text: str, marks: Sequence[Any]) -> bool:
-    """Whether a marked error overlaps the words of a rule somewhere."""
+    """Return whether a marked error overlaps an occurrence of a rule's words."""
     words = rule.marks or ""
     starts = [at for at in range(len(text)) if text.startswith(words, at)]
     return any(
@@ -136,7 +136,7 @@ def _are_marked(rule: AnswerRule, text: str, marks: Sequence[Any]) -> bool:
 def require_payload_per_column(
     columns: int, payload: Payload | None, payloads: Sequence[Payload] | None
 ) -> list[Payload]:
-    """The answers to all columns. Raises Invalid where there are not as many."""
+    """Return the answers to all columns. Raises Invalid if there are too few or too many."""
     given = [payload] if payload is not None and payloads is None else list(payloads or ())
     if len(given) != columns:
         where = "payload" if columns == 1 else "payloads"

@@ -1,4 +1,4 @@
-"""Enrolling or changing a list of raters: it is checked whole, and all of them are enrolled or changed, or none."""
+"""Enrolment and changes of a list of raters. The list is checked as a whole, and applied completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from app.services.people.teams import put_team
 from app.storage import campaigns, raters, teams
 from app.storage.db import Session
 
-MOST = 1000  # raters of one list
-MOST_NAMED = 100  # faults
+MOST = 1000  # raters in one list
+MOST_NAMED = 100  # faults that are named
 
 
 class RatersChangedMeanwhile(Conflict):
@@ -29,9 +29,10 @@ class RatersChangedMeanwhile(Conflict):
 def enrol_raters(
     session: Session, campaign: str, keys: Sequence[str], new: Enrolment, *, by: Caller, dry_run: bool
 ) -> None:
-    """Enrol raters alike, all or none; dry_run: check only.
+    """Enrol raters in the same way, all or none; dry_run: only check.
 
-    Raises Invalid naming each key that is none, stands twice, or is enrolled already; and as `raters.put_rater`.
+    Raises Invalid, which names each key that is not valid, occurs twice, or is already enrolled, and the errors of
+    `raters.put_rater`.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     places = tuple(Place(("body", "keys", i), fault) for i, fault in _faults(session, campaign_id, keys))
@@ -51,11 +52,10 @@ def enrol_rater_table(
     new_teams: bool,
     dry_run: bool,
 ) -> list[str]:
-    """Enrol raters of a table, each as its line says, all or none; the teams that were made for them.
+    """Enrol the raters of a table, each as its line says, all or none, and return the teams created for them.
 
-    new_teams: make teams that are named and not there. dry_run: check only.
-
-    Raises Invalid naming each line whose key is none, stands twice or is enrolled already, or whose team is not there.
+    new_teams: create teams that do not exist. dry_run: only check. Raises Invalid, which names each line whose key is
+    not valid, occurs twice or is already enrolled, or whose team does not exist.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     named = sorted({new.team for _, new in wanted if new.team is not None})
@@ -77,7 +77,7 @@ def enrol_rater_table(
 def assign_missing_rater_keys(
     session: Session, campaign: str, wanted: Sequence[tuple[RaterTableLine, Enrolment]]
 ) -> list[tuple[RaterTableLine, Enrolment]]:
-    """The same lines, with keys r1, r2 … that nobody has if the table gives none."""
+    """Return the lines with unused keys r1, r2 … if the table has no keys."""
     if any(row.key for row, _ in wanted):
         return list(wanted)
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
@@ -95,7 +95,7 @@ def _free_keys(session: Session, campaign_id: int, digits: int) -> Iterator[str]
 def _enrol(
     session: Session, campaign: str, campaign_id: int, wanted: Sequence[tuple[str, Enrolment]], by: Caller
 ) -> None:
-    """Enrol raters who are not enrolled: accounts that are new by a few statements for all, others one by one."""
+    """Enrol raters: new accounts with a few statements for all, existing accounts one by one."""
     known = raters.load_raters_of_keys(session, campaign_id, [key for key, _ in wanted])
     for key, new in wanted:
         if key in known:
@@ -121,11 +121,12 @@ def change_rater_states_and_teams(
     expected: Mapping[str, Any] | None = None,
     by: Caller,
 ) -> list[RaterView]:
-    """Change state, team or both of several raters, all or none; what they were before.
+    """Change the state, the team or both of several raters, all or none, and return them as they were before.
 
-    expected: what all must have now. Raises RatersChangedMeanwhile naming each who has something else, was erased or
-    removed; without `expected` Invalid naming each who is not enrolled or was erased; Invalid naming each who is named
-    twice; and as `raters.put_rater`.
+    expected: the values that every rater must have now. Raises RatersChangedMeanwhile, which names each rater who has
+    other values, was erased or was removed. Without `expected`, raises Invalid, which names each rater who is not
+    enrolled or was erased. Raises Invalid, which names each rater who is named twice, and the errors of
+    `raters.put_rater`.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     service.check_team_exists(session, campaign_id, values.get("team"))

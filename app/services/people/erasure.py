@@ -1,4 +1,4 @@
-"""Erasing a rater: who they are is removed everywhere, and what they judged stays under the pseudonym."""
+"""Erasure of a rater: their identity is removed everywhere, and their judgments are kept under the pseudonym."""
 
 from __future__ import annotations
 
@@ -33,19 +33,18 @@ PER_ENTRY = 1000  # hashes in one row of the audit log
 
 @dataclass(frozen=True, slots=True)
 class ErasedAccount:
-    """An account that has no identity any more."""
+    """An account whose identity was removed."""
 
     campaign: str
     rater: str
 
 
 def erase_rater(session: Session, key: str, *, campaign: str | None, by: Caller) -> list[ErasedAccount]:
-    """Erase the rater of this key with every account of the same person; once more changes nothing.
+    """Erase the rater with this key and every account of the same person. Repeating this changes nothing.
 
-    campaign: which rater is meant, where several campaigns have one of this key.
-
-    Raises RaterNotFound where the caller manages none, AmbiguousRaterKey, and PersonInOtherCampaign where an account of
-    the person is in a campaign that the caller does not manage.
+    campaign: which rater is meant, if several campaigns have one with this key. Raises RaterNotFound if the caller
+    manages no such rater, AmbiguousRaterKey, and PersonInOtherCampaign if an account of the person is in a campaign
+    that the caller does not manage.
     """
     if by.campaign is not None and campaign not in (None, by.campaign):
         raise raters.RaterNotFound
@@ -64,7 +63,7 @@ def erase_rater(session: Session, key: str, *, campaign: str | None, by: Caller)
 
 
 def _all_accounts(session: Session, named: Sequence[erasure.AccountRecord]) -> list[erasure.AccountRecord]:
-    """What is named, and every other account of the same person, in the order of campaigns."""
+    """Return the named accounts and all other accounts of the same person, in the order of campaigns."""
     if not named:
         raise raters.RaterNotFound
     persons = {account.person_id for account in named}
@@ -85,11 +84,11 @@ def _forget(session: Session, account: erasure.AccountRecord, by: Caller) -> Non
 
 
 def purge_rater_judgments(session: Session, campaign: str, key: str, *, actor: str) -> int:
-    """Delete what an erased rater judged, on the connection of the schema's owner; how many answers there were.
+    """Delete an erased rater's judgments with the schema owner's connection, and return how many answers there were.
 
-    The audit log keeps what each row hashed to. Rankings of earlier data versions lose the answers too.
+    The audit log keeps the hash of each row. Rankings of earlier data versions lose the answers, too.
 
-    Raises NotFound, and ErasureRequired: who is to be forgotten is erased first.
+    Raises NotFound, and ErasureRequired, because a rater must be erased first.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     account = raters.load_rater(session, row.id, key)

@@ -1,4 +1,4 @@
-"""Guidelines and texts of consent: markdown by language, every version kept."""
+"""Guidelines and consent texts: markdown by language, with every version kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GuidelineTexts:
 
 @dataclass(frozen=True, slots=True)
 class ConsentAgreement:
-    """What a rater agreed to, in which language, and when."""
+    """The version of a text that a rater agreed to, the language, and when."""
 
     version: int
     language: str | None
@@ -41,7 +41,7 @@ class ConsentAgreement:
 def put_guidelines(
     session: Session, campaign: str, kind: Kind, texts: Mapping[str, str], *, actor: str
 ) -> GuidelineTexts:
-    """Store a new version; the same texts again are the same version. Raises NotFound."""
+    """Store a new version; identical texts remain the same version. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     latest = guidelines.find_guidelines(session, row.id, kind)
     if latest is None or latest.texts != texts:
@@ -53,7 +53,7 @@ def put_guidelines(
 
 
 def get_guidelines(session: Session, campaign: str, kind: Kind, *, version: int | None = None) -> GuidelineTexts:
-    """A version of the texts, the latest where none is named. Raises NotFound."""
+    """Return a version of the texts, by default the latest. Raises NotFound."""
     row = guidelines.find_guidelines(session, campaigns.load_campaign(session, campaign).id, kind, version)
     if row is None:
         raise guidelines.GuidelinesNotFound(kind)
@@ -63,7 +63,7 @@ def get_guidelines(session: Session, campaign: str, kind: Kind, *, version: int 
 def find_requested_consent(
     session: Session, rater: ActingRater
 ) -> tuple[GuidelineTexts | None, ConsentAgreement | None]:
-    """What a rater is to agree to, None where nothing is asked, and what they agreed to last."""
+    """Return what a rater must agree to (None if nothing is asked), and what they last agreed to."""
     row = guidelines.find_guidelines(session, rater.campaign_id, "consent")
     given = guidelines.load_latest_consent(session, rater.rater_id)
     return (
@@ -73,9 +73,9 @@ def find_requested_consent(
 
 
 def record_consent(session: Session, rater: ActingRater, *, version: int, language: str) -> ConsentAgreement:
-    """Agree to the latest text, in a language that it has. Agreeing again changes nothing.
+    """Record agreement to the latest text, in one of its languages. Agreeing again changes nothing.
 
-    Raises NotFound where nothing is asked, ConsentTextChanged for another version than the latest, Invalid.
+    Raises NotFound if nothing is asked, ConsentTextChanged for a version other than the latest, Invalid.
     """
     text, _ = find_requested_consent(session, rater)
     if text is None:

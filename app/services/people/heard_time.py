@@ -1,4 +1,4 @@
-"""How long raters heard files of media, by day: seconds of the files, whatever the speed they were played at."""
+"""How long raters listened to media files, by day: in seconds of the files, whatever the playback speed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.storage.media import rows
 def load_heard_seconds(
     session: Session, campaign_id: int, raters: Sequence[int] | None, *, offset: int
 ) -> Mapping[int, Mapping[date, float]]:
-    """Seconds by rater and day; a stretch belongs to the day on which it began. raters: None for all.
+    """Return seconds by rater and day. A stretch counts for the day on which it began. raters: None for all.
 
     offset: minutes by which the days are ahead of UTC.
     """

@@ -1,4 +1,4 @@
-"""Payable hours: measured from what raters did, adjusted with reasons, disputed, answered; nothing is ever changed."""
+"""Payable hours: measured from raters' activity, adjusted with reasons, disputed, answered. Entries never change."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ class RaterDayHours:
 
 @dataclass(frozen=True, slots=True)
 class RaterHours:
-    """One rater. payable_seconds: active and adjusted together, never below 0. heard_seconds: of audio and video, which
-    are part of the active time; None where nothing was heard."""
+    """The hours of one rater. payable_seconds: active and adjusted seconds together, never below 0.
+
+    heard_seconds: of audio and video, which are part of the active time; None if nothing was heard.
+    """
 
     rater: str
     team: str | None
@@ -69,7 +71,7 @@ class RaterHours:
 
 @dataclass(frozen=True, slots=True)
 class TeamHours:
-    """One team, or those of none."""
+    """The hours of one team, or of raters without a team."""
 
     team: str | None
     raters: int
@@ -80,7 +82,7 @@ class TeamHours:
 
 @dataclass(frozen=True, slots=True)
 class CampaignHours:
-    """A campaign's hours, or a team's. pause_seconds, seconds_per_word: of the rule."""
+    """The hours of a campaign or a team. pause_seconds, seconds_per_word: parameters of the rule."""
 
     campaign: str
     utc_offset: int
@@ -92,7 +94,7 @@ class CampaignHours:
 
 @dataclass(frozen=True, slots=True)
 class HoursCorrection:
-    """An adjustment, a dispute or a refusal. answers: the dispute that it answers; answered: what a dispute led to."""
+    """An adjustment, a dispute or a refusal. answers: the dispute that it answers. answered: what a dispute led to."""
 
     id: int
     kind: str
@@ -107,7 +109,7 @@ class HoursCorrection:
 
 @dataclass(frozen=True, slots=True)
 class OwnHours:
-    """A rater's own hours, and all that was said about them."""
+    """A rater's own hours, and all entries about them."""
 
     hours: RaterHours
     entries: tuple[HoursCorrection, ...]
@@ -116,11 +118,11 @@ class OwnHours:
 def make_hours_report(
     session: Session, campaign: str, *, by: Caller, utc_offset: int = 0, team: str | None = None
 ) -> CampaignHours:
-    """Hours by rater and day, of one team where that is asked; a coordinator gets its team.
+    """Report hours by rater and day, of all raters or of one team; a coordinator gets their team.
 
     utc_offset: minutes by which the days are ahead of UTC.
 
-    Raises NotFound for an unknown campaign and for a team that is not the caller's.
+    Raises NotFound for an unknown campaign, or for a team that the caller does not lead.
     """
     view, row = get_campaign(session, campaign), campaigns.load_campaign(session, campaign)
     only = resolve_visible_team(session, row.id, team, by)
@@ -136,7 +138,7 @@ def make_hours_report(
 
 
 def get_own_hours(session: Session, rater: ActingRater, *, utc_offset: int = 0) -> OwnHours:
-    """The rater's own hours by day. Work in several of a person's accounts at once counts once."""
+    """Return the rater's own hours by day. Simultaneous work in several accounts of a person counts once."""
     view = get_campaign(session, rater.campaign)
     accounts = hours.load_person_accounts(session, rater.campaign_id, rater.rater_id)
     by_rater = _by_rater(session, view, rater.campaign_id, accounts, utc_offset, everybody=False)
@@ -157,9 +159,10 @@ def list_hours_corrections(
     answered: bool | None = None,
     q: str = "",
 ) -> list[HoursCorrection]:
-    """Adjustments, disputes and refusals in their order, by id after `after`; a coordinator gets those of its team.
+    """List adjustments, disputes and refusals by id, starting after `after`; a coordinator gets those of their team.
 
-    answered: only disputes with an answer, or without. q: words, each a part of the rater or the reason.
+    answered: only answered disputes, or only unanswered ones. q: words, each of which must be part of the rater or the
+    reason.
     """
     row = campaigns.load_campaign(session, campaign)
     only = resolve_visible_team(session, row.id, None, by)
@@ -172,9 +175,9 @@ def list_hours_corrections(
 def adjust_hours(
     session: Session, campaign: str, *, rater: str, seconds: int, reason: str, answers: int | None, actor: str
 ) -> HoursCorrection:
-    """Add seconds to what a rater is paid, or take some off. answers: the dispute of theirs that this accepts.
+    """Add seconds to a rater's payable time, or subtract some. answers: the dispute that this accepts.
 
-    Raises NotFound, DisputeAlreadyAnswered, Invalid for a rater who is not enrolled or whose dispute it is not.
+    Raises NotFound, DisputeAlreadyAnswered, Invalid for a rater who is not enrolled or a dispute of another rater.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     account = raters.find_rater(session, row.id, rater)
@@ -186,14 +189,14 @@ def adjust_hours(
 
 
 def refuse_hours_dispute(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursCorrection:
-    """Answer a dispute by a reason why nothing is paid for it. Raises NotFound, DisputeAlreadyAnswered."""
+    """Refuse a dispute with a reason. Raises NotFound, DisputeAlreadyAnswered."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     entry = _to_answer(session, row.id, dispute)
     return _add(session, row.id, entry.rater_id, "refusal", 0, reason, actor, dispute)
 
 
 def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursCorrection:
-    """A rater says that so many seconds are missing. Raises TooManyDisputes."""
+    """Record a rater's claim that some seconds are missing. Raises TooManyDisputes."""
     campaigns.load_campaign(session, rater.campaign, lock=True)
     if hours.count_open_disputes(session, rater.campaign_id, rater.rater_id) >= MOST_OPEN:
         raise TooManyDisputes
@@ -201,8 +204,10 @@ def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason:
 
 
 def encode_hours_csv(statement: CampaignHours) -> bytes:
-    """A line a rater and day, in seconds; a rater without a day has a line without one. Where somebody heard media, a
-    column has the seconds of them."""
+    """Encode the hours in seconds as CSV, with a line for each rater and day; raters without days get one line.
+
+    If anybody listened to media, a column contains the seconds heard.
+    """
     rows: list[tuple[Cell, ...]] = []
     for rater in statement.raters:
         head = (statement.campaign, rater.team, rater.rater)
@@ -216,7 +221,7 @@ def encode_hours_csv(statement: CampaignHours) -> bytes:
 
 
 def resolve_visible_team(session: Session, campaign_id: int, asked: str | None, by: Caller) -> str | None:
-    """The team whose raters a caller is shown; None for all. Raises TeamNotFound for one that is not theirs."""
+    """Return the team whose raters a caller may see; None for all. Raises TeamNotFound for another team."""
     only = asked if by.has_rights_of("manager") else asked or by.team
     if only is not None:
         teams.load_team(session, campaign_id, only)
@@ -234,7 +239,7 @@ def _by_rater(
     *,
     everybody: bool,
 ) -> Mapping[int, Mapping[date, float]]:
-    """Active seconds by rater id and day."""
+    """Return active seconds by rater id and day."""
     spacing = SpaceDelimitedLanguages(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     only = None if everybody else [one.id for one in accounts]
     read = hours.load_recorded_activity(session, campaign_id, spacing, only)
@@ -299,7 +304,7 @@ def _teams(by_rater: Sequence[RaterHours]) -> tuple[TeamHours, ...]:
 
 
 def _to_answer(session: Session, campaign_id: int, entry_id: int) -> hours.Row:
-    """A dispute that is not answered. The campaign's row is locked, so that nobody answers it at the same time."""
+    """Return an unanswered dispute. The campaign's row is locked, so that nobody else answers it at the same time."""
     entry = hours.find_dispute(session, campaign_id, entry_id)
     if entry.answered is not None:
         raise DisputeAlreadyAnswered

@@ -1,4 +1,4 @@
-"""Who has nothing to judge in a plan that is under way, in words, for those who can give them some."""
+"""Warnings about raters who have nothing to judge in a running plan, for those who can give them work."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from app.storage.db import Session
 
 MOST_NAMED = 5
 UNDER_WAY = ("open", "paused")
-"""States in which a plan is worked on; before, it is compiled again."""
+"""States in which raters work on a plan; before these, the plan is compiled again."""
 SHARE = "redistribute the work in a replan, or enrol fewer"
 
 
 def make_idle_warning(names: Sequence[str], who: str) -> str:
-    """That so many have nothing, the first by name, and what to do. who: what one of them is called."""
+    """Make a warning that gives the number of idle raters, names the first ones, and says what to do.
+
+    who: the noun for them.
+    """
     named = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
     return f"{_idle(len(names), who)}, and {'is' if len(names) == 1 else 'are'} told so: {named}; {SHARE}"
 
@@ -33,9 +36,10 @@ def list_idle_warnings(
     of: Collection[str] | None = None,
     named: bool,
 ) -> list[str]:
-    """Of raters, and of places of invitations where the whole campaign is seen.
+    """List warnings about raters, and about places of invitations if the whole campaign is visible.
 
-    find_idle: the keys of idle raters. of: raters who may be told of; None for all. named: by their keys.
+    find_idle: returns the keys of idle raters. of: raters who may be mentioned; None for all. named: whether keys are
+    shown.
     """
     if state not in UNDER_WAY:
         return []
@@ -52,7 +56,7 @@ def list_idle_warnings(
 
 
 def list_enrolment_warnings(session: Session, campaign: str, keys: Sequence[str]) -> list[str]:
-    """What is said to whoever enrols these. Raises NotFound."""
+    """List the warnings for a manager who enrols these raters. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     idle = idle_raters.load_unassigned_rater_keys(session, row.id, keys) if row.state in UNDER_WAY else []
     return [make_idle_warning(idle, "rater")] if idle else []

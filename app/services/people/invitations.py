@@ -1,4 +1,4 @@
-"""Invitations by count, for crowd platforms: whoever holds the link may enrol, each under the platform's id of them."""
+"""Invitations with a number of seats, for crowd platforms: anybody with the link may enrol under their platform id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ InvitationSort = Literal["invitation", "-invitation", "made", "-made"]
 NAME = "invitation"
 CODE = "{code}"
 LONGEST_URL = 1000
-FEW = 10  # seats that may be taken in an hour however few there are
+FEW = 10  # seats that may always be taken within an hour, even if there are few
 
 
 class NoInvitationSeatLeft(Conflict):
@@ -79,9 +79,9 @@ class InvitationView:
 
 @dataclass(frozen=True, slots=True)
 class NewInvitation:
-    """A new invitation with its secret, which is nowhere else.
+    """A new invitation with its secret, which is stored nowhere.
 
-    signing_key: what the platform signs its ids with, in hexadecimal; None where it does not.
+    signing_key: the key with which the platform signs its ids, in hexadecimal; None if it does not sign.
     """
 
     invitation: InvitationView
@@ -89,15 +89,15 @@ class NewInvitation:
     signing_key: str | None
 
     def __repr__(self) -> str:
-        """Without the secret, so that no log or trace can hold it."""
+        """Return a text without the secret, so that no log or trace can contain it."""
         return f"Invited({self.invitation!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class TaskCompletionCode:
-    """A task that was handed in, with the code that the rater was given.
+    """A handed-in task, with the code that the rater got.
 
-    attention_check: it was one, so it is none of the work that the campaign has to do.
+    attention_check: whether it was one, and so not part of the campaign's work.
     """
 
     id: int
@@ -124,10 +124,11 @@ def create_invitation(
     per_hour: int | None = None,
     by: Caller,
 ) -> NewInvitation:
-    """Invite as many as there are seats. Raises NotFound, and Invalid for a team or an address that cannot be.
+    """Create an invitation with a number of seats. Raises NotFound, and Invalid for an unusable team or address.
 
-    signed: whether the platform signs its ids. per_hour: how many may come in any hour; None: half of the seats where
-    ids are not signed, so that made-up ones cannot take all before somebody looks, else no bound.
+    signed: whether the platform signs its ids. per_hour: how many raters may enrol within an hour. None means no limit
+    if ids are signed; otherwise it means half of the seats, so that invented ids cannot take all seats before somebody
+    notices.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     _check_address(completion_url)
@@ -156,7 +157,7 @@ def create_invitation(
 
 
 def get_invitation(session: Session, campaign: str, public_id: str) -> InvitationView:
-    """An invitation, live or not. Raises NotFound."""
+    """Return an invitation, live or not. Raises NotFound."""
     return _view(invitations.load_invitation(session, campaigns.load_campaign(session, campaign).id, public_id))
 
 
@@ -170,9 +171,9 @@ def list_invitations(
     sort: InvitationSort = "invitation",
     q: str = "",
 ) -> list[InvitationView]:
-    """A campaign's invitations after a place in an order.
+    """List a campaign's invitations in a given order, starting after a cursor.
 
-    live: only those by which somebody can still come, or only the others. q: words, each a part of id, platform or
+    live: only invitations that still work, or only the others. q: words, each of which must be part of id, platform or
     team.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
@@ -183,12 +184,12 @@ def list_invitations(
 
 
 def make_invitation_cursor(invitation: InvitationView, sort: InvitationSort) -> SortCursor:
-    """The cursor after an invitation in a sorted list."""
+    """Return the cursor that points after an invitation in a sorted list."""
     return format_sort_value(invitation.created_at, invitations.ORDERS[sort]), invitation.public_id
 
 
 def revoke_invitation(session: Session, campaign: str, public_id: str, *, by: Caller) -> None:
-    """End an invitation; who came by it stays. Raises NotFound."""
+    """End an invitation; raters who enrolled through it stay. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     invitations.load_invitation(session, row.id, public_id)
     if invitations.end_invitation(session, row.id, public_id):
@@ -198,7 +199,10 @@ def revoke_invitation(session: Session, campaign: str, public_id: str, *, by: Ca
 
 @dataclass(frozen=True, slots=True)
 class SeatClaim:
-    """Who comes. signature: of the external id, in hexadecimal. held_by: the rater whose live credential came along."""
+    """A claim of a seat. signature: of the external id, in hexadecimal.
+
+    held_by: the rater whose live credential was sent.
+    """
 
     secret: str
     external_id: str
@@ -207,7 +211,7 @@ class SeatClaim:
 
 
 def sign_external_id(key: bytes, external_id: str) -> str:
-    """What a platform adds to its id: HMAC-SHA256 in hexadecimal.
+    """Return a platform's signature of an id: HMAC-SHA256 in hexadecimal.
 
     >>> sign_external_id(bytes(32), "w1")[:8]
     '16c6a4ef'
@@ -216,12 +220,12 @@ def sign_external_id(key: bytes, external_id: str) -> str:
 
 
 def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: float) -> links.RaterLink:
-    """Take a seat: a new rater under a made-up key, or the one who claimed under this external id before.
+    """Take a seat for a new rater with a random key, or return the rater who claimed with this external id before.
 
-    Who comes again shows the credential of before, or an id that the platform signed: everybody else could make the id
-    up. The token is new each time and ends the one before. One claim of a campaign at a time, so that no seat is taken
-    twice. Raises InvitationNotFound for a wrong secret too, ClaimNotSigned, SeatAlreadyClaimed, NoInvitationSeatLeft,
-    InvitationRateExceeded, InvitingCampaignClosed, RaterErased.
+    A returning rater must send the earlier credential or an id signed by the platform, because anybody could invent an
+    id. Each claim creates a new token and ends the earlier one. Claims of a campaign are handled one at a time, so that
+    no seat is taken twice. Raises InvitationNotFound (also for a wrong secret), ClaimNotSigned, SeatAlreadyClaimed,
+    NoInvitationSeatLeft, InvitationRateExceeded, InvitingCampaignClosed, RaterErased.
     """
     invitation = invitations.find_invitation(session, public_id)
     known = invitation.hash if invitation is not None else bytes(32)
@@ -248,13 +252,11 @@ def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: floa
 
 
 def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str) -> str:
-    """Enrol a new rater.
+    """Enrol a new rater and return the key.
 
-    Raises NoInvitationSeatLeft, InvitationRateExceeded, InvitationNotFound where it ended meanwhile.
+    Raises NoInvitationSeatLeft, InvitationRateExceeded, InvitationNotFound if it has just ended.
     """
-    row = invitations.find_invitation(
-        session, public_id
-    )  # once more: the seats as they are now that nobody else takes one
+    row = invitations.find_invitation(session, public_id)  # read again under the lock, for the current number of seats
     if row is None or not row.live:
         raise invitations.InvitationNotFound
     if row.taken >= row.seats:
@@ -276,10 +278,10 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
 def list_completion_codes(
     session: Session, campaign: str, *, after: int, limit: int, q: str = ""
 ) -> tuple[list[TaskCompletionCode], int | None]:
-    """Codes of completion in the order of their tasks, after the one of id `after`: for paying.
+    """List completion codes for payment in the order of their tasks, starting after an id.
 
-    And the id of the last that was looked at, if there may be more. q: words, each a part of rater, external id, code
-    or platform.
+    The second value is the id of the last one examined, if there may be more. q: words, each of which must be part of
+    rater, external id, code or platform.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows, reached = invitations.load_completion_codes_page(
@@ -289,14 +291,14 @@ def list_completion_codes(
 
 
 def list_own_completion_codes(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
-    """A rater's own tasks with a code: task, code, and the address that takes them back to their platform."""
+    """List a rater's own tasks with a code: task, code, and the address that leads back to the platform."""
     url = invitations.find_completion_url(session, campaign_id, rater_id)
     rows, _ = invitations.load_completion_codes_page(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
     return [(row.task, row.code, add_completion_code_to_url(url, row.code)) for row in rows]
 
 
 def add_completion_code_to_url(url: str | None, code: str) -> str | None:
-    """The address with the code in the place of `{code}`, or at its end.
+    """Return the address with the code in place of `{code}`, or at its end.
 
     >>> add_completion_code_to_url("https://app.example.org/done?cc={code}", "C1 X")
     'https://app.example.org/done?cc=C1%20X'
@@ -310,7 +312,7 @@ def add_completion_code_to_url(url: str | None, code: str) -> str | None:
 
 
 def _check_address(url: str | None) -> None:
-    """Raise Invalid unless a browser can be sent there."""
+    """Raise Invalid unless a browser can open the address."""
     if url is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""What a segment says of its right answer, in a tutorial as in an attention check: texts, right judgment, rules."""
+"""What a segment says about its right answer, in tutorials and attention checks: texts, right judgment, rules."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
 
 
 class KnownAnswer(BaseModel):
-    """What is judged, and what is right.
+    """What is judged, and which answer is right.
 
-    columns: several texts, in the place of one. payload, tolerance: the right judgment of one text, and how far an
-    answer may be from it. rules: what answers must keep, each with what a warned rater is told.
+    columns: several texts instead of one. payload, tolerance: the right judgment of one text, and how far an answer may
+    differ from it. rules: what answers must fulfil, each with the warning for the rater.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -44,21 +44,21 @@ class KnownAnswer(BaseModel):
         return self.payload is not None or bool(self.rules)
 
     def make_qualification_items(self, source: str | None) -> list[QualificationItem]:
-        """The question of each column."""
+        """Make the question of each column."""
         item = QualificationItem(source=source, payload=self.payload, tolerance=self.tolerance, reasons={})
         return [replace(item, text=text) for text in self.texts_to_judge]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswerSegment:
-    """A segment of a document with known answers: its source, and what it says of itself by kind of document."""
+    """A segment of a document with known answers: its source, and its `meta` by kind of document."""
 
     source: str | None
     meta: Mapping[str, object]
 
 
 def list_known_answer_faults(campaign: CampaignInfo, known: KnownAnswer, source: str | None) -> Iterator[Place]:
-    """What is wrong with a known answer, by the field that says it. source: of the segment."""
+    """Yield the faults in a known answer, each with its field. source: of the segment."""
     if known.columns and (known.text is not None or known.payload is not None):
         yield Place(("columns",), "replace text and payload; give rules for the right answer")
         return
@@ -78,12 +78,12 @@ def list_known_answer_faults(campaign: CampaignInfo, known: KnownAnswer, source:
 def _list_self_contradictions(
     campaign: CampaignInfo, known: KnownAnswer, items: Sequence[QualificationItem]
 ) -> Iterator[Place]:
-    """The rules that the right judgment itself does not keep."""
+    """Yield the rules that the right judgment itself breaks."""
     if known.payload is None or not known.rules:
         return
     try:
         broken = list_broken_rules(campaign, items, known.rules, [known.payload])
-    except Invalid:  # it needs what only tasks show, such as prefilled errors
+    except Invalid:  # it needs something that only tasks show, such as prefilled errors
         return
     for rule in broken:
         yield Place(("rules", known.rules.index(rule)), "the right judgment does not keep this rule")

@@ -1,4 +1,4 @@
-"""Magic links: a token of a rater, in the fragment of an address. A new one ends the one before."""
+"""Magic links: a rater's token in the fragment of an address. A new link ends the earlier one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.storage.db import Session
 
 NAME = "link"
 PAGE = 200
-MOST_NAMED = 100  # faults
+MOST_NAMED = 100  # faults that are named
 WITH_LINKS = ("active", "paused")
 _RUNS_IN_SPREADSHEETS = ("=", "+", "-", "@")
 
@@ -32,7 +32,7 @@ class RaterNotEnrolled(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class RaterLink:
-    """A new link. secret: stands in its fragment, and is nowhere else. name, email: of the rater's contact."""
+    """A new link. secret: in the link's fragment, stored nowhere. name, email: the rater's contact."""
 
     campaign: str
     rater: str
@@ -42,14 +42,14 @@ class RaterLink:
     email: str | None = None
 
     def __repr__(self) -> str:
-        """Without the secret, so that no log or trace can hold it."""
+        """Return a text without the secret, so that no log or trace can contain it."""
         return f"Link({self.rater!r})"
 
 
 def renew_rater_link(session: Session, campaign: str, key: str, *, days: float, by: Caller) -> RaterLink:
-    """Give a rater a link; what they had before ends at once, its sessions too.
+    """Give a rater a new link. Earlier tokens and their sessions end at once.
 
-    Raises NotFound where the rater is not the caller's, RaterNotEnrolled, RaterErased.
+    Raises NotFound if the caller may not manage the rater, RaterNotEnrolled, RaterErased.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     rater = raters.load_rater(session, row.id, key)
@@ -63,7 +63,10 @@ def renew_rater_link(session: Session, campaign: str, key: str, *, days: float, 
 
 
 def _opens_once(by: Caller) -> bool:
-    """Who may not see scores makes links that open once and show no earlier answers, lest they sign in by them."""
+    """Return whether links open once and hide earlier answers.
+
+    Their creator, who may not see scores, cannot use them.
+    """
     return not by.has_rights_of("manager")
 
 
@@ -77,7 +80,7 @@ def replace_rater_token(
     actor: str,
     once: bool = False,
 ) -> RaterLink:
-    """A new token for a rater, good for so many days, in the place of all that they have."""
+    """Create a token for a rater that is valid for some days, and revoke all earlier ones."""
     ended = stored.revoke_rater_tokens(session, rater.campaign_id, rater.id)
     if ended:
         what = {"rater": rater.key, "tokens": ended}
@@ -99,11 +102,11 @@ def replace_rater_token(
 def renew_rater_links(
     session: Session, campaign: str, team: str | None, keys: Sequence[str] | None = None, *, days: float, by: Caller
 ) -> list[RaterLink]:
-    """Links for everybody active or paused in a team; None: a coordinator's own team, a manager's whole campaign.
+    """Create links for all active or paused raters of a team; None: a coordinator's own team, or the whole campaign.
 
-    keys: of these raters only; all of them must be able to have a link.
+    keys: only these raters; each of them must be able to have a link.
 
-    Raises NotFound for a team that is not the caller's, Invalid naming each key that cannot have one.
+    Raises NotFound for a team that the caller does not lead, Invalid naming each key that cannot have a link.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     only = team if by.has_rights_of("manager") else team or by.team
@@ -151,7 +154,10 @@ def _no_link(rater: raters.RaterRecord | None) -> str:
 
 
 def encode_links_csv(links: Sequence[RaterLink], address: Callable[[str], str]) -> bytes:
-    """Rater, link, end and contact, one line each; nothing that a spreadsheet would run. address: of a secret."""
+    """Encode rater, link, expiry and contact as CSV, one line each; formulas are escaped.
+
+    address: makes a secret's link.
+    """
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\r\n")
     lines.writerow(("rater", "link", "expires_at", "name", "email"))

@@ -1,4 +1,4 @@
-"""The test before the first task: items with answers and reasons, and a mark that passes. Every version is kept."""
+"""The test before the first task: items with answers and reasons, and a pass mark. Every version is kept."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class QualificationTestChanged(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class QualificationTest:
-    """A version of the test. pass_mark: share of the items that must be right. attempts: how many; None: no bound."""
+    """A version of the test. pass_mark: share of the items that must be right.
+
+    attempts: how many are allowed; None: no limit.
+    """
 
     version: int
     items: tuple[QualificationItem, ...]
@@ -57,7 +60,7 @@ class QualificationTest:
 
 @dataclass(frozen=True, slots=True)
 class QualificationStanding:
-    """Where a rater stands. version: of the test that they passed. left: attempts left; None: no bound."""
+    """A rater's standing in the test. version: the version that they passed. left: attempts left; None: no limit."""
 
     tried: int
     left: int | None
@@ -67,7 +70,7 @@ class QualificationStanding:
 
 @dataclass(frozen=True, slots=True)
 class MarkedQualificationAttempt:
-    """How an attempt went. right: item by item."""
+    """The result of an attempt. right: for each item."""
 
     n: int
     version: int
@@ -80,7 +83,7 @@ class MarkedQualificationAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RaterQualificationResult:
-    """How a rater did, for the manager."""
+    """A rater's result, for the manager."""
 
     rater: str
     team: str | None
@@ -101,7 +104,10 @@ def put_qualification_test(
     attempts: int | None,
     actor: str,
 ) -> QualificationTest:
-    """Store a new version; the same again is the same version. Raises NotFound, and Invalid naming what is wrong."""
+    """Store a new version; an identical test remains the same version.
+
+    Raises NotFound, and Invalid naming the faults.
+    """
     row = campaigns.load_campaign(session, campaign, lock=True)
     view = campaign_view(session, campaign)
     places = [place for n, item in enumerate(items) for place in list_qualification_item_faults(view, n, item)]
@@ -126,19 +132,19 @@ def put_qualification_test(
 
 
 def get_qualification_test(session: Session, campaign: str, *, version: int | None = None) -> QualificationTest:
-    """A version of the test with its answers, the latest where none is named. Raises NotFound."""
+    """Return a version of the test with its answers, by default the latest. Raises NotFound."""
     return _load(session, campaigns.load_campaign(session, campaign).id, version)
 
 
 def has_qualification_test(session: Session, campaign: str) -> bool:
-    """Whether the campaign has a test. Raises NotFound where there is no such campaign."""
+    """Return whether the campaign has a test. Raises NotFound if the campaign does not exist."""
     return qualification.find_qualification_test(session, campaigns.load_campaign(session, campaign).id) is not None
 
 
 def get_own_qualification_test(
     session: Session, rater: ActingRater
 ) -> tuple[QualificationTest, QualificationStanding, CampaignInfo]:
-    """The test that a rater is to pass, where they stand, and the campaign. Raises NotFound where there is none."""
+    """Return the test that a rater must pass, their standing, and the campaign. Raises NotFound if there is no test."""
     test = _load(session, rater.campaign_id, None)
     standing = _make_standing(test, qualification.load_qualification_attempts(session, rater.rater_id))
     return test, standing, campaign_view(session, rater.campaign)
@@ -147,10 +153,10 @@ def get_own_qualification_test(
 def attempt_qualification(
     session: Session, rater: ActingRater, *, version: int, answers: Sequence[QualificationAnswer]
 ) -> MarkedQualificationAttempt:
-    """Judge a rater's answers to the latest version of the test.
+    """Mark a rater's answers to the latest version of the test.
 
-    Raises NotFound, QualificationTestChanged, QualificationAlreadyPassed, NoQualificationAttemptLeft, or Invalid naming
-    the answer that cannot be judged, which does not count as an attempt.
+    Raises NotFound, QualificationTestChanged, QualificationAlreadyPassed, NoQualificationAttemptLeft, or Invalid, which
+    names the answer that cannot be judged and does not count as an attempt.
     """
     qualification.lock_rater_attempts(session, rater.rater_id)
     test, standing, view = get_own_qualification_test(session, rater)
@@ -175,7 +181,7 @@ def attempt_qualification(
 
 
 def waive_qualification(session: Session, campaign: str, key: str, *, reason: str, by: Caller) -> None:
-    """Spare a rater the test, with a reason. Raises NotFound, QualificationAlreadyPassed, RaterErased."""
+    """Waive the test for a rater, with a reason. Raises NotFound, QualificationAlreadyPassed, RaterErased."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     account = raters.load_rater(session, row.id, key)
     if account.state is None:
@@ -203,10 +209,10 @@ def list_qualification_results(
     sort: QualificationSort = "rater",
     q: str = "",
 ) -> list[RaterQualificationResult]:
-    """How every enrolled rater did, after a place in an order.
+    """List the results of enrolled raters in a given order, starting after a cursor.
 
-    passed: only those who passed or were spared the test, or only the others. q: words, each a part of the rater's or
-    the team's key.
+    passed: only raters who passed or for whom the test was waived, or only the others. q: words, each of which must be
+    part of the key of the rater or of the team.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows = qualification.load_qualification_results(
@@ -216,7 +222,7 @@ def list_qualification_results(
 
 
 def make_qualification_result_cursor(result: RaterQualificationResult, sort: QualificationSort) -> SortCursor:
-    """The cursor after a rater's result in a sorted list."""
+    """Return the cursor that points after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return format_sort_value(value, qualification.RESULT_ORDERS[sort]), result.rater
 

@@ -1,4 +1,4 @@
-"""Items of a test and how an answer to one is judged: a payload by its score, or a choice by its name."""
+"""Items of a test, and how answers are marked: a payload by its score, a choice by its name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, pa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualificationItem:
-    """One question. Either `payload`, judged by the campaign's protocol, or `choice`, one of `choices`, is right.
+    """One question.
 
-    tolerance: how far each measure of the protocol may be from that of the right payload, by name; what is not named
-    is not compared. reasons: why it is right, by language.
+    The right answer is either `payload`, judged by the campaign's protocol, or `choice`, one of `choices`. tolerance:
+    how far each measure of the protocol may differ from that of the right payload, by name; other measures are not
+    compared. reasons: why the answer is right, by language.
     """
 
     source: str | None = None
@@ -33,25 +34,25 @@ class QualificationItem:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> QualificationItem:
-        """As it was stored."""
+        """Make an item from its stored form."""
         return cls(**{**stored, "choices": tuple(stored["choices"])})
 
     @property
     def judged_texts(self) -> JudgedTexts:
-        """What the rater sees of it."""
+        """The texts that the rater sees."""
         return JudgedTexts(self.source, self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualificationAnswer:
-    """What a rater answers to one item."""
+    """A rater's answer to one item."""
 
     payload: Mapping[str, object] | None = None
     choice: str | None = None
 
 
 def list_qualification_item_faults(campaign: CampaignInfo, n: int, item: QualificationItem) -> Iterator[Place]:
-    """What is wrong with an item of a new test."""
+    """Yield the faults in an item of a new test."""
     here = ("body", "items", n)
     if (item.payload is None) == (item.choice is None):
         yield Place(here, "has either a payload or a choice as its answer")
@@ -62,7 +63,7 @@ def list_qualification_item_faults(campaign: CampaignInfo, n: int, item: Qualifi
 
 
 def is_answer_right(campaign: CampaignInfo, item: QualificationItem, given: QualificationAnswer) -> bool:
-    """Whether an answer is right. Raises Invalid where it is none."""
+    """Return whether an answer is right. Raises Invalid if it is not valid."""
     if item.payload is None:
         if given.choice not in item.choices:
             raise Invalid(places=(Place(("choice",), f"must be one of: {', '.join(item.choices)}"),))
@@ -77,7 +78,7 @@ def is_answer_right(campaign: CampaignInfo, item: QualificationItem, given: Qual
 def compute_payload_measures(
     campaign: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]
 ) -> dict[str, float]:
-    """What a payload comes to, by measure. Raises Invalid, with places in the item."""
+    """Compute the measures of a payload. Raises Invalid, with places in the item."""
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     parsed = _parse_payload(protocol, options, item, payload)
     values = {}

@@ -1,4 +1,4 @@
-"""What a coordinator is told of its team's work: verdicts and which checks failed, without scores or systems."""
+"""What a coordinator sees about their team's work: verdicts and failed checks, without scores or systems."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TeamRaterVerdicts(BaseModel):
 
 
 def encode_team_rater_verdicts(database: Database, campaign: str, report: StoredReport, by: Caller) -> bytes:
-    """The verdicts of the caller's team, from a report on all."""
+    """Encode the verdicts on the caller's team, from a report on all raters."""
     team = by.team or ""
     with database.transaction() as session:
         there = {

@@ -1,4 +1,4 @@
-"""Questionnaires: what raters are asked before their first task and after their last one, and what they answered."""
+"""Questionnaires: questions to raters before their first task and after their last one, and the answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class QuestionnaireNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class OwnQuestionnaire:
-    """What a rater is asked at a moment. answers: the latest, None where there are none. revision: counts from 1."""
+    """The questions to a rater at one moment. answers: the latest, None if there are none.
+
+    revision: from 1; 0 without answers.
+    """
 
     moment: Moment
     questions: tuple[Question, ...]
@@ -47,7 +50,7 @@ class OwnQuestionnaire:
 
 @dataclass(frozen=True, slots=True)
 class QuestionnaireAnswers:
-    """What a rater answered, by moment; for the manager."""
+    """A rater's answers by moment, for the manager."""
 
     rater: str
     team: str | None
@@ -56,7 +59,7 @@ class QuestionnaireAnswers:
 
 
 def get_questionnaires(session: Session, campaign: str) -> tuple[CampaignInfo, Questionnaires]:
-    """The campaign, and what it asks. Raises NotFound."""
+    """Return the campaign and its questionnaires. Raises NotFound."""
     about = get_campaign(session, campaign)
     return about, read_questionnaires(about.settings)
 
@@ -64,10 +67,10 @@ def get_questionnaires(session: Session, campaign: str) -> tuple[CampaignInfo, Q
 def put_questionnaires(
     session: Session, campaign: str, asked: Questionnaires, *, seen: Callable[[int], bool], actor: str
 ) -> tuple[CampaignInfo, Questionnaires]:
-    """Ask something else, while the campaign is a draft.
+    """Change the questions, while the campaign is a draft.
 
-    seen: whether a settings version is the one that the caller saw. Raises CampaignEditConflict, CampaignChangeTooLate,
-    Invalid, NotFound.
+    seen: whether the caller saw a given settings version. Raises CampaignEditConflict, CampaignChangeTooLate, Invalid,
+    NotFound.
     """
     settings = {one: value for one, value in get_campaign(session, campaign).settings.items() if one != NAME}
     if asked.before or asked.after:
@@ -79,14 +82,14 @@ def put_questionnaires(
 def is_questionnaire_outstanding(
     session: Session, settings: Mapping[str, object], rater: ActingRater, moment: Moment
 ) -> bool:
-    """Whether a rater is still to answer what is asked at a moment."""
+    """Return whether a rater still has to answer the questions of a moment."""
     if NAME not in settings or not read_questionnaires(settings).has_questions(moment):
         return False
     return not questionnaires.has_answered(session, rater.campaign_id, rater.rater_id, moment)
 
 
 def list_own_questionnaires(session: Session, rater: ActingRater) -> list[OwnQuestionnaire]:
-    """What a rater is asked, by moment, with the latest answers; nothing where nothing is asked."""
+    """List the questions to a rater by moment, with the latest answers; moments without questions are left out."""
     asked = get_questionnaires(session, rater.campaign)[1]
     given = questionnaires.load_rater_answers(session, rater.campaign_id, rater.rater_id)
     own = []
@@ -110,9 +113,9 @@ def list_own_questionnaires(session: Session, rater: ActingRater) -> list[OwnQue
 def put_own_questionnaire_answers(
     session: Session, rater: ActingRater, moment: Moment, answers: Mapping[str, object]
 ) -> OwnQuestionnaire:
-    """Keep a rater's answers; others than before are a new revision, and the same change nothing.
+    """Store a rater's answers. Changed answers are a new revision; the same answers change nothing.
 
-    Raises QuestionnaireNotFound, and Invalid naming each answer that is none.
+    Raises QuestionnaireNotFound, and Invalid naming each answer that is not valid.
     """
     asked = get_questionnaires(session, rater.campaign)[1]
     if not asked.questions(moment):
@@ -136,9 +139,9 @@ def list_questionnaire_answers(
     sort: AnswersSort = "rater",
     q: str = "",
 ) -> list[QuestionnaireAnswers]:
-    """What every enrolled rater answered last, after a key in an order. Raises NotFound.
+    """List the latest answers of every enrolled rater in a given order, starting after a key. Raises NotFound.
 
-    answered: only those who answered something, or only the others. q: words, each a part of the rater's key, the
+    answered: only raters with answers, or only the others. q: words, each of which must be part of the rater's key, the
     team's key or the answers.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id

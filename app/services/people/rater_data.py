@@ -1,4 +1,4 @@
-"""A rater's own data: everything that is stored about them, as one JSON object, streamed."""
+"""A rater's own data: everything that is stored about them, streamed as one JSON object."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from app.storage.db import Database, Session
 
 
 def export_rater_data(database: Database, rater: ActingRater) -> Iterator[bytes]:
-    """`{"rater": {…}, "consents": […], …, "judgments": […], …}` from one snapshot.
+    """Stream `{"rater": {…}, "consents": […], …, "judgments": […], …}` from one snapshot.
 
-    Through a front-end without what says who the rater is, and without their credentials. By a link that a coordinator
-    made without what was answered before it.
+    A front end gets neither the rater's identity nor their credentials. A coordinator's link shows no answers from
+    before its creation.
     """
     own = rater.through is None
     with database.transaction(snapshot=True) as session:
@@ -45,7 +45,7 @@ def _json(row: rater_data.Row) -> bytes:
 
 
 def _time(value: object) -> str:
-    """Times as the API writes them; nothing else is foreign to JSON here."""
+    """Write times as the API does; no other value here needs conversion to JSON."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     raise TypeError(type(value).__name__)

@@ -1,4 +1,4 @@
-"""Messages to raters, which their pages show until they say that they read them."""
+"""Messages to raters. The raters' pages show them until they are marked as read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.storage import campaigns, rater_messages, raters
 from app.storage.db import Session
 
 NEWEST = 100
-MOST_NAMED = 100  # faults
+MOST_NAMED = 100  # faults that are named
 
 
 class RaterMessageNotFound(NotFound):
@@ -23,7 +23,7 @@ class RaterMessageNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class RaterMessage:
-    """A message to one rater. read_at: None until they said that they read it."""
+    """A message to one rater. read_at: when the rater marked it as read, or None."""
 
     id: int
     text: str
@@ -33,9 +33,9 @@ class RaterMessage:
 
 
 def send_messages(session: Session, campaign: str, keys: Sequence[str], *, text: str, by: Caller) -> int:
-    """Send the same message to several raters, all or none; to how many.
+    """Send the same message to several raters, all or none, and return their number.
 
-    Raises Invalid naming each who is not enrolled, was erased, or is not the caller's.
+    Raises Invalid naming each rater who is not enrolled, was erased, or is not in the caller's care.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     known = raters.load_raters_of_keys(session, campaign_id, keys)
@@ -60,9 +60,9 @@ def list_messages(
     limit: int = NEWEST,
     read: bool | None = None,
 ) -> list[RaterMessage]:
-    """The newest messages to a rater whom the caller may see, from below an id. Raises NotFound.
+    """List the newest messages to a rater whom the caller may see, with ids below `before`. Raises NotFound.
 
-    read: only those that the rater read, or only the others.
+    read: only messages that the rater has read, or only the others.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater = raters.load_rater(session, campaign_id, key)
@@ -73,13 +73,13 @@ def list_messages(
 
 
 def list_own_messages(session: Session, rater: ActingRater) -> list[RaterMessage]:
-    """The newest messages to the rater who asks."""
+    """List the newest messages to the requesting rater."""
     rows = rater_messages.load_messages(session, rater.campaign_id, rater.rater_id, limit=NEWEST)
     return [_view(row) for row in rows]
 
 
 def mark_own_message_read(session: Session, rater: ActingRater, message: int) -> None:
-    """Note that the rater read a message. Raises RaterMessageNotFound."""
+    """Record that the rater has read a message. Raises RaterMessageNotFound."""
     if not rater_messages.mark_message_read(session, rater.campaign_id, rater.rater_id, message):
         raise RaterMessageNotFound
 

@@ -1,4 +1,4 @@
-"""Raters in a table, as a coordinator of a vendor sends it: a header that names columns, then one rater a line."""
+"""A table of raters, as a vendor's coordinator sends it: a header with column names, then one rater per line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ COLUMNS = ("rater", "state", "team", "capacity", "capacity_unit", "languages", "
 CONTACT = ("name", "email", "note")
 ATTRIBUTE = "attribute."
 ALIASES = {"e-mail": "email", "mail": "email"}
-"""What tables of vendors call a column of ours."""
+"""Other names of columns in vendors' tables."""
 _LANGUAGES = re.compile(r"[\s,;]+")
 
 
 @dataclass(frozen=True, slots=True)
 class RaterTableLine:
-    """A line of the table. line: from 1, the header included. values: fields of an enrolment, without what is empty.
+    """A line of the table. line: from 1, with the header as line 1. values: fields of an enrolment, without empty ones.
 
-    key: empty where the table has no column of keys.
+    key: empty if the table has no column of keys.
     """
 
     line: int
@@ -30,9 +30,9 @@ class RaterTableLine:
 
 
 def parse_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLine]:
-    """The raters of a table whose columns are separated by commas, semicolons or tabs.
+    """Parse the raters of a table with columns separated by commas, semicolons or tabs.
 
-    Columns: `COLUMNS` and `attribute.NAME`; `rater` must be there unless the table may be keyless.
+    Columns are `COLUMNS` and `attribute.NAME`; `rater` is required unless the table may be keyless.
 
     Raises Invalid naming the line.
     """
@@ -93,7 +93,7 @@ def _whole(line: int, cell: str) -> int:
 
 
 def make_rater_table_error(faults: Iterable[tuple[int, str]]) -> Invalid:
-    """What is wrong with a table. faults: line and what is wrong there."""
+    """Make the error for a table. faults: line number and fault."""
     places = tuple(Place(("body", "table", line), f"line {line}: {fault}") for line, fault in faults)
     return Invalid("nobody was enrolled because the table contains errors", places=places)
 

@@ -55,7 +55,7 @@ class PersonInOtherCampaign(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class RaterContact:
-    """Personal data of a rater, erasable alone."""
+    """Personal data of a rater, which can be erased separately."""
 
     name: str | None = None
     email: str | None = None
@@ -64,9 +64,9 @@ class RaterContact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrolment:
-    """What a manager says of a rater. capacity: the most they will do, counted in `capacity_unit`; None: no bound.
+    """What a manager states about a rater. capacity: the most they will do, counted in `capacity_unit`; None: no limit.
 
-    buckets: names of those that they are meant for; None: any.
+    buckets: names of the buckets they are meant for; None: any.
     """
 
     capacity: int | None = None
@@ -82,7 +82,7 @@ class Enrolment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterView:
-    """A rater as managers see them. state: None for one who is known from judgments only, and not enrolled."""
+    """A rater as managers see them. state: None if the rater is known only from judgments, and not enrolled."""
 
     key: str
     state: str | None
@@ -102,9 +102,9 @@ class RaterView:
 
 @dataclass(frozen=True, slots=True)
 class ActingRater:
-    """A rater who asks: by a credential of its own, or through a front-end that acts for it.
+    """The rater who acts in a request, by their own credential or through a front end.
 
-    session_id: of the browser session, where that is the credential; it may end before its token.
+    session_id: of the browser session, if that is the credential; it may end before its token.
     """
 
     campaign: str
@@ -119,7 +119,7 @@ class ActingRater:
 
 
 def find_acting_rater(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
-    """The enrolled rater that a front-end names. Raises CampaignNotFound, RaterNotFound."""
+    """Return the enrolled rater that a front end names. Raises CampaignNotFound, RaterNotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater_id = raters.find_enrolled_rater_id(session, campaign_id, rater)
     if rater_id is None:
@@ -128,7 +128,7 @@ def find_acting_rater(session: Session, caller: Caller, *, campaign: str, rater:
 
 
 def find_rater_of_caller(caller: Caller) -> ActingRater | None:
-    """The rater whose credential this is; None where it is nobody's."""
+    """Return the rater whose credential this is; None if it is not a rater's."""
     if caller.rater is None or caller.rater_id is None or caller.campaign is None or caller.campaign_id is None:
         return None
     return ActingRater(
@@ -144,10 +144,10 @@ def find_rater_of_caller(caller: Caller) -> ActingRater | None:
 
 
 def find_rater_block_reason(session: Session, campaign_id: int, rater_id: int) -> Blocked | None:
-    """Why a rater gets no task; None where nothing stands in the way.
+    """Return why a rater gets no task; None if nothing prevents it.
 
-    consent: the campaign's latest text of consent is not agreed to. qualification: there is a test, and no version of
-    it was passed or waived.
+    consent: the rater has not agreed to the campaign's latest consent text. qualification: there is a test, and the
+    rater has not passed any version, nor was it waived.
     """
     row = raters.load_rater_readiness(session, campaign_id, rater_id)
     if row is None or row.state is None:
@@ -163,10 +163,10 @@ def find_rater_block_reason(session: Session, campaign_id: int, rater_id: int) -
 def put_rater(
     session: Session, campaign: str, key: str, new: Enrolment, *, given: frozenset[str], seen: Seen | None, by: Caller
 ) -> RaterView:
-    """Enrol a rater, or change an enrolment as a whole; `person` and `contact` stay where they are not `given`.
+    """Enrol a rater, or replace an enrolment; `person` and `contact` are kept unless they are `given`.
 
-    The same again changes nothing. seen: whether a settings version is the one that the caller saw; None where the
-    caller does not say, which is enough for a new enrolment only.
+    An identical enrolment changes nothing. seen: whether the caller saw a given settings version; None if the request
+    does not say, which is allowed only for a new enrolment.
 
     Raises RaterEtagMissing, CampaignEditConflict, RaterErased, PersonInOtherCampaign, Invalid naming the field,
     NotFound.
@@ -190,21 +190,21 @@ def put_rater(
 
 
 def check_team_exists(session: Session, campaign_id: int, key: str | None) -> None:
-    """Raise Invalid where there is no such team."""
+    """Raise Invalid if the team does not exist."""
     _team_id(session, campaign_id, key)
 
 
 def get_rater(session: Session, campaign: str, key: str, *, by: Caller) -> RaterView:
-    """A rater, where the caller leads its team or manages the campaign. Raises NotFound."""
+    """Return a rater, if the caller leads the rater's team or manages the campaign. Raises NotFound."""
     return redact_rater_view(by, _view(raters.load_rater(session, campaigns.load_campaign(session, campaign).id, key)))
 
 
 def insert_enrolled_raters(
     session: Session, campaign_id: int, wanted: Sequence[tuple[str, Enrolment]], *, by: Caller
 ) -> None:
-    """Store accounts that are not there, with their enrolments and contacts, by a few statements for all.
+    """Store new accounts with their enrolments and contacts, with a few statements for all.
 
-    Raises PersonInOtherCampaign, Invalid naming a team that is not there.
+    Raises PersonInOtherCampaign, Invalid naming a team that does not exist.
     """
     news = [new for _, new in wanted]
     people = {key: _person(session, campaign_id, key, by) for key in sorted({new.person for new in news if new.person})}
@@ -223,12 +223,12 @@ def insert_enrolled_raters(
 
 
 def load_rater_views(session: Session, campaign_id: int, keys: Sequence[str]) -> dict[str, RaterView]:
-    """The raters of these keys as managers see them, by key."""
+    """Load the raters with these keys as managers see them, by key."""
     return {key: _view(row) for key, row in raters.load_raters_of_keys(session, campaign_id, keys).items()}
 
 
 def extract_enrolment(view: RaterView) -> Enrolment:
-    """What was said of a rater who is enrolled."""
+    """Return the enrolment of an enrolled rater."""
     return Enrolment(**{f.name: getattr(view, f.name) for f in fields(Enrolment)})
 
 
@@ -244,9 +244,10 @@ def list_raters(
     sort: RaterSort = "key",
     q: str = "",
 ) -> list[RaterView]:
-    """Raters after a place in an order; a coordinator gets those of its team. Raises NotFound for a team not theirs.
+    """List raters in a given order, starting after a cursor; a coordinator gets those of their team.
 
-    q: words, each a part of the key, the external id, or the name or address of the contact.
+    Raises NotFound for a team that the caller does not lead. q: words, each of which must be part of the key, the
+    external id, or the name or address of the contact.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     only = team if by.has_rights_of("manager") else team or by.team
@@ -261,7 +262,7 @@ def list_raters(
 
 
 def make_rater_cursor(rater: RaterView, sort: RaterSort) -> SortCursor:
-    """The cursor after a rater in a sorted list."""
+    """Return the cursor that points after a rater in a sorted list."""
     values = {"enrolled": rater.enrolled_at, "team": rater.team, "state": rater.state}
     return format_sort_value(values.get(sort.removeprefix("-")), raters.ORDERS[sort]), rater.key
 
@@ -277,9 +278,9 @@ def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> No
 
 
 def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str], *, declare: bool) -> None:
-    """What a front-end may say: only of enrolled raters, and nothing that the campaign does not know.
+    """Check that a front end names only enrolled raters, and does not ask to create unknown names.
 
-    Raises DeclareForbidden, and Invalid at `("body", i, "rater")` for each name of somebody who is not enrolled.
+    Raises DeclareForbidden, and Invalid at `("body", i, "rater")` for each rater who is not enrolled.
     """
     if declare:
         raise DeclareForbidden
@@ -290,14 +291,14 @@ def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str
 
 
 def redact_rater_view(by: Caller, view: RaterView) -> RaterView:
-    """As the caller may see it: coordinators do not learn which accounts are one person. Raises RaterNotFound."""
+    """Return what the caller may see: coordinators do not see which accounts are one person. Raises RaterNotFound."""
     if not by.can_lead_team(view.team):
         raise raters.RaterNotFound
     return view if by.has_rights_of("manager") else replace(view, person=None)
 
 
 def _merge_enrolment(new: Enrolment, old: RaterView | None, given: frozenset[str]) -> Enrolment:
-    """What is to be stored: what was not said of person and contact stays."""
+    """Return what to store: `person` and `contact` are kept if they were not given."""
     kept = {name: getattr(old, name) for name in ("person", "contact") if old is not None and name not in given}
     if new.person is not None and not is_key(new.person):
         raise Invalid(places=(Place(("body", "person"), "must be a key"),))
@@ -345,7 +346,10 @@ def _store(
     team_id: int | None,
     by: Caller,
 ) -> None:
-    """Account, enrolment and contact; who is one person, and what raters are, is something that reports see."""
+    """Store account, enrolment and contact.
+
+    Reports use `person` and `attributes`, so changing them makes a new data version.
+    """
     differs = _changed_fields(old, wanted)
     person = _person(session, row.id, wanted.person, by) if "person" in differs and wanted.person else None
     account: dict[str, object] = {"attributes": dict(wanted.attributes)}
@@ -376,7 +380,7 @@ def _stored_contact(contact: RaterContact) -> dict[str, str | None]:
 
 
 def _person(session: Session, campaign_id: int, key: str, by: Caller) -> int:
-    """The person that an account is linked to. Raises PersonInOtherCampaign."""
+    """Return the id of the person that an account is linked to. Raises PersonInOtherCampaign."""
     person = raters.ensure_person(session, key)
     if by.campaign is not None and raters.is_person_in_other_campaign(session, person, campaign_id):
         raise PersonInOtherCampaign

@@ -1,4 +1,4 @@
-"""Bounds that no answer can keep: beyond the scale of a measure, or against other rules."""
+"""Rules that no answer can follow, because of the scale of a measure or because of other rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ ANY: Interval = (-math.inf, math.inf)
 
 
 def list_unsatisfiable_rules(measures: Sequence[JudgmentMeasure], rules: Sequence[AnswerRule]) -> Iterator[Place]:
-    """The rules that nothing can keep, by their number. measures: those of the protocol, the one that ranks first."""
+    """Yield the rules that no answer can follow, by number.
+
+    measures: those of the protocol, with the ranking one first.
+    """
     scales = {one.name: one.scale for one in measures}
     within: dict[tuple[int, str], Interval] = {}
     for n, rule in enumerate(rules):
@@ -44,7 +47,7 @@ def _most(rule: AnswerRule) -> float:
 
 
 def _find_scale_fault(rule: AnswerRule, scale: ScoreScale | None) -> tuple[str, str] | None:
-    """The field that no value of the scale can keep, and why."""
+    """Return the field that no value of the scale satisfies, and why."""
     if scale is None:
         return None
     if _least(rule) > scale.maximum:
@@ -57,7 +60,7 @@ def _find_scale_fault(rule: AnswerRule, scale: ScoreScale | None) -> tuple[str, 
 
 
 def _has_value(low: float, high: float, scale: ScoreScale | None) -> bool:
-    """Whether a step of the scale lies within bounds; without steps, any bounds have a value."""
+    """Return whether a step of the scale lies within the bounds; without steps, any bounds contain a value."""
     if scale is None or scale.step is None:
         return True
     lowest = math.ceil((max(low, scale.minimum) - scale.minimum) / scale.step - NEAR)
@@ -68,9 +71,9 @@ def _has_value(low: float, high: float, scale: ScoreScale | None) -> bool:
 def _list_order_faults(
     ranking: JudgmentMeasure, rules: Sequence[AnswerRule], within: dict[tuple[int, str], Interval]
 ) -> Iterator[Place]:
-    """Columns that would have to be above themselves, or above others that leave no value for them.
+    """Yield columns that would have to be above themselves, or above others that leave no value for them.
 
-    At any number of steps: a column with a bound may be above others that are above a bound of their own.
+    The check covers chains of any length: a column with a bound may be above others that have bounds of their own.
     """
     step = ranking.scale.step if ranking.scale is not None else None
     columns = {column for rule in rules for column in (rule.column, rule.above) if column is not None}
@@ -89,7 +92,10 @@ def _list_order_faults(
 
 
 def _bounds(ranking: JudgmentMeasure, within: Interval) -> Interval:
-    """Bounds from bad to good, counted in steps where the scale has any: to be above is one of them at least."""
+    """Return bounds from bad to good, counted in the scale's steps if it has any.
+
+    Being above means at least one step.
+    """
     low, high = within
     scale = ranking.scale
     if scale is not None:
@@ -101,11 +107,11 @@ def _bounds(ranking: JudgmentMeasure, within: Interval) -> Interval:
 
 
 def _leaves_values(own: dict[int, Interval], below: dict[int, set[int]], *, step: bool) -> bool:
-    """Whether each column can be above all that it must be above. step: values are whole numbers.
+    """Return whether each column can be above all that it must be above. step: whether values are whole numbers.
 
-    own: bounds of each column by its own rules. below: the columns that one is directly above; without a circle.
+    own: bounds of each column by its own rules. below: the columns directly below each column, without cycles.
     """
-    least: dict[int, tuple[float, bool]] = {}  # a value, and whether the column's own must be above it
+    least: dict[int, tuple[float, bool]] = {}  # a value, and whether the column must be strictly above it
 
     def find_least(column: int) -> tuple[float, bool]:
         if column not in least:
@@ -124,7 +130,7 @@ def _leaves_values(own: dict[int, Interval], below: dict[int, set[int]], *, step
 
 
 def _reach(below: dict[int, set[int]], start: int) -> set[int]:
-    """The columns that are below one, at any number of steps."""
+    """Return the columns below one, over any number of steps."""
     reached: set[int] = set()
     waiting = [start]
     while waiting:

@@ -14,7 +14,7 @@ from app.storage.db import Session
 
 @dataclass(frozen=True, slots=True)
 class TeamView:
-    """A team. raters: how many are enrolled in it."""
+    """A team. raters: the number enrolled in it."""
 
     key: str
     name: str
@@ -23,7 +23,7 @@ class TeamView:
 
 
 def put_team(session: Session, campaign: str, key: str, name: str, *, by: Caller) -> TeamView:
-    """Make a team, or name it otherwise. Raises NotFound."""
+    """Create or rename a team. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     view = _view(teams.upsert_team(session, row.id, key, name))
     audit.record_action(session, row.id, actor=by.actor, action="team put", what={"team": key})
@@ -31,7 +31,7 @@ def put_team(session: Session, campaign: str, key: str, name: str, *, by: Caller
 
 
 def get_team(session: Session, campaign: str, key: str, *, by: Caller) -> TeamView:
-    """A team that the caller leads. Raises NotFound."""
+    """Return a team that the caller leads. Raises NotFound."""
     row = teams.load_team(session, campaigns.load_campaign(session, campaign).id, key)
     if not by.can_lead_team(key):
         raise teams.TeamNotFound
@@ -39,14 +39,14 @@ def get_team(session: Session, campaign: str, key: str, *, by: Caller) -> TeamVi
 
 
 def list_teams(session: Session, campaign: str, *, by: Caller, after: str | None, limit: int) -> list[TeamView]:
-    """Teams by key after `after`; a coordinator gets its own."""
+    """List teams by key, starting after `after`; a coordinator gets their own team."""
     only = None if by.has_rights_of("manager") else by.team
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [_view(row) for row in teams.load_teams_page(session, campaign_id, after=after, limit=limit, only=only)]
 
 
 def delete_team(session: Session, campaign: str, key: str, *, by: Caller) -> None:
-    """Remove a team that nobody is in from a draft. Raises NotFound, RemovalNeedsDraft, TeamInUse."""
+    """Remove an empty team from a draft. Raises NotFound, RemovalNeedsDraft, TeamInUse."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     teams.load_team(session, row.id, key)
     if row.state != "draft":

@@ -1,8 +1,8 @@
-"""The tutorial: documents with known answers, which raters judge before their first task and which count nowhere.
+"""The tutorial: documents with known answers, which raters judge before their first task. Its answers count nowhere.
 
-A segment of a tutorial document says in `meta.tutorial` which text is judged, or which texts side by side, what the
-right judgment is and how far an answer may be from it, or which rules it must keep, and why. What says nothing shows
-the output of a system, without a known answer.
+In `meta.tutorial`, a segment of a tutorial document gives the text to judge, or the texts to judge side by side. It
+also gives the right judgment with a tolerance, or the rules for an answer, and the reasons. A segment without such an
+entry shows the output of a system, without a known answer.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class TutorialItemNotFound(NotFound):
 
 
 class TutorialSegmentMeta(KnownAnswer):
-    """What a segment of a tutorial says of itself, under `tutorial` in its `meta`.
+    """What a segment of a tutorial says about itself, under `tutorial` in its `meta`.
 
-    retry: the rater answers again until all is right, and sees neither the right judgment nor the reasons before.
+    retry: the rater answers again until everything is right, and sees the right judgment and the reasons only then.
     reasons: by language.
     """
 
@@ -58,9 +58,10 @@ class TutorialSegmentMeta(KnownAnswer):
 
 @dataclass(frozen=True, slots=True)
 class TutorialLesson:
-    """One segment to be judged. n: from 1, over all documents. document: from 1; key: its key. position: in it.
+    """One segment to judge. n: number over all documents, from 1.
 
-    item: with the text of the first column. columns: all texts.
+    document, key: the document's number from 1, and its key. position: of the segment in the document. item: with the
+    text of the first column. columns: all texts.
     """
 
     n: int
@@ -84,15 +85,15 @@ class TutorialLesson:
 
     @property
     def answer_address(self) -> tuple[str, int]:
-        """What answers are kept by."""
+        """The key under which answers are stored."""
         return self.key, self.position
 
 
 @dataclass(frozen=True, slots=True)
 class TutorialCourse:
-    """The tutorial of a rater. answered: numbers of lessons. outstanding: it is to be done before the first task.
+    """A rater's tutorial. answered: numbers of lessons. outstanding: whether it must be done before the first task.
 
-    markup: tags in its texts are shown as layout.
+    markup: whether tags in its texts are shown as layout.
     """
 
     protocol: str
@@ -104,9 +105,9 @@ class TutorialCourse:
 
 @dataclass(frozen=True, slots=True)
 class MarkedTutorialAnswer:
-    """What became of an answer. right: None where no answer is known. payload: the right one, for comparison.
+    """The result of an answer. right: None if no right answer is known. payload: the right one, for comparison.
 
-    warnings: of the rules that were not kept, each by language. again: it is to be answered again.
+    warnings: of the broken rules, each by language. again: whether the rater must answer again.
     """
 
     n: int
@@ -119,7 +120,7 @@ class MarkedTutorialAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RaterTutorialResult:
-    """How a rater did, for the manager. marked: answers that could be right or wrong."""
+    """A rater's result, for the manager. marked: answers that could be right or wrong."""
 
     rater: str
     team: str | None
@@ -130,7 +131,7 @@ class RaterTutorialResult:
 
 
 def list_tutorial_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerSegment]) -> Iterator[Place]:
-    """What is wrong with the segments of a tutorial document, each by its index."""
+    """Yield the faults in the segments of a tutorial document, each with the index of its segment."""
     for n, segment in enumerate(segments):
         if NAME in segment.meta:
             for place in _list_note_faults(campaign, segment):
@@ -138,7 +139,7 @@ def list_tutorial_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerS
 
 
 def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
-    """What a rater is to judge before the first task; nothing where there is no tutorial."""
+    """Return what a rater must judge before the first task; no lessons if there is no tutorial."""
     view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
     kept = tutorials.load_answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
@@ -154,9 +155,9 @@ def mark_tutorial_answer(
     payload: Mapping[str, object] | None,
     payloads: Sequence[Mapping[str, object]] | None = None,
 ) -> MarkedTutorialAnswer:
-    """Say whether an answer is right and why; the first one to each segment is kept. payloads: one for each column.
+    """Say whether an answer is right, and why. The first answer to each segment is kept. payloads: one for each column.
 
-    Raises TutorialItemNotFound, or Invalid where the campaign's protocol does not take the answer.
+    Raises TutorialItemNotFound, or Invalid if the campaign's protocol does not accept the answer.
     """
     view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
@@ -189,10 +190,10 @@ def list_tutorial_results(
     sort: TutorialSort = "rater",
     q: str = "",
 ) -> list[RaterTutorialResult]:
-    """How every enrolled rater did, after a place in an order. Raises NotFound.
+    """List the results of enrolled raters in a given order, starting after a cursor. Raises NotFound.
 
-    answered: only those who answered something, or only the others. q: words, each a part of the rater's or the
-    team's key.
+    answered: only raters with answers, or only the others. q: words, each of which must be part of the key of the rater
+    or of the team.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows = tutorials.load_tutorial_results(
@@ -202,7 +203,7 @@ def list_tutorial_results(
 
 
 def make_tutorial_result_cursor(result: RaterTutorialResult, sort: TutorialSort) -> SortCursor:
-    """The cursor after a rater's result in a sorted list."""
+    """Return the cursor that points after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return format_sort_value(value, tutorials.RESULT_ORDERS[sort]), result.rater
 
@@ -223,7 +224,7 @@ def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[Tu
 def _item(
     view: CampaignInfo, meta: Mapping[str, object], source: str | None, output: str | None
 ) -> tuple[TutorialSegmentMeta, QualificationItem]:
-    """What raters see of a segment. A known answer that does not fit the campaign's protocol is not known."""
+    """Return what raters see of a segment. A known answer that does not fit the campaign's protocol is ignored."""
     try:
         known = TutorialSegmentMeta.model_validate(meta.get(NAME) or {})
     except ValidationError:
@@ -238,7 +239,7 @@ def _item(
 def _mark_answer(
     view: CampaignInfo, lesson: TutorialLesson, given: Sequence[Mapping[str, object]]
 ) -> tuple[bool | None, list[AnswerRule]]:
-    """Whether answers are right, None where nothing is known, and the rules that they do not keep."""
+    """Return whether the answers are right (None if no right answer is known), and the rules that they break."""
     broken = list_broken_rules(view, lesson.column_items, lesson.rules, given)
     if not lesson.has_right_answer:
         return None, broken

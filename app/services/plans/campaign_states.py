@@ -17,7 +17,7 @@ from app.storage.db import Session
 from app.storage.media import rows
 
 StateChange = Literal["open", "pause", "close"]
-# From which states a step leads, and to which.
+# For each step, the states that it may start from and the state that it leads to.
 STEPS: Mapping[StateChange, tuple[frozenset[str], str]] = MappingProxyType(
     {
         "open": (frozenset({"planned", "paused", "closed"}), "open"),
@@ -47,14 +47,13 @@ class MediaMissing(Conflict):
 def change_campaign_state(
     session: Session, campaign: str, step: StateChange, *, actor: str, media_follow: bool = False
 ) -> CampaignInfo:
-    """Bring a campaign into another state; where it is in that state already, nothing changes.
+    """Bring a campaign into another state. If it already has this state, nothing changes.
 
-    media_follow: files that texts name may be added after it is opened.
+    media_follow: whether media files that texts name may be added after the opening. The first opening requires a plan
+    that fits the current data; later changes need a replan.
 
-    A first opening asks for a plan of what there is; later changes are for a replan.
-
-    Raises NotFound, CampaignStateConflict with the states that lead there, StalePlan naming what changed,
-    MediaMissing naming files.
+    Raises NotFound, CampaignStateConflict with the required states, StalePlan naming what changed, MediaMissing naming
+    files.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     sources, target = STEPS[step]
@@ -75,7 +74,7 @@ def change_campaign_state(
 
 
 def _check_media(session: Session, campaign_id: int) -> None:
-    """Raise MediaMissing where texts name files that are not there."""
+    """Raise MediaMissing if texts name files that do not exist."""
     used: dict[str, str] = {}
     for place, name in rows.load_media_uses(session, campaign_id):
         used.setdefault(name, place)

@@ -1,4 +1,4 @@
-"""Which variance components a plan is forecast with: a pilot's, those of its settings, its own, else published ones."""
+"""The variance components for a plan's forecast: a pilot's, those in its settings, its own, or published ones."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ SETTING = "components"
 def load_forecast_variance_components(
     session: Session, view: CampaignInfo, pilot: str | None = None, *, version: int | None = None
 ) -> ForecastVarianceComponents:
-    """The components for a plan of this campaign.
+    """Load the components for a plan of this campaign.
 
-    pilot: key of the campaign whose judgments they are of; that it may be read is checked by who asks. version: of the
-    data whose judgments count, the pilot's where there is one, else the campaign's own. Without a pilot:
-    The campaign's setting `components` holds values, by the names of the components report, with `system` for the
-    variance between systems and `source` for where they come from, as of a pilot. Else the campaign's own judgments
-    where there are at least FEWEST_RATINGS. Else published ones of the same protocol; never those of another scale.
+    pilot: key of the campaign whose judgments they come from; the caller checks that it may be read. version: the data
+    version of the judgments, of the pilot if there is one, else of the campaign.
 
-    Raises NotFound for a pilot that is not there, Invalid for one that tells nothing about this campaign.
+    Without a pilot, the first available of these is used: the campaign's setting `components`, which holds values under
+    the names of the components report, with `system` for the variance between systems and `source` for their origin;
+    the campaign's own judgments, if there are at least FEWEST_RATINGS; published components of the same protocol, never
+    those of another scale.
+
+    Raises NotFound for an unknown pilot, Invalid for a pilot that says nothing about this campaign.
     """
     if pilot is not None:
         return _load_pilot_components(session, view, load_snapshot(session, pilot, version))
@@ -53,9 +55,9 @@ def load_forecast_variance_components(
 
 
 def parse_pilot_variance_components(report: Mapping[str, Any]) -> ForecastVarianceComponents | None:
-    """What a plan's report says of its pilot, for the next plan of the campaign: the pilot itself is not read again.
+    """Read a plan's pilot from its report for the campaign's next plan, without reading the pilot itself again.
 
-    None where it had none.
+    Return None if the plan had no pilot.
     """
     told, forecast = report.get("pilot"), report.get("forecast")
     if not told or not forecast or "components" not in forecast:
@@ -96,7 +98,7 @@ def _unfit_pilot(what: str) -> Invalid:
 
 def _fit_own_components(session: Session, snapshot: CampaignSnapshot) -> ForecastVarianceComponents | None:
     recipe = NAMED["recommended"]
-    # A plan may be looked at where nothing may be written.
+    # A preview of a plan may run in a read-only transaction.
     if not profiles.has_any_score(session, snapshot.campaign_id):
         return None
     try:

@@ -1,4 +1,4 @@
-"""How long a plan is expected to take to compile, from the size of what it is for: what takes long is a job."""
+"""How long compiling a plan is expected to take, estimated from its size. Long compilations become jobs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from app.design.entropy import RESTARTS
 from app.reports.inputs.expected_time import AT_ONCE
 from app.services.plans.plan_input import PlanInput
 
-# Of one processor that another wants as well: twice the processor time of compiling, checking, forecasting, hashing and
-# packing. Measured with the designs of `benchmarks.plans` and others of their kind, processor seconds: 180 documents of
-# 15 systems .2 to .5, 500 of 30 .9 to 2.4, 1,000 of 30 3.5 to 5; where each segment is an item 200 of 30 4.9.
+# Seconds on a shared processor: twice the processor time of compiling, checking, forecasting, hashing and packing.
+# Processor seconds measured with designs like those of `benchmarks.plans`: 180 documents of 15 systems .2 to .5, 500 of
+# 30 systems .9 to 2.4, 1,000 of 30 systems 3.5 to 5. If each segment is an item, 200 documents of 30 systems take 4.9.
 _AN_OUTPUT, _A_RATING = 1.2e-4, 5e-5
-# Of a group at an entropy, each time that it is dealt: one that cannot be reached is given up after all tries, and
-# whether it can is known only then. Measured: 48 s for 6,000 groups, .5 s for 60.
+# Seconds per group each time that groups are dealt to reach an entropy. An unreachable entropy is given up only after
+# all tries, and only then is it known to be unreachable. Measured: 48 s for 6,000 groups, .5 s for 60.
 _A_TRY = 8e-5
 
 
 def is_compilation_slow(design: Design, material: PlanInput) -> bool:
-    """Whether compiling is expected to be worth a job."""
+    """Return whether compiling is expected to take long enough for a job."""
     return estimate_compile_seconds(design, material) > AT_ONCE
 
 
 def estimate_compile_seconds(design: Design, material: PlanInput) -> float:
-    """With the report, from counts alone; reading and storing come on top of it, whoever compiles.
+    """Estimate the seconds to compile a plan and its report, from counts alone; reading and storing come in addition.
 
     >>> from app.design.values import DesignDocument, Rater, System, TestSet
     >>> def of(documents: int, systems: int, **design: int) -> float:
@@ -45,7 +45,7 @@ def estimate_compile_seconds(design: Design, material: PlanInput) -> float:
 
 
 def _stretches(design: Design, material: PlanInput) -> float:
-    """Documents that are dealt, all, those that are named or as many as are drawn; their segments, where these are."""
+    """Return the number of dealt stretches: all, named or sampled documents, or their segments if these are items."""
     there = material.test_set.documents
     chosen = len(design.documents.keys) if design.documents.keys is not None else design.documents.sample
     documents = min(len(there), len(there) if chosen is None else chosen)

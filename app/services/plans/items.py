@@ -1,4 +1,4 @@
-"""A plan, item by item: who is shown what, where, as whose, and with which probability."""
+"""A plan, item by item: who is shown what, where, in which role, and with which probability."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ START = (0, 0)
 
 @dataclass(frozen=True, slots=True)
 class PlanItemRatingGroup:
-    """The rating that an item is part of. unit: the same for all ratings of the same outputs; nth: which of these."""
+    """The rating that an item belongs to. unit: the same for all ratings of the same outputs.
+
+    nth: number of the rating.
+    """
 
     group: int
     unit: int
@@ -29,7 +32,7 @@ class PlanItemRatingGroup:
 
 @dataclass(frozen=True, slots=True)
 class OriginalItemPlace:
-    """Where the item stands that a control item goes back to. task: None in an earlier plan; number: of the task."""
+    """The place of the item that a control item refers to. task: None in an earlier plan. number: of the task."""
 
     task: str | None
     number: int | None
@@ -38,7 +41,7 @@ class OriginalItemPlace:
 
 @dataclass(frozen=True, slots=True)
 class PlannedItemView:
-    """An item of a plan. at: where a list goes on after it. task, state: None in an earlier plan."""
+    """An item of a plan. at: the cursor after it in a list. task, state: None in an earlier plan."""
 
     at: tuple[int, int]
     plan: int
@@ -72,9 +75,9 @@ class PlannedItemView:
 def list_plan_items(
     session: Session, campaign: str, *, plan: int | None = None, after: tuple[int, int] = START, limit: int
 ) -> list[PlannedItemView]:
-    """Items by task and place in it, after a place: of the plan in force as it is, of an earlier one as it was made.
+    """List items by task and position, after a place: of the plan in force as it is now, of an earlier one as compiled.
 
-    Raises NotFound where there is no such plan, PlanNotCompiledHere.
+    Raises NotFound if the plan does not exist, PlanNotCompiledHere.
     """
     row = campaigns.load_campaign(session, campaign)
     version = int(plans.load_plan(session, row.id, None).version)
@@ -89,7 +92,10 @@ def list_plan_items(
 def stream_plan_items(
     database: Database, campaign: str, plan: int | None = None
 ) -> Iterator[Sequence[PlannedItemView]]:
-    """All items, some at a time, from one snapshot. Raises as `list_plan_items`, before the first."""
+    """Stream all items in batches, from one snapshot.
+
+    Raises the errors of `list_plan_items`, before the first batch.
+    """
     with database.transaction() as session:
         row = campaigns.load_campaign(session, campaign)
         there = plans.load_plan(session, row.id, plan)
@@ -107,7 +113,7 @@ def _iterate_items(database: Database, campaign: str) -> Iterator[Sequence[Plann
 
 
 def _make_item_views(version: int, plan: Plan) -> Iterable[PlannedItemView]:
-    """The items of a plan as it was compiled, in order."""
+    """Yield the items of a plan as it was compiled, in order."""
     groups = {group.number: PlanItemRatingGroup(group.number, group.unit, group.nth) for group in plan.groups}
     for task in sorted(plan.tasks, key=lambda one: one.number):
         for item in task.items:

@@ -1,4 +1,4 @@
-"""A plan: the work of each rater, and how often each rater judges each system."""
+"""Chart of a plan: the work of each rater, and how many items of each system each rater judges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHADES = ("#ffffff", "#dbe9f6", "#b0d2e9", "#75b3d8", "#3f8ec4", "#0b5fa5")
 
 @dataclass(frozen=True, slots=True)
 class RaterLoad:
-    """What a plan asks of one rater. systems: items of each system."""
+    """The work that a plan gives to one rater. systems: number of items by system."""
 
     rater: str
     segments: int
@@ -26,7 +26,7 @@ class RaterLoad:
 
 @dataclass(frozen=True, slots=True)
 class PlanChartData:
-    """What is drawn. notes: sentences below."""
+    """The data of the chart. notes: sentences below it."""
 
     campaign: str
     heading: str
@@ -36,7 +36,7 @@ class PlanChartData:
 
 
 def plot_plan_chart(view: PlanChartData) -> bytes:
-    """Bars of segments by rater, and beside them a map of rater by system; as SVG."""
+    """Draw bars of segments by rater, with a map of rater by system beside them, as SVG."""
     names = [canvas.shorten_in_middle(one.rater, LONGEST_NAME) for one in view.raters]
     left = MARGIN + max(map(len, names), default=6) * CHARACTER + 12
     grid = left + BARS + FIGURES
@@ -67,7 +67,7 @@ def _bars(surface: DrawingSurface, view: PlanChartData, names: Sequence[str], le
 
 
 def _grid(surface: DrawingSurface, view: PlanChartData, systems: Sequence[str], left: float, top: float) -> None:
-    """Items of each system by rater; the darker, the more."""
+    """Draw the items of each system by rater; darker cells have more."""
     most = max((one.systems.get(name, 0) for one in view.raters for name in view.systems), default=0) or 1
     for j, name in enumerate(systems):
         surface.add_text(left + (j + 0.62) * CELL, top - 6, name, size=8, upright=True, ha="center")

@@ -1,4 +1,4 @@
-"""What a campaign's design is compiled from, read from the store."""
+"""The input from which a campaign's design is compiled, read from the store."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from app.reports.inputs.campaign import CampaignInfo
 from app.storage import attention, plans
 from app.storage.db import Session
 
-CHARACTERS_A_WORD = 2  # of a language without spaces; a rough measure of reading, not of words
-SEAT = "seat~"  # no key of an enrolled rater holds what follows it
+CHARACTERS_A_WORD = 2  # in a language without spaces; a rough measure of reading, not of words
+SEAT = "seat~"  # prefix of raters who are not known yet; keys of enrolled raters are assumed not to have it
 
 
 class NothingToJudge(Conflict):
@@ -36,9 +36,9 @@ class CalibrationSetMissing(Conflict):
 class PlanInput:
     """Values for the compiler, and the ids that its names stand for.
 
-    seats: raters who are not known yet; what they are given is anybody's whom an invitation brings.
-    judged: documents of which outputs were judged under no plan, so imported or carried over. checks: how many texts
-    each attention check shows, by key.
+    seats: raters who are not known yet; any rater from an invitation may take their tasks. judged: number of documents
+    with outputs judged outside any plan, that is, imported or carried over. checks: how many texts each attention check
+    shows, by key.
     """
 
     test_set: TestSet
@@ -54,7 +54,7 @@ class PlanInput:
 
 
 def count_words(source: str, language: str | None) -> int:
-    """Words as a reader counts them; where a language has no spaces, two characters are one.
+    """Count words as a reader does. In a language without spaces, two characters count as a word.
 
     >>> count_words("The dog barked.", "en"), count_words("犬が吠えた。", "ja")
     (3, 3)
@@ -63,7 +63,7 @@ def count_words(source: str, language: str | None) -> int:
 
 
 def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:
-    """Read the test set, the systems and the raters. Raises NothingToJudge, NoRaterEnrolled."""
+    """Load the test set, the systems and the raters. Raises NothingToJudge, NoRaterEnrolled."""
     rows = plans.load_documents_to_plan(session, campaign_id)
     systems = plans.load_systems_to_plan(session, campaign_id)
     outputs = {
@@ -106,9 +106,9 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
 
 
 def select_calibration_set(material: PlanInput, key: str | None) -> PlanInput:
-    """The same, with the pairs of one calibration set only.
+    """Return the input with the pairs of only one calibration set.
 
-    Raises CalibrationSetMissing where the campaign has none of it.
+    Raises CalibrationSetMissing if the campaign does not have the set.
     """
     pairs = tuple(one for one in material.test_set.calibration if key and one.key.startswith(f"{key}:"))
     if key and not pairs:

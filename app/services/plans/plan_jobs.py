@@ -1,7 +1,8 @@
-"""Plans that take long to compile: a worker compiles, and whoever asks again freezes what it has compiled.
+"""Plans that take long to compile: a worker compiles them, and a repeated request freezes the result.
 
-A worker freezes nothing. The same question, asked once the job is done, finds the compiled plan by its key, which holds
-all that a plan follows from but a seed that is drawn; it is frozen as if it had been compiled at once.
+A worker freezes nothing. After the job is done, the same request finds the compiled plan by its key. The key contains
+everything that determines a plan except a randomly drawn seed. The plan is then frozen as if it had been compiled at
+once.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from app.storage.imports.staging import canonical_json
 
 KIND = "plan"
 PILOTED = "campaigns/plan"
-"""As comparisons are called: it speaks of the pilot, and goes with what is erased there."""
+"""Named like comparisons of campaigns: the plan depends on the pilot, and is deleted with data erased there."""
 KINDS = (KIND, PILOTED)
 
 
 class PlanNeedsJob(Exception):
-    """A job is to compile the plan first. request: what to ask it for, once the transaction has ended."""
+    """A job must compile the plan first. request: the job to start when the transaction has ended."""
 
     def __init__(self, request: JobRequest) -> None:
         super().__init__(request.kind)
@@ -45,7 +46,7 @@ class PlanNeedsJob(Exception):
 
 
 class StoredPlan(BaseModel):
-    """A compiled plan as it is kept. compiled: as whoever freezes it needs it; the rest is what it is looked at by."""
+    """A compiled plan as it is stored. compiled: the form for freezing it; the other fields are for the preview."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,13 +61,13 @@ class StoredPlan(BaseModel):
 
 
 def encode_stored_plan(view: PlanView, compiled: bytes) -> bytes:
-    """A plan that is looked at, as a stored report."""
+    """Encode a plan's preview as a stored report."""
     shown = {name: getattr(view, name) for name in StoredPlan.model_fields if name != "compiled"}
     return StoredPlan.model_construct(**shown, compiled=compiled).model_dump_json().encode()
 
 
 def parse_stored_plan(body: bytes) -> PlanView:
-    """The plan of a stored report, as it would be."""
+    """Return the preview of a plan from a stored report."""
     shown = StoredPlan.model_validate_json(body).model_dump(exclude={"compiled"})
     return PlanView(**shown, version=None, method_version=plans.PLAN_VERSION, actor=None, at=None, stale=())
 
@@ -74,9 +75,9 @@ def parse_stored_plan(body: bytes) -> PlanView:
 def compile_plan_or_require_job(
     session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
 ) -> PlanView:
-    """As `plans.compile_and_freeze_plan`, which it is where compiling is quick; else with what a job has compiled.
+    """Do what `plans.compile_and_freeze_plan` does, but take a slow compilation from a job.
 
-    Raises as it does, and PlanNeedsJob where no job has yet.
+    Raises the same errors, and PlanNeedsJob if no job has compiled the plan yet.
     """
     wanted = plans.load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
     made = _compile_requested_plan(session, wanted)
@@ -103,7 +104,7 @@ def _compile_requested_plan(session: Session, wanted: PlanRequest) -> CompiledPl
 
 
 def _key(session: Session, wanted: PlanRequest, about: CampaignSnapshot | None) -> stored.ReportKey:
-    """Of all that a plan follows from; a seed that is drawn is no part of the question. about: the pilot."""
+    """Return a key of everything that determines a plan, except a randomly drawn seed. about: the pilot."""
     parts = [
         wanted.given,
         list_plan_dependencies(session, wanted.view, int(wanted.row.id), wanted.material),
@@ -114,7 +115,7 @@ def _key(session: Session, wanted: PlanRequest, about: CampaignSnapshot | None) 
 
 
 def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
-    """What a plan of a campaign rests on beside its design and its data version, as plain values."""
+    """Return what a campaign's plan depends on besides its design and its data version, as plain values."""
     texts, systems = material.test_set, [system.key for system in material.systems]
     return [
         hash_design_inputs(texts, systems, material.raters),
@@ -130,15 +131,15 @@ def _pilot_cache_key(session: Session, about: CampaignSnapshot) -> list[object]:
 
 
 def hash_plain_values(parts: object) -> str:
-    """SHA-256 of plain values, in hex."""
+    """Return the SHA-256 of plain values, in hexadecimal."""
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
 @contextmanager
 def reraise_as_job_inputs_changed() -> Iterator[None]:
-    """For reading once more, in a job, what its question was about.
+    """Context for a job that reads again what its request was about.
 
-    Raises JobInputsChanged for what is refused now: it was not when the job was asked for, and may not be again.
+    Raises JobInputsChanged for errors that did not occur when the job was requested, and may not occur again.
     """
     try:
         yield
@@ -147,7 +148,10 @@ def reraise_as_job_inputs_changed() -> Iterator[None]:
 
 
 def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
-    """What remains to be done for a job once the data are read. Raises JobInputsChanged, Invalid for an unfit pilot."""
+    """Return the work that remains for a job after its data are read.
+
+    Raises JobInputsChanged, Invalid for an unfit pilot.
+    """
     given: Mapping[str, Any] = request.arguments
     campaign, pilot = next(iter(request.campaigns)), given["pilot"]
     version = None if pilot is None else request.campaigns[pilot]
@@ -163,7 +167,7 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
         try:
             plan = plans.compile_plan_with_seed(wanted, given["seed"])
         except Invalid as error:
-            if wanted.design.seed is None:  # as it would be if every plan were compiled at once
+            if wanted.design.seed is None:  # the same error as for a plan that is compiled at once
                 raise RandomDrawFailed(error.detail, places=error.places) from error
             raise
         return encode_stored_plan(

@@ -1,4 +1,4 @@
-"""Which prefilled errors a plan shows: what its arms or the campaign's settings name, else those of the outputs."""
+"""The pre-marked errors that a plan shows: those that its arms or the campaign's settings name, or the outputs' own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PrefilledErrorsMissing(Conflict):
 
 
 def check_prefills_exist(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
-    """Whether what is to be shown is there. Raises Invalid for a name that no output has, PrefilledErrorsMissing."""
+    """Check that the errors to show exist. Raises Invalid for a name that no output has, PrefilledErrorsMissing."""
     places = tuple(_faults(session, campaign_id, view, design))
     if places:
         raise Invalid(NOT_THERE, places=places)
@@ -37,9 +37,10 @@ def check_prefills_exist(session: Session, campaign_id: int, view: CampaignInfo,
 
 
 def check_setting_prefill_exists(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
-    """Whether what a setting has tasks show from now on is there. Raises Invalid for a name that no output has.
+    """Check that the errors exist that a setting makes tasks show from now on.
 
-    What is begun goes on as it was: neither the arms of a plan in force nor a name that its tasks have is asked about.
+    Raises Invalid for a name that no output has. Tasks that have begun continue as before: the arms of a plan in force,
+    and a name that its tasks have, are not checked.
     """
     said = view.settings.get(SETTING)
     if design.arms or not isinstance(said, str) or not find_campaign_protocol(view).accepts_prefill:
@@ -51,10 +52,10 @@ def check_setting_prefill_exists(session: Session, campaign_id: int, view: Campa
 
 
 def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
-    """The name of the errors that are shown where no arm says it, None where none are.
+    """Return the name of the errors that are shown if no arm names any; None if none are shown.
 
-    A setting decides; without one, what was put with outputs is shown, by protocols that can. A protocol that needs
-    errors shows them in any case.
+    A setting decides. Without a setting, protocols that support it show the errors stored with outputs. A protocol that
+    needs pre-marked errors always shows them.
     """
     protocol = find_campaign_protocol(view)
     if not protocol.accepts_prefill:
@@ -69,19 +70,19 @@ def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignIn
 
 
 def choose_prefill_of_planned_tasks(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
-    """As `choose_campaign_prefill`; but what no setting decides stays as planned tasks have it, whatever came since."""
+    """Do what `choose_campaign_prefill` does, but without a setting, keep the name that planned tasks already have."""
     had = prefills.find_planned_prefill_name(session, campaign_id)
     return choose_campaign_prefill(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
 
 
 def choose_arm_prefills(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
-    """The name of the errors that each arm shows: its own; without one none, but where the protocol needs them."""
+    """Return the name of the errors that each arm shows: its own, or none unless the protocol needs them."""
     needed = DEFAULT_PREFILL if find_campaign_protocol(view).requires_prefill else None
     return tuple(arm.prefill or needed for arm in arms)
 
 
 def list_prefill_changes(session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]) -> Iterator[str]:
-    """That a plan nobody has begun shows other errors than it would now, in words."""
+    """Yield a message if a plan that nobody has begun shows other errors than a new plan would."""
     had = None if arms else prefills.find_planned_prefill_name(session, campaign_id)
     now = choose_campaign_prefill(session, campaign_id, view)
     if had is not None and had[0] != now:

@@ -1,4 +1,4 @@
-"""The report of a plan: what it asks of whom, how even it is, and what it can prove, before anything is spent."""
+"""The report of a plan: the work it gives to each rater, its balance, and what it can show, before any cost arises."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from app.stats.planning.planning import RatingPrices
 SECONDS_A_WORD = "seconds_per_word"
 NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}
 MOST_NAMED = 10
-ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
+ENTROPY_DECIMALS = 12  # for evenly dealt work, the sum of logarithms equals 1 to about 16 decimals
 
 
 def make_plan_report(
     view: CampaignInfo, material: PlanInput, plan: Plan, components: ForecastVarianceComponents
 ) -> dict[str, object]:
-    """The report as plain JSON values. components: what it is forecast with."""
+    """Make the report as plain JSON values. components: variance components for the forecast."""
     checks = check_plan(plan)
     prices = get_rating_prices(view)
     made = {
@@ -64,19 +64,19 @@ def make_plan_report(
             *components.notes,
         ],
     }
-    plain: dict[str, object] = json.loads(json.dumps(made))  # tuples as they come back from the store
+    plain: dict[str, object] = json.loads(json.dumps(made))  # tuples become lists, as after storing
     return plain
 
 
 def get_rating_prices(view: CampaignInfo) -> RatingPrices:
-    """What an hour goes by: the campaign's seconds a word, where it says so, else what WMT planned with."""
+    """Return the basis for hours: the campaign's seconds per word if set, else the value with which WMT planned."""
     given = view.settings.get(SECONDS_A_WORD)
     usable = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 3600
     return RatingPrices(seconds_per_word=float(given)) if usable and isinstance(given, int | float) else RatingPrices()
 
 
 def _hours(words: int, prices: RatingPrices) -> float:
-    """Of reading and judging: source and output are read, so each word of the source counts twice."""
+    """Return the hours for reading and judging: source and output are read, so each source word counts twice."""
     return round(2 * words * prices.seconds_per_word / 3600, 2)
 
 
@@ -118,7 +118,7 @@ def _pairs(checks: PlanCheckReport, plan: Plan) -> dict[str, object]:
 
 
 def _sequence(plan: Plan) -> dict[str, object]:
-    """How often a system follows another at once: an order that raters could learn would show here."""
+    """Count how often one system directly follows another, which shows an order that raters could learn."""
     counts: dict[str, int] = {}
     for task in plan.tasks:
         shown = [item.system for item in task.items if item.role == "rating" and item.system is not None]
@@ -147,7 +147,7 @@ def _judged_notes(material: PlanInput) -> list[str]:
 
 
 def _attention_notes(material: PlanInput, plan: Plan) -> list[str]:
-    """Attention checks that no task looks like, because none shows as many texts: on a screen, or one after another."""
+    """Warn of attention checks that stand out, because no task (or screen) shows as many texts."""
     by_screen = Counter((task.number, item.screen) for task in plan.tasks for item in task.items)
     side_by_side = any(item.column > 1 for task in plan.tasks for item in task.items)
     usual = set(by_screen.values()) if side_by_side else {len(task.items) for task in plan.tasks}
@@ -193,7 +193,7 @@ def _control_warnings(checks: PlanCheckReport) -> Iterator[str]:
 
 
 def plot_plan_report_chart(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
-    """A plan as SVG: work by rater, and the map of rater by system."""
+    """Draw a plan as SVG: work by rater, and the map of rater by system."""
     return plot_plan_chart(_draw_plan(campaign, version, report))
 
 

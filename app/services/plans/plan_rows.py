@@ -1,4 +1,4 @@
-"""A compiled plan as rows: tasks, items and who is credited, with the degraded texts that it needs."""
+"""A compiled plan as rows: tasks, items and the credited systems, with the degraded texts that it needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.storage.full_scans import plan_for_full_scans
 from app.storage.plans import RowsToCopy
 
 ROLES = {role.name.lower(): role.value for role in RatingRole}
-MIXED = 0  # the bucket of tasks that hold items of several
+MIXED = 0  # the bucket of tasks that contain items of several buckets
 MOST_DONORS = 2000
 Row = tuple[object, ...]
 
@@ -41,7 +41,7 @@ class PlanStorageTarget:
 def store_plan_rows(
     session: Session, target: PlanStorageTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[PlannedGroup]
 ) -> None:
-    """Write a plan's tasks, those that are given, with all that they need; the plan itself is stored already."""
+    """Write the given tasks of a plan with all the rows they need; the plan itself is already stored."""
     session.flush()
     group_ids = dict(
         zip((g.number for g in groups), plans.reserve_row_ids(session, "groups", len(groups)), strict=True)
@@ -59,7 +59,7 @@ def store_plan_rows(
         _credits(target, tasks, item_ids),
         _variants(session, target, plan, tasks),
     )
-    with plan_for_full_scans(session):  # what is checked of the rows is checked by statements over all of them
+    with plan_for_full_scans(session):  # each check of the rows is a statement over all of them
         for batch in batches:
             plans.insert_rows_by_copy(session, batch)
     for rater_id in plans.load_invited_raters(session, target.campaign_id):
@@ -128,7 +128,7 @@ def _tasks(target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task], ids: Ma
 
 
 def choose_task_presentation(target: PlanStorageTarget, plan: Plan, task: Task) -> str:
-    """How a task is shown: as its arm says, side by side where screens have columns, else as the campaign says."""
+    """Return a task's presentation: its arm's, side by side if screens have columns, else the campaign's."""
     if task.arm is not None and plan.arms:
         return plan.arms[task.arm].presentation
     if plan.design.task.columns > 1:
@@ -138,7 +138,7 @@ def choose_task_presentation(target: PlanStorageTarget, plan: Plan, task: Task) 
 
 
 def _prefills(session: Session, target: PlanStorageTarget, plan: Plan) -> dict[int | None, str | None]:
-    """The name of the errors that tasks show, by their arm."""
+    """Return the name of the errors that tasks show, by their arm."""
     of_campaign = plan_prefills.choose_prefill_of_planned_tasks(session, target.campaign_id, target.view)
     return {None: of_campaign, **dict(enumerate(plan_prefills.choose_arm_prefills(target.view, plan.arms)))}
 
@@ -159,7 +159,7 @@ def _items(
 
     def row(task: Task, item: PlanItem) -> Row:
         of = None if item.of is None else item_ids.get((item.of.task, item.of.position))
-        # Controls too, lest one is known by what it lacks.
+        # Control items show them, too, so that nothing distinguishes these items.
         shown = None if item.role == "calibration" else prefills[task.arm]
         return (
             *(item_ids[task.number, item.position], target.campaign_id, task_ids[task.number], f"i{item.position}"),
@@ -168,7 +168,7 @@ def _items(
             *(item.variant, shown, item.reference, item.side_order, item.propensity),
         )
 
-    # An item goes back to one that may be written after it, so that the originals of all stand before their copies.
+    # A copy may come before its original in the plan, so all originals are written first.
     rows = sorted((row(task, item) for task in tasks for item in task.items), key=lambda values: values[13] is not None)
     return RowsToCopy("items", columns, rows)
 
@@ -184,8 +184,11 @@ def _credits(target: PlanStorageTarget, tasks: Sequence[Task], item_ids: Mapping
 
 
 def find_credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
-    """Systems that an item's judgments are of. A degraded copy is its system's, so that the two can be compared; a
-    pair of a calibration set is of the system that stands for the set."""
+    """Return the systems to which an item's judgments are credited.
+
+    A degraded copy is credited to its system, so that the two can be compared. A pair of a calibration set is credited
+    to the system that stands for the set.
+    """
     if item.systems:
         return item.systems
     if item.document in material.calibration:
@@ -194,7 +197,7 @@ def find_credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...
 
 
 def make_calibration_system_key(document: str) -> str:
-    """The system that stands for a calibration set: what its documents' keys begin with."""
+    """Return the key of the system that stands for a calibration set: the prefix of its documents' keys."""
     return document.rpartition(":")[0]
 
 
@@ -211,9 +214,10 @@ class MediaNotDegradable(Invalid):
 def _make_degraded_texts(
     session: Session, target: PlanStorageTarget, plan: Plan, items: Sequence[PlanItem]
 ) -> Iterator[Row]:
-    """Every degraded text once; its draw depends on its own address, so that it is the same in every plan of a seed.
+    """Yield every degraded text once.
 
-    What was degraded for an earlier plan stays as it was: raters may have seen it.
+    Its random draw depends on its own address, so it is the same in every plan of a seed. A text that was degraded for
+    an earlier plan does not change, because raters may have seen it.
     """
     if not items:
         return

@@ -1,4 +1,4 @@
-"""What the plan in force is for: its documents and systems."""
+"""The scope of the plan in force: its documents and systems."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from app.storage.db import Session
 
 @dataclass(frozen=True, slots=True)
 class PlanScope:
-    """Documents and systems of a plan: their keys, in their order."""
+    """The keys of a plan's documents and systems, in their order."""
 
     documents: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
 
 
 def load_plan_scope(session: Session, campaign: str) -> PlanScope:
-    """Of the plan in force; nothing where there is none, or none that was compiled here. Raises NotFound."""
+    """Return the scope of the plan in force; an empty one if no plan was compiled here. Raises NotFound."""
     row = plans.find_plan_in_force(session, campaigns.load_campaign(session, campaign).id)
     if row is None:
         return PlanScope()

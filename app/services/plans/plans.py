@@ -1,4 +1,4 @@
-"""Plans: compile a campaign's design, look at what it will cost and prove, and freeze it with its seed and hash."""
+"""Plans: compile a campaign's design, preview its cost and its power, and freeze it with its seed and hash."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from app.storage.db import Session
 
 PLAN_VERSION = "1"
 _PLANS = TypeAdapter(Plan)
-LARGEST_SEED = 2**53  # what JSON numbers hold exactly
+LARGEST_SEED = 2**53  # the largest integer that JSON numbers represent exactly
 BODY = ("body",)
 
 
@@ -46,9 +46,9 @@ class PlanNotCompiledHere(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """A plan as it is stored, or as it would be (version None).
+    """A stored plan, or a preview (version None).
 
-    stale: what changed in the campaign since it was compiled, in words; None where nobody looked.
+    stale: what has changed in the campaign since it was compiled, in words; None if that was not checked.
     """
 
     campaign: str
@@ -67,7 +67,7 @@ class PlanView:
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """A design that is asked for, and what there is to compile it for. pilot: key of a campaign, where one is named."""
+    """A requested design, and the data to compile it for. pilot: key of a campaign, if one is named."""
 
     row: campaigns.CampaignRecord
     view: CampaignInfo
@@ -79,7 +79,7 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
-    """A plan that is compiled and not stored yet. digest: of all that it is."""
+    """A compiled plan that is not stored yet. digest: of its full contents."""
 
     plan: Plan
     report: Mapping[str, object]
@@ -89,12 +89,12 @@ class CompiledPlan:
 def compile_and_freeze_plan(
     session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
 ) -> PlanView:
-    """Compile a design and freeze it as the plan in force; dry_run: only look at it.
+    """Compile a design and freeze it as the plan in force; dry_run: only preview it.
 
-    pilot: key of the campaign whose judgments it is forecast from; what the plan tells of these, all see who see the
-    plan, so only who may read both may name it.
+    pilot: key of the campaign whose judgments the forecast uses. Everybody who sees the plan sees what it says about
+    these judgments, so only a caller who may read both campaigns may name a pilot.
 
-    Raises NotFound, CampaignTooFarToPlan once a campaign is open, Invalid with places in the body where a design is not
+    Raises NotFound, CampaignTooFarToPlan once a campaign is open, Invalid with places in the body if a design is not
     valid or cannot be met, NothingToJudge, NoRaterEnrolled, PrefilledErrorsMissing.
     """
     wanted = load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
@@ -103,7 +103,10 @@ def compile_and_freeze_plan(
 
 
 def load_plan_request(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> PlanRequest:
-    """Read what a design is compiled from. lock: hold the campaign, as whoever freezes must. Raises as it does."""
+    """Load the input for a design. lock: lock the campaign, as freezing requires.
+
+    Raises the same errors as freezing.
+    """
     row = campaigns.load_campaign(session, campaign, lock=lock)
     if row.state not in {"draft", "planned"}:
         raise CampaignTooFarToPlan(f"it is {row.state}")
@@ -115,12 +118,12 @@ def load_plan_request(session: Session, campaign: str, given: object, *, pilot: 
 
 
 def choose_plan_seed(design: Design) -> int:
-    """The design's own, else one that is drawn now."""
+    """Return the design's own seed, or draw one."""
     return secrets.randbelow(LARGEST_SEED) if design.seed is None else design.seed
 
 
 def compile_plan_request(session: Session, wanted: PlanRequest) -> CompiledPlan:
-    """The plan, compiled now. Raises Invalid with places in the body."""
+    """Compile the plan now. Raises Invalid with places in the body."""
     plan = compile_plan_with_seed(wanted, choose_plan_seed(wanted.design))
     return add_plan_report(
         wanted, plan, plan_components.load_forecast_variance_components(session, wanted.view, wanted.pilot)
@@ -128,7 +131,7 @@ def compile_plan_request(session: Session, wanted: PlanRequest) -> CompiledPlan:
 
 
 def compile_plan_with_seed(wanted: PlanRequest, seed: int) -> Plan:
-    """The plan of a seed. Raises Invalid with places in the body where the design cannot be met."""
+    """Compile the plan with a seed. Raises Invalid with places in the body if the design cannot be met."""
     material = wanted.material
     try:
         return compile_plan(wanted.design, material.test_set, material.systems, material.raters, seed)
@@ -138,20 +141,20 @@ def compile_plan_with_seed(wanted: PlanRequest, seed: int) -> Plan:
 
 
 def add_plan_report(wanted: PlanRequest, plan: Plan, components: ForecastVarianceComponents) -> CompiledPlan:
-    """A plan with its report and its digest. components: what it is forecast with."""
+    """Return a plan with its report and its digest. components: variance components for the forecast."""
     report = plan_report.make_plan_report(wanted.view, wanted.material, plan, components)
     return CompiledPlan(plan, report, hash_plan(plan, wanted.material))
 
 
 def preview_compiled_plan(wanted: PlanRequest, made: CompiledPlan) -> PlanView:
-    """A plan as it would be."""
+    """Return the preview of a plan."""
     return make_plan_preview(
         wanted.view, wanted.given, made.plan, made.report, made.digest, int(wanted.row.data_version)
     )
 
 
 def freeze_compiled_plan(session: Session, wanted: PlanRequest, made: CompiledPlan, *, actor: str) -> PlanView:
-    """Store a plan as the one in force; the campaign must be held since what it is compiled from was read."""
+    """Store a plan as the one in force. The campaign must have been locked before the plan's input was read."""
     row, campaign = wanted.row, wanted.view.key
     plans.delete_untouched_tasks(session, row.id)
     version = store_frozen_plan(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
@@ -165,30 +168,30 @@ def freeze_compiled_plan(session: Session, wanted: PlanRequest, made: CompiledPl
 
 
 def get_plan(session: Session, campaign: str, version: int | None = None) -> PlanView:
-    """A plan by its version, the one in force where none is named. Raises NotFound."""
+    """Return a plan by its version, by default the one in force. Raises NotFound."""
     return _view(campaign, plans.load_plan(session, campaigns.load_campaign(session, campaign).id, version))
 
 
 def list_plans(session: Session, campaign: str, *, after: int, limit: int) -> list[PlanView]:
-    """Plans by version after `after`."""
+    """List plans by version, starting after `after`."""
     rows = plans.load_plans_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [_view(campaign, row) for row in rows]
 
 
 def pack_plan(plan: Plan) -> bytes:
-    """A plan as bytes, which `unpack_plan` reads."""
+    """Encode a plan as bytes for `unpack_plan`."""
     return gzip.compress(_PLANS.dump_json(plan), compresslevel=6, mtime=0)
 
 
 def unpack_plan(data: bytes) -> Plan:
-    """The plan of these bytes. Raises PlanNotCompiledHere where there are none."""
+    """Decode a plan. Raises PlanNotCompiledHere if there are no bytes."""
     if not data:
         raise PlanNotCompiledHere
     return _PLANS.validate_json(gzip.decompress(data))
 
 
 def hash_plan(plan: Plan, material: PlanInput) -> bytes:
-    """SHA-256 of everything that the plan is: all assignments, and the texts that they show."""
+    """Return the SHA-256 of a plan's full contents: all assignments, and the texts that they show."""
     digest = hashlib.sha256(plan.digest().encode())
     for (document, system), marks in sorted(material.test_set.outputs.items()):
         digest.update(f"\n{document}\t{system}\t{' '.join(mark or '-' for mark in marks)}".encode())
@@ -206,7 +209,7 @@ def store_frozen_plan(
     actor: str,
     change: Mapping[str, object] | None = None,
 ) -> int:
-    """Store a plan as the one in force, under the next data version; its version."""
+    """Store a plan as the one in force, under the next data version, and return the plan's version."""
     before = plans.find_plan_in_force(session, row.id)
     version = 1 if before is None else int(before.version) + 1
     data_version = campaigns.take_next_data_version(session, row.id, actor=actor, what=f"plan {version}")
@@ -228,7 +231,7 @@ def store_frozen_plan(
 
 
 def _design(given: object, design: Design, seed: int) -> dict[str, object]:
-    """The design as it was asked for, with the seed that was drawn where none was given."""
+    """Return the design as it was requested, with the drawn seed if it had none."""
     sent = dict(given) if isinstance(given, dict) else {}
     return {**sent, "grouping": design.grouping, "seed": seed} if design.structure == "free" else {**sent, "seed": seed}
 
@@ -259,7 +262,7 @@ def make_plan_preview(
     *,
     change: Mapping[str, object] | None = None,
 ) -> PlanView:
-    """A plan that is only looked at."""
+    """Make the view of a plan that is not stored."""
     return PlanView(
         campaign=view.key,
         version=None,

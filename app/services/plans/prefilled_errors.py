@@ -1,4 +1,4 @@
-"""Prefilled errors with imported outputs: held against the text, in the form in which they are put."""
+"""Pre-marked errors of imported outputs: checked against the text, and encoded in the stored form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MOST_SPANS = 1000
 
 
 def encode_prefilled_spans(row: OutputRow, severities: Sequence[str]) -> str | None:
-    """The spans shown with an output as JSON, None where there are none. Raises Invalid where one does not fit.
+    """Encode the pre-marked spans of an output as JSON, None if there are none. Raises Invalid if one does not fit.
 
-    severities: those that there are.
+    severities: the protocol's severities.
     """
     if row.prefill is None:
         return None

@@ -1,8 +1,8 @@
-"""Replans that take long to compile: a worker compiles, and whoever asks again does to the campaign what it found.
+"""Replans that take long to compile: a worker compiles them, and a repeated request applies the result.
 
-Raters go on meanwhile. What they hand in of the tasks that they have changes nothing that is new; a task that somebody
-begins does, and the question is another then. Where raters were faster than the workers again and again, the plan is
-compiled in the request, with nobody leasing or judging, so that a replan comes to an end.
+Raters continue in the meantime. Handing in a task that a rater already has does not change the new plan, but beginning
+a task does, and then a new job is needed. If raters were repeatedly faster than the workers, the request itself
+compiles the plan while leasing and judging are blocked, so that a replan always completes.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def replan_or_require_job(
     dry_run: bool,
     actor: str,
 ) -> PlanView:
-    """As `replanning.replan_campaign`, which it is where compiling is quick; else with what a job has compiled.
+    """Do what `replanning.replan_campaign` does, but take a slow compilation from a job.
 
-    Raises as it does, and PlanNeedsJob where no job has yet.
+    Raises the same errors, and PlanNeedsJob if no job has compiled the plan yet.
     """
 
     def make(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
@@ -92,12 +92,12 @@ def _make_compiled_replan(basis: ReplanInput, left: RemainingWork, body: bytes) 
 
 
 def _request(session: Session, basis: ReplanInput, left: RemainingWork, reason: str, *, dry_run: bool) -> JobRequest:
-    """The job of planning again. Its question is the same as long as only raters go on, whatever the reason given."""
+    """Return the job request of a replan. While raters only continue, it stays the same, whatever reason is given."""
     planned = plans.unpack_plan(left.before.compiled)
     now = replanning.find_task_holders(planned, basis.tasks, basis.material.seats)
     staying = {rater.key for rater in keep_one_account_per_person(left.material.raters)[0]}
     whose = {task.number: task.rater for task in left.old.tasks}
-    # Of who stays, what is handed in and what is begun come to the same, and the one becomes the other all the time.
+    # For raters who stay, started and handed-in tasks have the same effect, and started ones keep being handed in.
     done = sorted(number for number in left.handed_in if whose[number] not in staying)
     begun = sorted((left.handed_in | left.started) - set(done))
     given = {
@@ -121,7 +121,7 @@ def _question(session: Session, left: RemainingWork) -> str:
 
 
 def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
-    """Under the data version of the plan in force, for that of the campaign counts every task that is handed in."""
+    """Return the key under the data version of the plan in force, because every hand-in raises that of the campaign."""
     parts = [given["question"], given["tasks"]]
     before, seed = left.before, left.old.seed
     version = int(before.data_version)
@@ -129,7 +129,7 @@ def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
 
 
 def make_replan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
-    """What remains to be done for a job once the data are read. Raises JobInputsChanged."""
+    """Return the work that remains for a job after its data are read. Raises JobInputsChanged."""
     ((campaign, version),) = request.campaigns.items()
     given = request.arguments
     with database.transaction(snapshot=True) as session:
@@ -157,14 +157,14 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
 
 
 def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:
-    """What is left to plan, the tasks as they were when it was asked for."""
+    """Load the remaining work, with the tasks as they were when the job was requested."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     before = stored_plans.find_plan_in_force(session, row.id)
     if before is None:
         raise NoPlanYet
     tasks, planned = given["tasks"], plans.unpack_plan(before.compiled)
     known = {task.number for task in planned.tasks}
-    if not known.issuperset((*tasks["handed_in"], *tasks["started"])):  # of a plan that is in force no more
+    if not known.issuperset((*tasks["handed_in"], *tasks["started"])):  # tasks of a plan that is no longer in force
         raise JobInputsChanged
     calibration = planned.design.calibration
     material = plan_input.load_plan_input(session, view, row.id)

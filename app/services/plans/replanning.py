@@ -1,4 +1,4 @@
-"""A new plan in the middle of a campaign: somebody leaves, a system comes late or goes, documents are bought."""
+"""A new plan during a campaign: a rater leaves, a system comes late or is withdrawn, documents are bought."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from app.storage import campaigns, replans
 from app.storage import plans as stored
 from app.storage.db import Session
 
-MOST_CHANGES = 2000  # that a report lists one by one
-ATTEMPTS = 3  # at compiling a plan of what stays as it is meanwhile
+MOST_CHANGES = 2000  # changes that a report lists one by one
+ATTEMPTS = 3  # attempts to compile a plan before its input changes
 
 
 class NoPlanYet(Conflict):
@@ -32,9 +32,9 @@ class NoPlanYet(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class MergedPlan:
-    """The plan in force after a replan. tasks, groups: the new number of each that stays, by its old one.
+    """The plan in force after a replan. tasks, groups: the new number of each that is kept, by its old one.
 
-    added_tasks, added_groups: those that are new, with their numbers in the plan.
+    added_tasks, added_groups: the new ones, with their numbers in the plan.
     """
 
     plan: Plan
@@ -55,16 +55,17 @@ def replan_campaign(
     rebalance: bool = False,
     make: Make | None = None,
 ) -> PlanView:
-    """Plan anew what is left of a campaign; finished groups stay, and a half-done one is judged again whole.
+    """Plan the remaining work of a campaign again.
 
-    bought: documents to take in; None takes all that the plan does not know, where its design did not choose any.
-    rebalance: whether what is open is shared evenly, with newcomers too. make: compiles it; default `compile_replan`.
+    Finished groups are kept, and half-done ones are judged again completely. bought: documents to add; None adds all
+    that the plan does not know, unless its design chose documents. rebalance: whether open work is shared out evenly,
+    also with newcomers. make: compiles the plan; by default `compile_replan`.
 
-    A closed campaign can be planned on, too, and opened again for it. The plan is compiled while raters go on, and only
-    its storing holds them up. Where what it rests on changed meanwhile, it is compiled again, the last time of ATTEMPTS
-    with nobody leasing or judging.
+    A closed campaign can also be replanned, and then reopened. The plan is compiled while raters continue, and only
+    storing it blocks them. If its input has changed in the meantime, it is compiled again. The last of ATTEMPTS blocks
+    leasing and judging.
 
-    Raises NotFound, NoPlanYet, NoRaterEnrolled where nobody is left, Invalid for documents that cannot be bought.
+    Raises NotFound, NoPlanYet, NoRaterEnrolled if no rater is left, Invalid for documents that cannot be bought.
     """
     make = make or compile_replan
     for left in range(ATTEMPTS if not dry_run else 1, 0, -1):
@@ -73,7 +74,7 @@ def replan_campaign(
         replanned = make(session, campaign, ReplanRequest(bought, rebalance))
         if dry_run:
             return replanned.make_preview(reason)
-        with session.begin_nested() as held:  # going back to here lets go of what is locked from here on
+        with session.begin_nested() as held:  # a rollback to this savepoint releases the locks taken after it
             block_judging(session, campaign)
             if left == 1 or load_replan_input(session, campaign) == replanned.basis:
                 return replanned.freeze(session, reason=reason, actor=actor)
@@ -82,14 +83,20 @@ def replan_campaign(
 
 
 def block_judging(session: Session, campaign: str) -> None:
-    """Let nobody lease or judge, in the order of everybody who leases: the advisory lock, then the campaign's row."""
+    """Block leasing and judging.
+
+    Take the locks in the order of leasing: first the advisory lock, then the campaign's row.
+    """
     replans.block_new_leases(session, campaigns.load_campaign(session, campaign).id)
     campaigns.load_campaign(session, campaign, lock=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplanRequest:
-    """What a replan shall do. bought: documents to take in, None for all that are new; rebalance: share evenly."""
+    """What a replan must do. bought: documents to add, None for all new ones.
+
+    rebalance: whether work is shared out evenly.
+    """
 
     bought: Sequence[str] | None = None
     rebalance: bool = False
@@ -97,7 +104,7 @@ class ReplanRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReplanInput:
-    """What a replan rests on: the plan in force, what became of its tasks, and what there is to plan for."""
+    """What a replan depends on: the plan in force, the state of its tasks, and the data to plan for."""
 
     version: int
     tasks: tuple[stored.Row, ...]
@@ -105,7 +112,7 @@ class ReplanInput:
 
 
 def load_replan_input(session: Session, campaign: str) -> ReplanInput:
-    """As it is now. Raises NotFound, NoPlanYet, NothingToJudge, NoRaterEnrolled."""
+    """Load the current input. Raises NotFound, NoPlanYet, NothingToJudge, NoRaterEnrolled."""
     row = campaigns.load_campaign(session, campaign)
     before = stored.find_plan_in_force(session, row.id)
     if before is None:
@@ -118,11 +125,11 @@ def load_replan_input(session: Session, campaign: str) -> ReplanInput:
 
 @dataclass(frozen=True, slots=True)
 class RemainingWork:
-    """What is left to plan. All that is new follows from it, whoever compiles it and when.
+    """The work that is left to plan. It determines the new plan, whoever compiles it and when.
 
-    before: the plan in force as it is stored. old: with its tasks at those who have them. material: with the pairs of
-    its calibration set only. handed_in, started: numbers of its tasks. bought: documents to take in.
-    rebalance: whether what is open is shared evenly.
+    before: the stored plan in force. old: this plan, with its tasks assigned to the raters who have them. material:
+    with the pairs of its calibration set only. handed_in, started: numbers of its tasks. bought: documents to add.
+    rebalance: whether open work is shared out evenly.
     """
 
     view: CampaignInfo
@@ -135,7 +142,7 @@ class RemainingWork:
     rebalance: bool = False
 
     def plan_remaining_work(self) -> Replan:
-        """What becomes of it. Raises Invalid where nobody is left."""
+        """Plan the remaining work. Raises Invalid if no rater is left."""
         return plan_remaining_tasks(
             self.old,
             self.material.test_set,
@@ -149,19 +156,20 @@ class RemainingWork:
         )
 
     def load_variance_components(self, session: Session, version: int | None = None) -> ForecastVarianceComponents:
-        """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
+        """Load the components for the forecast. version: of the campaign's judgments, if its own are used."""
         kept = plan_components.parse_pilot_variance_components(self.before.report)
         return kept or plan_components.load_forecast_variance_components(session, self.view, version=version)
 
     def make_plan_report(self, plan: Plan, known: ForecastVarianceComponents) -> Mapping[str, object]:
-        """Of the plan that comes of it."""
+        """Make the report of the resulting plan."""
         return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, known)
 
 
 def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, wish: ReplanRequest) -> RemainingWork:
-    """What is left to plan of what it rests on.
+    """Compute the remaining work from a replan's input.
 
-    Raises Invalid for documents that cannot be bought and errors to be shown that are not there, CalibrationSetMissing.
+    Raises Invalid for documents that cannot be bought, and for pre-marked errors that do not exist,
+    CalibrationSetMissing.
     """
     before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
     old = apply_reassignments(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
@@ -176,13 +184,13 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, 
 
 
 def compile_replan(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
-    """The new plan, compiled now. Raises as `load_replan_input` and `compute_remaining_work`."""
+    """Compile the new plan now. Raises the errors of `load_replan_input` and `compute_remaining_work`."""
     basis = load_replan_input(session, campaign)
     return compile_remaining_work(session, basis, compute_remaining_work(session, campaign, basis, wish))
 
 
 def compile_remaining_work(session: Session, basis: ReplanInput, left: RemainingWork) -> CompiledReplan:
-    """The new plan of what is left, compiled now."""
+    """Compile the new plan of the remaining work now."""
     replanned = left.plan_remaining_work()
     merged = merge_plans(left.old, replanned)
     return CompiledReplan(
@@ -192,7 +200,7 @@ def compile_remaining_work(session: Session, basis: ReplanInput, left: Remaining
 
 @dataclass(frozen=True, slots=True)
 class CompiledReplan:
-    """A plan that is compiled and not stored yet."""
+    """A compiled replan that is not stored yet."""
 
     remaining_work: RemainingWork
     basis: ReplanInput
@@ -202,17 +210,17 @@ class CompiledReplan:
 
     @property
     def digest(self) -> bytes:
-        """Of all that the plan is."""
+        """Digest of the plan's full contents."""
         return plans.hash_plan(self.merged.plan, self.remaining_work.material)
 
     def make_preview(self, reason: str) -> PlanView:
-        """As it would be."""
+        """Return the preview of the plan."""
         view = self.remaining_work.view
         given = (view, self.remaining_work.before.design, self.merged.plan, self.report, self.digest, view.data_version)
         return plans.make_plan_preview(*given, change=make_replan_change_record(self.replan, reason))
 
     def freeze(self, session: Session, *, reason: str, actor: str) -> PlanView:
-        """Store it; what it rests on must be held."""
+        """Store the plan. What its input was read from must be locked."""
         campaign, before, merged = self.remaining_work.view.key, self.basis.version, self.merged
         row, digest = campaigns.load_campaign(session, campaign), self.digest
         old_groups = replans.load_group_ids(session, row.id, before)
@@ -233,33 +241,33 @@ class CompiledReplan:
 
 
 Make = Callable[[Session, str, ReplanRequest], CompiledReplan]
-"""Compiles what is left of a campaign."""
+"""Compiles the remaining work of a campaign."""
 
 
 def make_replan_change_record(replanned: Replan, reason: str) -> dict[str, object]:
-    """What a replan moved, and why."""
+    """Return what a replan moved, and why."""
     changes = [asdict(one) for one in replanned.changes][:MOST_CHANGES]
     return {"reason": reason, "counts": dict(replanned.count_ratings_by_change()), "changes": changes}
 
 
 def apply_reassignments(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
-    """The plan with the tasks that managers moved at the raters who have them now, and their groups with them.
+    """Return the plan with reassigned tasks and their groups at the raters who have them now.
 
-    seats: that there are still. What an invited rater has of a seat that is gone is at the one that they have now; what
-    one who left has not handed in is at no seat that there is.
+    seats: those that still exist. Tasks that an invited rater holds from a removed seat move to the rater's current
+    seat. Unfinished tasks of a rater who left belong to no existing seat.
     """
     return move_tasks_to_holders(plan, find_task_holders(plan, tasks, seats))
 
 
 def find_task_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
-    """Who has which task, by its number, as far as that may be another than the plan says."""
+    """Return who has which task, by number, if that may differ from the plan."""
     now = {task.number: task.rater for task in tasks if task.rater and not task.pooled and not task.invited}
     now |= _seats_of_tasks(plan, tasks, seats)
     return now | {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
 
 
 def move_tasks_to_holders(plan: Plan, now: Mapping[int, str]) -> Plan:
-    """The plan with tasks at those who have them, by number, and their groups with them."""
+    """Return the plan with tasks and their groups assigned to those who have them, by task number."""
     held = tuple(replace(task, rater=now.get(task.number, task.rater)) for task in plan.tasks)
     whose = {item.group: task.rater for task in reversed(held) for item in task.items if task.number in now}
     groups = tuple(replace(group, rater=whose.get(group.number, group.rater)) for group in plan.groups)
@@ -267,9 +275,9 @@ def move_tasks_to_holders(plan: Plan, now: Mapping[int, str]) -> Plan:
 
 
 def _seats_of_tasks(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
-    """The seat, by number of task, of what invited raters have of seats that are gone.
+    """Return new seats, by task number, for tasks that invited raters hold from removed seats.
 
-    Each rater has one seat, where possible one that something they have was planned for.
+    Each rater gets one seat, if possible one for which a task of theirs was planned.
     """
     planned = {task.number: task.rater for task in plan.tasks}
     held: dict[str, list[int]] = defaultdict(list)
@@ -299,7 +307,7 @@ def _apply(
     version: int,
     data_version: int,
 ) -> None:
-    """Do to the stored tasks what the replan says."""
+    """Apply the replan to the stored tasks."""
     kept = [task for task in tasks if task.number in merged.tasks]
     replans.withdraw_or_delete_tasks(
         session, campaign_id, [task.id for task in tasks if task.number not in merged.tasks]
@@ -317,7 +325,7 @@ def _apply(
 
 
 def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> dict[int, int]:
-    """Database ids of a plan's groups, found by an item of each."""
+    """Return the database ids of a plan's groups, found through an item of each."""
     return {
         item.group: stored_groups[task.number, item.position]
         for task in old.tasks
@@ -327,9 +335,9 @@ def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> d
 
 
 def merge_plans(old: Plan, replanned: Replan) -> MergedPlan:
-    """The plan in force: what stays of the old one, then what is new, tasks and groups numbered from 1.
+    """Merge the kept part of the old plan with the new part. Tasks and groups are numbered from 1.
 
-    Groups that were begun in vain are in no plan any more, so their items in tasks that stay belong to none.
+    Groups that were begun in vain are dropped, so their items in kept tasks belong to no group.
     """
     kept_groups = [group for group in old.groups if group.number in set(replanned.kept_groups)]
     groups = {group.number: n for n, group in enumerate(kept_groups, 1)}
@@ -379,7 +387,7 @@ def _renumber_task(task: Task, tasks: Mapping[int, int], groups: Mapping[int, in
 
 
 def _systems(old: Plan, material: PlanInput) -> tuple[System, ...]:
-    """Those that take part now, as far as the design does not name its own."""
+    """Return the systems that take part now, limited to those that the design names, if any."""
     named = old.design.systems
     return tuple(system for system in material.systems if named is None or system.key in named)
 
@@ -401,5 +409,5 @@ def _choose_added_documents(old: Plan, material: PlanInput, asked: Sequence[str]
 
 
 def _with_past(material: PlanInput, plan: Plan) -> PlanInput:
-    """The same; a report speaks of raters who left, too."""
+    """Return the input with all seats in the plan, because a report also covers raters who left."""
     return replace(material, seats=material.seats & frozenset(plan.raters))

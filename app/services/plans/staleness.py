@@ -1,4 +1,4 @@
-"""Whether a plan still is one for what there is: documents, systems, outputs and raters as they are now."""
+"""Whether a plan still fits the current documents, systems, outputs and raters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNNAMED = "properties of the documents or of the raters (their capacity, buckets
 
 
 def get_plan_in_force(session: Session, campaign: str) -> PlanView:
-    """The plan in force with what has changed since it was compiled. Raises NotFound."""
+    """Return the plan in force with what has changed since it was compiled. Raises NotFound."""
     plan, view = plans.get_plan(session, campaign), get_campaign(session, campaign)
     try:
         reasons = list_changes_since_plan(session, view, campaigns.load_campaign(session, campaign).id)
@@ -34,7 +34,7 @@ def get_plan_in_force(session: Session, campaign: str) -> PlanView:
 
 
 def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[str, ...]:
-    """What has changed since the plan in force was compiled, in words; nothing where no plan was compiled here.
+    """List what has changed since the plan in force was compiled, in words; nothing if no plan was compiled here.
 
     Raises NothingToJudge, NoRaterEnrolled, CalibrationSetMissing.
     """
@@ -46,7 +46,7 @@ def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: i
     material = plan_input.load_plan_input(session, view, campaign_id)
     material = plan_input.select_calibration_set(material, calibration.set if calibration else None)
     reasons = _changes(plan, material, row.hash)
-    if view.state == "planned":  # what is begun goes on as it was
+    if view.state == "planned":  # tasks that have begun continue as before
         reasons = (*reasons, *plan_prefills.list_prefill_changes(session, campaign_id, view, plan.arms))
     elif any(line.startswith(CAME) for line in reasons):
         reasons = (*reasons, IDLE)
@@ -77,7 +77,7 @@ def _documents(plan: Plan) -> set[str]:
 
 
 def _documents_now(plan: Plan, material: PlanInput) -> set[str]:
-    """Those that the plan would be for; where it chose some, others play no part in their names."""
+    """Return the documents that the plan would cover now. If it chose some, others do not matter."""
     there = {document.key for document in material.test_set.documents}
     choice = plan.design.documents
     chose = choice.keys is not None or choice.sample is not None or plan.design.buckets.kind == "explicit"
@@ -85,7 +85,7 @@ def _documents_now(plan: Plan, material: PlanInput) -> set[str]:
 
 
 def _left_before(plan: Plan) -> set[str]:
-    """Raters in no bucket: a replan keeps what they handed in, and gives them nothing more."""
+    """Return raters in no bucket: a replan keeps the tasks that they handed in, and gives them no others."""
     return set(plan.raters) - {rater for bucket in plan.buckets for rater in bucket.raters}
 
 
