@@ -1,4 +1,4 @@
-"""The variance components that a plan is forecast with."""
+"""The variance components with which a plan is forecast."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from app.stats.ratings import Ratings
 
 @dataclass(frozen=True, slots=True)
 class ForecastVarianceComponents:
-    """Components, and the variance between systems (None where unknown), or why there are none.
+    """Components, and the variance between systems (None if unknown), or the reason why there are none.
 
-    pilot_ratings: the judgments of the pilot that was named, whose documents can be drawn again. pilot_report: what a
-    plan says of the pilot.
+    pilot_ratings: the judgments of the named pilot, whose documents can be resampled. pilot_report: what a plan reports
+    about the pilot.
     """
 
     components: VarianceComponents | None

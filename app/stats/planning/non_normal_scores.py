@@ -1,4 +1,4 @@
-"""Studies of scores that are not normal: drawn segment by segment, tested as the normal ones are; and clusters of any.
+"""Studies with non-normal scores, drawn segment by segment and tested as normal ones are, and clusters of any scores.
 
 Sources: Card et al. 2020, EMNLP (power by simulation); Holm 1979.
 """
@@ -35,12 +35,15 @@ from app.stats.ratings import Floats
 
 _AT_ONCE = 1_000_000
 Draw = Callable[[int, Floats, np.random.Generator], tuple[Floats, Floats | None]]
-"""So many studies of systems of these true means: sums by document, larger is better, shape (studies, S, D), and the
-segments behind them, (studies, D); None where all documents are as long, and sums are means."""
+"""Draws a number of studies of systems with these true means.
+
+Returns sums by document, larger is better, shape (studies, S, D), and the segments behind them, (studies, D); None if
+all documents are equally long, and sums are means.
+"""
 
 
 def most_segments_per_document(layout: StudyLayout) -> int:
-    """Of a document where they are drawn one by one: of the longest, or of every one the mean, rounded, at least 1."""
+    """Return the segments of the longest document, or the rounded mean, at least 1, if lengths are unknown."""
     return max(layout.lengths, default=max(1, round(layout.segments)))
 
 
@@ -57,7 +60,7 @@ def simulate_non_normal_document_means(
     """Document scores of every system in studies on new documents with new raters, (studies, S, D); larger is better.
 
     shifts : of each system on the latent scale, larger is better, shape (S,). lengths : from `draw_document_lengths`;
-    all as long by default.
+        by default all are equally long.
     """
     d, m, s = layout.documents, most_segments_per_document(layout), len(shifts)
     c, shared = scores.latent.parts, scores.latent.shared
@@ -94,9 +97,9 @@ def simulate_non_normal_power(
     studies: int,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """How many of so many studies find two systems whose mean scores differ by `difference`; as `simulate_power`.
+    """Return how many of how many studies find two systems with mean scores `difference` apart; as `simulate_power`.
 
-    Raises CannotSimulateScores where no two systems can be so far apart, StudyTooLarge.
+    Raises CannotSimulateScores if no two systems can be that far apart, StudyTooLarge.
     """
     shifts = scores.shifts_for_difference(difference)
     if layout.documents < 2:
@@ -115,7 +118,7 @@ def simulate_non_normal_power(
 
 @dataclass(frozen=True, slots=True)
 class ExpectedClusters:
-    """Clusters that a study tells apart. mean: of the studies, error: its standard error. studies: drawn."""
+    """Clusters that a study finds. mean: over the studies; error: its standard error. studies: number drawn."""
 
     mean: float
     error: float
@@ -139,16 +142,16 @@ def expected_clusters(
 
     Parameters
     ----------
-    means : true system scores, larger is better; without them drawn for each study with variance `between` for
+    means : true system scores, larger is better. If missing, they are drawn for each study with variance `between` for
         `systems` systems.
-    holm : correct the pairs of a study by Holm; else each at alpha.
+    holm : whether to correct the pairs of a study by Holm; otherwise each is tested at alpha.
 
     Raises
     ------
     StudyTooLarge
         A study is too large to be drawn.
     Invalid
-        Fewer than two systems, or no rule.
+        There are fewer than two systems, or there is no rule.
     """
     n_systems = systems if means is None else len(means)
     if n_systems < 2 or rule == "none":
@@ -165,7 +168,7 @@ def expected_clusters(
 
 
 def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> Draw:
-    """Normal scores, as `simulate_power` draws them."""
+    """Return a sampler of normal scores, as `simulate_power` draws them."""
     panel = RaterPools.single_pool(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
@@ -177,7 +180,7 @@ def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> 
 
 
 def make_non_normal_sampler(scores: ScoreSampler, layout: StudyLayout) -> Draw:
-    """Scores of a marginal of their own; means beyond its ends are at the ends."""
+    """Return a sampler of scores with their own marginal; means beyond its ends are moved to the ends."""
     panel = RaterPools.single_pool(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
@@ -200,7 +203,7 @@ def _sums(means: Floats, counts: Floats | None) -> tuple[Floats, Floats | None]:
 
 
 def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:
-    """Clusters of each study; shapes as of a `Draw`."""
+    """Return the number of clusters of each study; shapes as in a `Draw`."""
     n, n_systems, _ = sums.shape
     difference, error = compute_pair_contrasts(sums, counts)
     p = 2 * scipy.special.stdtr(
@@ -222,7 +225,7 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
 
 
 def _batches(layout: StudyLayout, systems: int, studies: int) -> list[int]:
-    """Sizes of batches of studies that are held at once; very large studies are drawn less often, at least 20 times."""
+    """Return the sizes of batches that fit into memory; very large studies are drawn less often, at least 20 times."""
     ratings = 4 * systems * layout.ratings_per_item
     each = layout.documents * most_segments_per_document(layout) * (layout.raters + ratings)
     if each > MOST_HELD:

@@ -1,8 +1,8 @@
-"""Power and stability from the documents of a pilot, drawn again: no variance components, no normal distribution.
+"""Power and stability by resampling the documents of a pilot: no variance components, no normal distribution.
 
-Documents are drawn with replacement. Where the pilot's outputs were rated by several raters, each study deals them
-anew by the allocator; where every output was rated once, it keeps its rating, and what other raters would have given
-stays unknown: studies then differ in documents only.
+Documents are drawn with replacement. If several raters rated the pilot's outputs, the allocator reassigns them in each
+study. If every output was rated once, it keeps its rating, and what other raters would have given stays unknown:
+studies then differ in documents only.
 
 Sources: Card et al. 2020, EMNLP (power by simulation); Efron & Tibshirani 1993, ch. 13 (the sample as the population).
 """
@@ -26,7 +26,7 @@ from app.stats.stability.studies import gather_study_ratings, normalized_documen
 
 FEWEST_DOCUMENTS = 6
 MOST_HELD = 2_000_000
-"""Sums of documents, and pairs, of the studies that are held at once."""
+"""Most sums of documents, and pairs, of the studies in memory at once."""
 
 Drawn = tuple[Floats, Floats]
 
@@ -39,9 +39,10 @@ class TooFewDocuments(Invalid):
 class PilotRatings:
     """Ratings that studies are drawn from.
 
-    systems: labels. documents: that all systems were rated on. draw: studies of so many documents: sums by document,
-    larger is better, shape (n, S, D), and segments behind them, (n, D). full: what all its documents say, the same
-    with n = 1. rated_anew: studies deal ratings anew; else they differ in documents only.
+    systems: labels. documents: number of those on which all systems were rated. draw: draws a number of studies of a
+    number of documents: sums by document, larger is better, shape (n, S, D), and segments behind them, (n, D). full:
+    the same for all documents of the pilot, with n = 1. rated_anew: whether studies reassign raters; otherwise they
+    differ in documents only.
     """
 
     systems: tuple[str, ...]
@@ -53,10 +54,10 @@ class PilotRatings:
 
 @dataclass(frozen=True, slots=True)
 class BootstrapForecast:
-    """What studies that draw the pilot's documents again would find, and whether they would agree; see StudyForecast.
+    """What studies that resample the pilot's documents would find, and whether they would agree; see StudyForecast.
 
-    significant_again: of each pair (in the order of the systems) the share of studies in which it is significant in the
-    direction of the whole pilot.
+    significant_again: for each pair (in the order of the systems), the share of studies in which it is significant in
+    the direction of the whole pilot.
     """
 
     srp: float
@@ -72,7 +73,7 @@ class BootstrapForecast:
 
 
 def prepare_pilot_ratings(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: int = 1) -> PilotRatings:
-    """Make ratings ready to be drawn from; multiply-rated documents alone where there are enough of them.
+    """Prepare ratings for drawing; only the multiply-rated documents, if there are enough of them.
 
     Raises TooFewDocuments, Invalid for fewer than two systems.
     """
@@ -145,7 +146,7 @@ def _totals(data: MultiplyRatedDocuments, system: int) -> Floats:
 
 
 def _batches(source: PilotRatings, studies: int, documents: int) -> Iterator[int]:
-    """Sizes of batches of studies that are held at once."""
+    """Yield the sizes of batches of studies that fit into memory."""
     step = max(1, MOST_HELD // (len(source.systems) ** 2 + len(source.systems) * documents))
     return (min(step, studies - start) for start in range(0, studies, step))
 
@@ -153,10 +154,10 @@ def _batches(source: PilotRatings, studies: int, documents: int) -> Iterator[int
 def estimate_power_by_resampling(
     source: PilotRatings, *, difference: float, documents: int, alpha: float, studies: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Share of studies and pairs in which two systems `difference` apart would be told apart, and its standard error.
+    """Share of studies and pairs in which two systems `difference` apart would be separated, and its standard error.
 
-    Every pair of the pilot is moved to be that far apart; what varies is the pilot's own. The standard error is that
-    of drawing finitely many studies. A design with fewer than two documents finds nothing.
+    Every pair of the pilot is shifted to that difference, while the variation is the pilot's own. The standard error is
+    that of drawing finitely many studies. A design with fewer than two documents finds nothing.
     """
     if documents < 2:
         return 0.0, 0.0
@@ -180,10 +181,11 @@ def forecast_srp_by_bootstrap(
     documents: int | None = None,
     rng: np.random.Generator,
 ) -> BootstrapForecast:
-    """Forecast SRP, and of each pair whether it would be found again, by drawing documents.
+    """Forecast SRP, and for each pair whether it would be found again, by resampling documents.
 
-    What every study shares, the documents that happened to be in the pilot, makes studies agree more than new studies
-    would; to draw them once more for each study (`replication.bootstrapped`) allows for that, pair by pair.
+    All studies share the documents that happened to be in the pilot, so they agree more than new studies would.
+    Resampling the documents once more for each study (`replication.bootstrap_replication`) allows for that, pair by
+    pair.
     """
     size = documents or source.documents
     claims, scores = [], []

@@ -1,4 +1,4 @@
-"""What a plan can prove, and whether its ranking would hold: forecast from variance components, before a rating."""
+"""What a plan can detect and whether its ranking would hold: forecast from variance components, before any rating."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` i
 def forecast_plan(
     plan: Plan, checks: PlanCheckReport, basis: ForecastVarianceComponents, lengths: Mapping[str, int]
 ) -> dict[str, dict[str, object]]:
-    """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
+    """Forecast `forecast`, the smallest difference found with 80 % power, `srp` and `pilot`; null with the reason.
 
-    lengths: segments of each document.
+    lengths: number of segments of each document.
     """
     layout = _layout(plan, checks, lengths)
     reason = (basis.why or "") if basis.components is None else TOO_LITTLE
@@ -55,7 +55,7 @@ def forecast_plan(
 
 @dataclass(frozen=True, slots=True)
 class _PValueFloor:
-    """The smallest adjusted p that `recommended` can reach, and the documents a claim takes; None where there are."""
+    """The smallest adjusted p of `recommended`, and the documents needed for a claim; None if there are enough."""
 
     smallest: float
     needed: int | None
@@ -67,7 +67,7 @@ class _PValueFloor:
 
 
 def list_few_documents_warnings(plan: Plan) -> list[str]:
-    """The ranking's own warning before a rating is bought: with so few documents it can claim nothing."""
+    """Return the ranking's warning before any rating is bought: so few documents cannot give a claim."""
     documents, systems = sum(document.bucket is not None for document in plan.documents), len(plan.systems)
     if systems < 2 or not documents:
         return []
@@ -82,9 +82,9 @@ def list_few_documents_warnings(plan: Plan) -> list[str]:
 def _forecast_from_pilot(
     plan: Plan, layout: StudyLayout, basis: ForecastVarianceComponents, made: PowerForecast
 ) -> dict[str, object]:
-    """What is told of the pilot, and the share of studies on its documents, drawn again, that find such a difference.
+    """Return the report on the pilot, and the share of studies with resampled documents that find such a difference.
 
-    Unlike the power of the forecast nothing is assumed of the scores' distribution.
+    Unlike the power of the forecast, this assumes nothing about the distribution of scores.
     """
     told = {"resampled": None, "resampled_error": None, "why_not_resampled": None, **(basis.pilot_report or {})}
     if basis.pilot_ratings is None:
@@ -124,7 +124,7 @@ def _layout(plan: Plan, checks: PlanCheckReport, lengths: Mapping[str, int]) -> 
 
 
 def _srp(plan: Plan, layout: StudyLayout, basis: ForecastVarianceComponents) -> dict[str, object]:
-    """Studies dealt again within the plan's own buckets, systems as far apart as the components say."""
+    """Forecast SRP of studies reassigned within the plan's buckets, with systems as far apart as the components say."""
     if basis.components is None or basis.between_systems is None:
         return {"value": None, "reason": UNSPREAD}
     try:
@@ -163,7 +163,7 @@ def _forecast_as_json(made: StudyForecast, basis: ForecastVarianceComponents, sy
 
 
 def _panel(plan: Plan) -> RaterPools:
-    """The plan's buckets, raters numbered by key."""
+    """Return the plan's buckets with raters numbered by key."""
     number = {rater: i for i, rater in enumerate(sorted({r for bucket in plan.buckets for r in bucket.raters}))}
     pools = [[number[rater] for rater in bucket.raters] for bucket in plan.buckets]
     place = {bucket.number: i for i, bucket in enumerate(plan.buckets)}

@@ -1,7 +1,7 @@
-"""What a design can prove before a rating is bought: variance of a system contrast, power, detectable difference, cost.
+"""What a design can detect, before rating: variance of a system contrast, power, detectable difference, cost.
 
 Source: generalizability theory as in Brennan 2001; docs/reports/planner.md has the formulas. The components come from a
-pilot (`app/stats/components`) or from earlier campaigns of the same scale.
+pilot (`app/stats/components`) or from earlier campaigns on the same scale.
 """
 
 from __future__ import annotations
@@ -74,22 +74,22 @@ DEFAULTS: Mapping[str, VarianceComponents] = MappingProxyType(
 
 
 BETWEEN: Mapping[str, float] = MappingProxyType({"mqm": (2.561 + 6.329) / 2, "esa": 61.8})
-"""Variance between systems in the campaigns that DEFAULTS are of: how far apart systems lay."""
+"""Variance between systems in the campaigns behind DEFAULTS."""
 
 
 MOST_DOCUMENTS = 1_000_000_000
-"""No number of documents beyond these is named."""
+"""Largest number of documents that is reported."""
 
 ROUNDING = 1e-9
-"""Share of a number needed that is not rounded up: else what a layout finds may take one more than it has."""
+"""Share of a needed number that is not rounded up, or a layout might need one more than it has."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyLayout:
-    """What would be bought. documents, segments: documents and mean segments in each. ratings_per_item, raters.
+    """The study to be bought. documents, segments: number of documents and mean number of segments in each.
 
-    fixed_panel: claims are about these raters only, so that rater × system counts nothing. lengths: segments of the
-    documents that there are, from which studies draw theirs; none where all are as long.
+    ratings_per_item, raters: numbers. fixed_panel: claims are about these raters only, so rater × system does not
+    count. lengths: segments of the existing documents, from which studies draw theirs; empty if all are equally long.
     """
 
     documents: int
@@ -102,7 +102,7 @@ class StudyLayout:
 
     @property
     def length_imbalance(self) -> float:
-        """D·Σn²/(Σn)² of the lengths, 1 where documents are alike: so many documents tell as much as one even one."""
+        """D·Σn²/(Σn)² of the lengths, 1 if they are equal: so many documents are as informative as an even one."""
         n = self.lengths
         return len(n) * sum(one * one for one in n) / sum(n) ** 2 if n else 1.0
 
@@ -117,10 +117,10 @@ class StudyLayout:
 
 @dataclass(frozen=True, slots=True)
 class PowerForecast:
-    """What a layout can prove.
+    """What a layout can detect.
 
-    standard_error: of a contrast of two systems. detectable: the difference found with the power asked for, alpha
-    split over the pairs. floor: the standard error that no number of documents goes below.
+    standard_error: of a contrast of two systems. detectable: the difference found with the requested power, with alpha
+    split over the pairs. floor: the standard error that no number of documents can lower.
     """
 
     standard_error: float
@@ -133,10 +133,10 @@ class PowerForecast:
 
 
 def default_variance_components(protocol: str) -> VarianceComponents:
-    """Components of a protocol's scale.
+    """Return the components of a protocol's scale.
 
-    Raises NoVarianceComponents for scales that none are known of (XSTS, DA, SQM …); those of another scale are never
-    borrowed.
+    Raises NoVarianceComponents for scales without known ones (XSTS, DA, SQM …); those of another scale are never used
+    instead.
     """
     components = DEFAULTS.get(protocol)
     if components is None:
@@ -145,14 +145,14 @@ def default_variance_components(protocol: str) -> VarianceComponents:
 
 
 def contrast_variance(components: VarianceComponents, layout: StudyLayout) -> float:
-    """Variance of the difference of two systems' means, new documents; new raters unless the panel is fixed.
+    """Variance of the difference of two systems' means on new documents, with new raters unless the panel is fixed.
 
     V = 2[σ²_SD/D + σ²_rs/R + σ²_rds/(DK) + σ²_e/(DKm)], σ²_SD = σ²_ds + σ²_gs/m; system-balanced adds
-    2σ²_RD(1−1/R)/(DK), σ²_RD = σ²_rd + σ²_rg/m; no grouping adds 2(σ²_r+σ²_rs)(1−1/R)/(DK) to that. Where documents
-    differ in length, what they and their raters do counts by D/uneven documents, and segments by their number; then
+    2σ²_RD(1−1/R)/(DK), σ²_RD = σ²_rd + σ²_rg/m; no grouping adds 2(σ²_r+σ²_rs)(1−1/R)/(DK) to that. If documents differ
+    in length, effects of documents and of their raters count by D/uneven documents, and segments by their number; then
     (uneven − 1)·2(σ²_rs + σ²_r where system-balanced)(1−1/R)/(DK) is added to the first two.
 
-    Source: Brennan 2001; Kish 1965, §11.7 (uneven weights). Simulated studies vary as it says
+    Source: Brennan 2001; Kish 1965, §11.7 (uneven weights). Simulated studies agree with it
     (tests/stats/planning/test_studies.py).
 
     >>> c = VarianceComponents(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
@@ -167,7 +167,8 @@ def contrast_variance(components: VarianceComponents, layout: StudyLayout) -> fl
         variance += c.rater_system / r
     others = (1 - 1 / r) / times
     if layout.grouping != "none":
-        # Whose documents are long counts for more than 1/R, and severity does not cancel over outputs of other lengths.
+        # The raters of long documents count for more than 1/R, and severity does not cancel over outputs of different
+        # lengths.
         taste = 0.0 if layout.fixed_panel else c.rater_system
         variance += (u - 1) * (taste + (c.rater if layout.grouping == "system_balanced" else 0.0)) * others
     if layout.grouping != "psxs":
@@ -178,7 +179,7 @@ def contrast_variance(components: VarianceComponents, layout: StudyLayout) -> fl
 
 
 def z_test_power(difference: float, variance: float, *, alpha: float = 0.05) -> float:
-    """Chance that a two-sided z test at `alpha` finds a true difference, the wrong tail included.
+    """Chance that a two-sided z test at `alpha` finds a true difference, including the wrong tail.
 
     >>> round(z_test_power(0.0, 1.0), 3), round(z_test_power(2.8016, 1.0), 3)
     (0.05, 0.8)
@@ -203,9 +204,9 @@ def detectable_difference(variance: float, *, alpha: float = 0.05, power: float 
 def forecast_power(
     components: VarianceComponents, layout: StudyLayout, *, systems: int, alpha: float = 0.05, power: float = 0.8
 ) -> PowerForecast:
-    """What a layout can prove of any pair; alpha is split over all pairs, a conservative bound for Holm.
+    """What a layout can detect for any pair; alpha is split over all pairs, a conservative bound for Holm.
 
-    Raises Invalid below two systems, or where alpha or power are no probabilities.
+    Raises Invalid below two systems, or if alpha or power is not between 0 and 1.
     """
     if systems < 2:
         raise Invalid("a contrast needs two systems")
@@ -225,7 +226,7 @@ def forecast_power(
 
 
 def standard_error_floor(components: VarianceComponents, layout: StudyLayout) -> float:
-    """Standard error of a contrast with documents without end: √(2σ²_rs/R), 0 for a fixed panel."""
+    """Standard error of a contrast with infinitely many documents: √(2σ²_rs/R), 0 for a fixed panel."""
     return 0.0 if layout.fixed_panel else sqrt(2 * components.rater_system / layout.raters)
 
 
@@ -238,9 +239,9 @@ def documents_needed(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int | None:
-    """Documents for which the detectable difference is at most `difference`; None where no number up to a billion is.
+    """Documents for which the detectable difference is at most `difference`; None if it takes more than a billion.
 
-    All terms but the floor fall as 1/D, so D follows at once. `layout.documents` does not matter.
+    All terms but the floor fall as 1/D, so D follows in closed form. `layout.documents` does not matter.
 
     Parameters
     ----------
@@ -258,13 +259,13 @@ def documents_needed(
 
 
 FEWEST_DOCUMENTS = 6
-"""Documents below which a ranking tests no pair."""
+"""With fewer documents a ranking does not test a pair."""
 
 
 def fewest_documents_for_significance(pairs: int, alpha: float) -> int:
-    """Documents with which sign flips by document can make a pair significant: 1 + log₂(pairs/α), at least 6.
+    """Documents needed for sign flips by document to make a pair significant: 1 + log₂(pairs/α), at least 6.
 
-    pairs : that p is multiplied by under Holm; 1 without correction.
+    pairs : the factor of p under Holm; 1 without correction.
 
     >>> [fewest_documents_for_significance(pairs, 0.05) for pairs in (3, 45, 1)]
     [7, 11, 6]
@@ -274,8 +275,11 @@ def fewest_documents_for_significance(pairs: int, alpha: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RatingPrices:
-    """What a rating costs. seconds_per_word: of source and output shown (WMT25 planned with .8). overhead: share added
-    for control items and repeats. onboarding_hours: of each rater. hourly: pay of an hour, None where unknown."""
+    """The cost of a rating.
+
+    seconds_per_word: of source and output shown (WMT25 planned with .8). overhead: share added for control items and
+    repeats. onboarding_hours: of each rater. hourly: pay per hour, None if unknown.
+    """
 
     seconds_per_word: float = 0.8
     overhead: float = 0.1
@@ -285,7 +289,7 @@ class RatingPrices:
 
 @dataclass(frozen=True, slots=True)
 class StudyCost:
-    """Hours of judging and of onboarding, and their price in the unit of `Prices.hourly`."""
+    """Hours of judging and of onboarding, and their price in the unit of `RatingPrices.hourly`."""
 
     judging_hours: float
     onboarding_hours: float
@@ -295,7 +299,7 @@ class StudyCost:
 def compute_study_cost(
     layout: StudyLayout, prices: RatingPrices, *, systems: int, words_per_segment: float
 ) -> StudyCost:
-    """Hours and price of a layout: seconds/word × words × systems × ratings, and overhead and onboarding.
+    """Hours and price of a layout: seconds/word × words × systems × ratings, plus overhead and onboarding.
 
     words_per_segment: of the source and one output together.
 

@@ -1,4 +1,4 @@
-"""How many raters a difference takes, documents given: the closed form of a plan solved for the raters.
+"""How many raters are needed to detect a difference, given the documents: a plan's formula solved for the raters.
 
 Source: `planning.contrast_variance`, whose formula is solved here; docs/reports/planner.md writes it out.
 """
@@ -18,14 +18,14 @@ from app.stats.planning.planning import (
 )
 
 MOST_RATERS = 1_000_000
-"""No number of raters beyond these is named."""
+"""Largest number of raters that is reported."""
 _WITHOUT_END = 10**18
 _SHARED: dict[Grouping, str] = {"psxs": "documents", "system_balanced": "outputs", "none": "outputs"}
 
 
 @dataclass(frozen=True, slots=True)
 class RatersNeeded:
-    """least: fewest raters that are enough, None where no number is. note: why, or what to know of the number."""
+    """least: fewest raters that are enough, None if no number is. note: the reason, or a comment on the number."""
 
     least: int | None
     note: str | None = None
@@ -40,12 +40,12 @@ def raters_needed(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> RatersNeeded:
-    """Fewest raters with whom the detectable difference is at most `difference`; alpha is split over all pairs.
+    """Fewest raters for which the detectable difference is at most `difference`; alpha is split over all pairs.
 
-    V = a + b/R in every grouping, a with raters without end, b/R rater × system less what a grouping adds by 1 − 1/R;
-    so R = b/(wanted − a). Where b is not above 0, more raters lower nothing. There are no more raters than shares of
-    the work: documents × ratings per item, and that many for each system where its outputs are dealt apart.
-    `layout.raters` does not matter.
+    V = a + b/R in every grouping: a is V with infinitely many raters, b is rater × system less the terms that a
+    grouping adds with 1 − 1/R. So R = b/(wanted − a). If b is not above 0, more raters do not lower V. There cannot be
+    more raters than shares of the work: documents × ratings per item, and that many per system if its outputs are
+    assigned separately. `layout.raters` does not matter.
 
     >>> c = VarianceComponents(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
     >>> raters_needed(c, StudyLayout(60, 5, 6), difference=0.7, systems=2).least
@@ -79,9 +79,9 @@ def minimum_raters_for_unlimited_documents(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int | None:
-    """Fewest raters with whom some number of documents is enough: 2σ²_rs/R below the variance wanted, as the floor.
+    """Fewest raters for which some number of documents is enough: the floor 2σ²_rs/R is below the wanted variance.
 
-    Those who rate an item for a fixed panel; None above a million. `layout.documents` and `.raters` do not matter.
+    For a fixed panel, the raters of an item; None above a million. `layout.documents` and `.raters` do not matter.
     """
     unit = detectable_difference(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
     wanted = (difference / unit) ** 2

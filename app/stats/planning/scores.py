@@ -1,11 +1,11 @@
-"""Scores that are not normal, for studies that a plan would yield: many zeros and a tail (MQM), or a few levels (XSTS).
+"""Non-normal scores for the studies of a plan: many zeros and a tail (MQM), or a few levels (XSTS).
 
-A Gaussian copula. A latent normal value of every rating is the sum of what documents, outputs and raters add; a map
-that keeps order gives it the distribution of the single ratings at hand. Systems are shifted on the latent scale, by as
-much as their mean scores shall differ.
+A Gaussian copula: the latent normal value of every rating is the sum of effects of documents, outputs and raters, and a
+monotone map gives it the distribution of the available single ratings. Systems are shifted on the latent scale by as
+much as their mean scores should differ.
 
-Sources: Cario & Nelson 1997 (normal to anything); Nataf 1962 (correlation of the latent values from that of
-the scores). The families, zeros with a gamma tail and levels, are our own choice (docs/reports/planner.md).
+Sources: Cario & Nelson 1997 (normal to anything); Nataf 1962 (correlation of the latent values from that of the
+scores). The families, zeros with a gamma tail and levels, are our own choice (docs/reports/planner.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from app.stats.ratings import Floats
 Scores = Literal["normal", "zero_inflated_gamma", "ordinal"]
 MOST_LEVELS = 101
 FURTHEST = 8.0
-"""Latent standard deviations beyond which nothing is looked for."""
+"""Largest latent distance, in standard deviations, that is searched."""
 
 _Z = np.linspace(-FURTHEST - 1, FURTHEST + 1, 20_001)
 _SHIFTS = np.linspace(-FURTHEST, FURTHEST, 401)
@@ -41,9 +41,9 @@ class CannotSimulateScores(Invalid):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginalDistribution:
-    """How single ratings are distributed. score: of latent values, standard normal, any shape. description: in words.
+    """Distribution of single ratings.
 
-    variance: of the scores.
+    score: maps latent standard normal values, any shape, to scores. description: in words. variance: of the scores.
     """
 
     score: Callable[[Floats], Floats]
@@ -54,7 +54,7 @@ class MarginalDistribution:
 def fit_marginal(scores: Scores, ratings: Floats) -> MarginalDistribution:
     """Fit the distribution of single ratings, all systems together. ratings : shape (n,).
 
-    Raises CannotSimulateScores where there are none, they are all one, or do not suit the distribution.
+    Raises CannotSimulateScores if there are none, if all are equal, or if they do not suit the distribution.
     """
     if not ratings.size:
         raise CannotSimulateScores("there are no ratings to fit them to")
@@ -68,9 +68,9 @@ def fit_marginal(scores: Scores, ratings: Floats) -> MarginalDistribution:
 
 
 def fit_zero_inflated_gamma(ratings: Floats) -> MarginalDistribution:
-    """Share of zeros as it is, the rest gamma by moments: shape mean²/variance, scale variance/mean.
+    """Fit the share of zeros as observed, and the rest as gamma by moments: shape mean²/variance, scale variance/mean.
 
-    Raises CannotSimulateScores for scores below 0, or where those above are all one.
+    Raises CannotSimulateScores for scores below 0, or if those above 0 are all equal.
     """
     if ratings.min() < 0:
         raise CannotSimulateScores("zero_inflated_gamma: there are scores below 0")
@@ -79,7 +79,8 @@ def fit_zero_inflated_gamma(ratings: Floats) -> MarginalDistribution:
         raise CannotSimulateScores("zero_inflated_gamma: all scores above 0 are the same")
     zeros, mean, spread = 1 - above.size / ratings.size, float(above.mean()), float(above.var())
     shape, scale = mean**2 / spread, spread / mean
-    # A table: the inverse itself takes longer than all else. Of the upper tail, which the lower would round to 1.
+    # A table, because computing the inverse takes longer than everything else. It uses the upper tail, because the
+    # lower probability would be rounded to 1.
     first = float(scipy.special.ndtri(zeros)) if zeros else _Z[0]
     at = np.linspace(max(first, _Z[0]), _Z[-1], 20_001)
     values = scale * scipy.special.gammainccinv(shape, np.minimum(scipy.special.ndtr(-at) / (1 - zeros), 1.0))
@@ -93,7 +94,7 @@ def fit_zero_inflated_gamma(ratings: Floats) -> MarginalDistribution:
 
 
 def fit_ordinal_marginal(ratings: Floats) -> MarginalDistribution:
-    """Levels with the shares that they have. Raises CannotSimulateScores for more than MOST_LEVELS."""
+    """Fit levels with their observed shares. Raises CannotSimulateScores for more than MOST_LEVELS."""
     levels, counts = np.unique(ratings, return_counts=True)
     if levels.size > MOST_LEVELS:
         raise CannotSimulateScores(f"ordinal: {levels.size:,} different scores; at most {MOST_LEVELS} levels")
@@ -110,9 +111,10 @@ def fit_ordinal_marginal(ratings: Floats) -> MarginalDistribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LatentVariances:
-    """Latent variances, 1 together. shared: what all systems of a segment have in common. Others as in Components.
+    """Latent variances, which sum to 1.
 
-    fits: the components are no more than the marginal varies; else they are drawn in proportion.
+    shared: what all systems of a segment have in common. parts: the others, as in VarianceComponents. fits: whether the
+    components sum to no more than the marginal variance; otherwise they are scaled in proportion.
     """
 
     shared: float
@@ -120,17 +122,17 @@ class LatentVariances:
     fits: bool
 
     def latent_sd(self, fixed_panel: bool) -> float:
-        """Standard deviation of one latent value; a fixed panel has no rater × system."""
+        """Standard deviation of one latent value; a fixed panel has no rater × system effect."""
         return sqrt(1.0 - self.parts.rater_system) if fixed_panel else 1.0
 
 
 def compute_latent_variances(components: VarianceComponents, shape: MarginalDistribution) -> LatentVariances:
-    """Latent variances such that the scores of one rater for two systems on one segment covary as the components say.
+    """Latent variances for which one rater's scores of two systems on one segment covary as the components say.
 
-    What the marginal varies beyond the components is common to all systems of a segment. A map that is not straight
-    weakens correlations; what they must be is looked up in the order shared, rater, rater × document,
-    rater × segment, rater × system, document × system, segment × system, rater × document × system: what is common to
-    the first of them covaries exactly, other sets nearly. A normal marginal leaves the shares as they are.
+    Variance of the marginal beyond the components is common to all systems of a segment. A non-linear map weakens
+    correlations. The latent correlations needed are looked up in the order shared, rater, rater × document, rater ×
+    segment, rater × system, document × system, segment × system, rater × document × system: sets of components from the
+    start of this order covary exactly, other sets nearly. A normal marginal leaves the shares unchanged.
     """
     c = components
     order = (c.rater, c.rater_doc, c.rater_segment, c.rater_system, c.doc_system, c.segment_system, c.rater_doc_system)
@@ -144,7 +146,7 @@ def compute_latent_variances(components: VarianceComponents, shape: MarginalDist
 
 
 def _correlation(shape: MarginalDistribution) -> Floats:
-    """Correlation of two scores whose latent values correlate by _RHO: Σ c_k² ρ^k / Σ c_k², Hermite coefficients.
+    """Correlation of two scores whose latent values have correlation _RHO: Σ c_k² ρ^k / Σ c_k², Hermite coefficients.
 
     Source: Nataf 1962; Mehler's formula.
     """
@@ -160,13 +162,13 @@ def _correlation(shape: MarginalDistribution) -> Floats:
         share = float(weight @ (values * now)) ** 2 / variance
         correlation += share * _RHO**k
         known += share
-    # Terms beyond, of a map with steps, count where the latent values are all but equal.
+    # The remaining terms, of a map with steps, matter only if the latent values are nearly equal.
     return np.asarray(correlation + max(0.0, 1.0 - known) * _RHO ** (_TERMS + 1), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreSampler:
-    """Scores ready to be drawn: the marginal, the latent variances, and mean scores of shifts, larger is better."""
+    """Scores ready to be drawn: marginal, latent variances, and the mean score of each shift, larger is better."""
 
     shape: MarginalDistribution
     latent: LatentVariances
@@ -175,13 +177,13 @@ class ScoreSampler:
     means: Floats
 
     def score_latent_values(self, values: Floats) -> Floats:
-        """Larger is better, of latent values of which larger is better."""
+        """Return scores of latent values; larger is better for both."""
         return self.sign * self.shape.score(self.sign * values)
 
     def shifts_for_difference(self, difference: float) -> Floats:
-        """Shifts of two systems, symmetric, whose means differ by so much, shape (2,).
+        """Return symmetric shifts of two systems whose means differ by `difference`, shape (2,).
 
-        Raises CannotSimulateScores beyond what the scale allows.
+        Raises CannotSimulateScores if the scale does not allow it.
         """
         differ = self.means - self.means[::-1]
         if difference > differ[-1]:
@@ -190,7 +192,7 @@ class ScoreSampler:
         return np.array([half, -half])
 
     def shifts_for_means(self, means: Floats) -> Floats:
-        """Shifts of systems whose means differ as these do, around the mean of all ratings, (S,); within the scale."""
+        """Return shifts for means that differ like these, around the mean of all ratings, (S,); within the scale."""
         middle = float(np.interp(0.0, _SHIFTS, self.means))
         return np.asarray(np.interp(means - means.mean() + middle, self.means, _SHIFTS), dtype=np.float64)
 
@@ -198,7 +200,7 @@ class ScoreSampler:
 def make_score_sampler(
     components: VarianceComponents, shape: MarginalDistribution, *, better_sign: int, fixed_panel: bool = False
 ) -> ScoreSampler:
-    """Make scores ready to be drawn. better_sign : −1 for penalties."""
+    """Prepare scores for drawing. better_sign : −1 for penalties."""
     scores = compute_latent_variances(components, shape)
     spread, weight = scores.latent_sd(fixed_panel), np.exp(-(_Z**2) / 2)
     weight /= weight.sum()

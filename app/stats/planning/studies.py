@@ -1,8 +1,8 @@
-"""Studies that a plan would yield, drawn from variance components: their power, and whether their rankings would agree.
+"""Studies of a plan, drawn from variance components: their power, and whether their rankings would agree.
 
-An output's score is the mean of its segments: of a document, system × document (with segment × system over its m
-segments), and by each rater severity, rater × system, rater × document and the rest. What all systems of a document
-share cancels and is not drawn. Who judges what is dealt by the allocator that deals real campaigns.
+An output's score is the mean of its segments. Its parts are the document's system × document effect (with segment ×
+system over its m segments), and for each rater severity, rater × system, rater × document and the residual. Effects
+that all systems of a document share cancel and are not drawn. The allocator of real campaigns decides who judges what.
 
 Sources: Brennan 2001 (components of a score); Riley et al. 2024, §5 and appendix 10.3 (studies and SRP).
 """
@@ -34,10 +34,10 @@ from app.stats.stability.testing import Claims
 
 STUDIES, WORLDS = 50, 10
 MOST_HELD = 4_000_000
-"""Ratings of items that one world may hold."""
+"""Most item ratings of one world."""
 
 MOST_DRAWN = 100_000_000
-"""Ratings of items that all studies of one estimate of power may draw."""
+"""Most item ratings drawn in all studies of one power estimate."""
 
 _AT_ONCE = 1_000_000
 Pool = Literal["same", "new"]
@@ -59,7 +59,7 @@ class RaterPools:
 
     @classmethod
     def single_pool(cls, layout: StudyLayout) -> RaterPools:
-        """All raters may judge all documents."""
+        """Let all raters judge all documents."""
         raters = np.arange(layout.raters, dtype=np.int64)
         return cls(np.zeros(layout.documents, dtype=np.int64), (raters,), layout.raters)
 
@@ -69,9 +69,9 @@ class StudyForecast:
     """What studies under a plan would find, and whether they would agree.
 
     srp with mc_error, its standard error from drawing finitely many; mean_significant_pairs and
-    share_without_significance of a study; kendall_tau between studies, None where undefined; retained_claims:
-    mean |SB_e1 ∩ B_e2|; sign_error_rate: share of claims against the true order, None without claims. worlds × studies
-    were drawn.
+    share_without_significance per study; kendall_tau between studies, None if undefined; retained_claims: mean |SB_e1 ∩
+    B_e2|; sign_error_rate: share of claims against the true order, None without claims. In all, worlds × studies were
+    drawn.
     """
 
     srp: float
@@ -87,7 +87,7 @@ class StudyForecast:
 
 
 def draw_document_lengths(layout: StudyLayout, studies: int, rng: np.random.Generator) -> Floats:
-    """Segments of every document in studies, (studies, D): the layout's own, or drawn from them, or all the mean."""
+    """Segments of every document in studies, (studies, D): the layout's own, or drawn from them, or the mean."""
     own = np.asarray(layout.lengths, dtype=np.float64)
     if not own.size:
         return np.full((studies, layout.documents), layout.segments)
@@ -106,9 +106,10 @@ def simulate_document_means(
     rng: np.random.Generator,
     lengths: Floats | None = None,
 ) -> Floats:
-    """Document scores of every system in studies on new documents with new raters each, shape (studies, S, D).
+    """Document scores of every system in studies, each with new documents and new raters, shape (studies, S, D).
 
-    means : true score of each system, shape (S,). lengths : from `draw_document_lengths`; all as long by default.
+    means : true score of each system, shape (S,). lengths : from `draw_document_lengths`; by default all are equally
+        long.
     """
     c, n_systems = components, len(means)
     _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
@@ -131,9 +132,9 @@ def simulate_document_means(
 
 
 def _draw_document_effects(raters: Codes, n_raters: int, rng: np.random.Generator) -> Floats:
-    """Standard normal values, one for each rater on a document of a study; shape of the raters, (studies, D, S, K).
+    """Standard normal values, one per rater and document of a study; shape of the raters, (studies, D, S, K).
 
-    Where few of the pool judge a document, values are drawn for those alone.
+    If few raters of the pool judge a document, values are drawn for these raters only.
     """
     studies, documents, systems, each = raters.shape
     places = systems * each
@@ -141,7 +142,7 @@ def _draw_document_effects(raters: Codes, n_raters: int, rng: np.random.Generato
         drawn = rng.normal(size=(studies, documents, n_raters))
         return np.take_along_axis(drawn, raters.reshape(studies, documents, -1), axis=2).reshape(raters.shape)
     own = raters.reshape(studies, documents, places)
-    first = np.argmax(own[..., :, None] == own[..., None, :], axis=3)  # where their rater is named first
+    first = np.argmax(own[..., :, None] == own[..., None, :], axis=3)  # the first place of each rater
     drawn = rng.normal(size=own.shape)
     return np.asarray(np.take_along_axis(drawn, first, axis=2).reshape(raters.shape), dtype=np.float64)
 
@@ -161,24 +162,24 @@ def forecast_srp(
     studies: int = STUDIES,
     rng: np.random.Generator,
 ) -> StudyForecast:
-    """Forecast SRP and what must stand beside it.
+    """Forecast SRP and the figures that must accompany it.
 
-    In each world the documents' effects are drawn once, and what every rater of the pool would give every item; then
-    studies are dealt by the allocator, so that two studies share a rating wherever they give an item to the same rater,
-    as studies that are simulated from data do. pool `new`: every study has raters of its own.
+    In each world, the effects of documents and the ratings that every rater of the pool would give to every item are
+    drawn once. The allocator then assigns raters in each study, so two studies share a rating if they give an item to
+    the same rater, like studies simulated from data. pool `new`: every study has its own raters.
 
     Parameters
     ----------
-    means : true system scores; without them drawn in each world with variance `between` for `systems` systems.
-    panel : buckets and their raters; all raters for all documents by default.
-    alpha : of the paired t-test over documents that makes a claim, unadjusted as in the paper; it stands for the
-        permutation test, with which it agrees from some ten documents on.
-    rule : how the ranking that is forecast corrects and claims, in place of each pair at alpha.
+    means : true system scores. If missing, they are drawn in each world with variance `between` for `systems` systems.
+    panel : buckets and their raters; by default all raters for all documents.
+    alpha : of the paired t-test over documents that makes a claim, unadjusted as in the paper. It stands for the
+        permutation test, with which it agrees from about ten documents on.
+    rule : how the forecast ranking corrects and claims, instead of each pair at alpha.
 
     Raises
     ------
     StudyTooLarge
-        A world would hold more than MOST_HELD ratings of items.
+        A world would hold more than MOST_HELD item ratings.
     Invalid
         Fewer than two systems or documents, or a bucket with too few raters.
     """
@@ -202,7 +203,7 @@ def forecast_srp(
 
 
 def _study_forecast(groups: list[StudyPairSums], n_claims: Codes, wrong: int, pool: Pool) -> StudyForecast:
-    """Figures over all worlds; n_claims: claims of each study, wrong: those against the true order."""
+    """Figures over all worlds; n_claims: number of claims of each study, wrong: of those against the true order."""
     error = srp_monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
     return StudyForecast(
@@ -224,9 +225,9 @@ def claims_by_t_test(
 ) -> Claims:
     """Claims of every pair by the paired t-test over documents: 1 the first is better, −1 the second, 0 neither.
 
-    sums : by document, higher is better, shape (n, S, D). counts : segments behind them, shape (n, D); 1 each by
-    default. Two-sided at alpha, with the errors and degrees of `inference.by_document`. rule : how a ranking will
-    correct; each pair at alpha by default. Returns shape (n, S(S−1)/2).
+    sums : by document, higher is better, shape (n, S, D). counts : segments behind them, shape (n, D); by default 1
+        each. Two-sided at alpha, with the errors and degrees of freedom of `inference.by_document`. rule : how a
+        ranking will correct; by default each pair at alpha. Returns shape (n, S(S−1)/2).
     """
     difference, error = compute_pair_contrasts(sums, counts)
     if rule is None:
@@ -243,23 +244,25 @@ def claims_by_t_test(
 
 @dataclass(frozen=True, slots=True)
 class PlannedClaimRule:
-    """How the ranking will claim.
+    """How the ranking will make claims.
 
-    holm: over all pairs. sign_flips: by sign flips of documents, which have a smallest p.
+    holm: whether over all pairs. sign_flips: whether by sign flips of documents, which have a smallest p.
     """
 
     holm: bool = True
     sign_flips: bool = True
 
     def find_significant(self, p: Floats, documents: int, alpha: float) -> Bools:
-        """Which pairs of each study are. p : by t, which stands for the flips; shape (n, pairs)."""
+        """Return which pairs of each study are significant. p : by t, which stands for the flips; shape (n, pairs)."""
         if self.sign_flips:
             p = np.maximum(p, 2.0 ** (1 - documents) if documents >= FEWEST_DOCUMENTS else 1.0)
         return find_significant_pairs(p, alpha, holm=self.holm)
 
 
 def find_significant_pairs(p: Floats, alpha: float, *, holm: bool) -> Bools:
-    """Which pairs of each study are significant. p : shape (n, pairs); Holm's step-down stops at the first that fails.
+    """Return which pairs of each study are significant; Holm's step-down stops at the first that fails.
+
+    p : shape (n, pairs).
 
     >>> find_significant_pairs(np.array([[0.01, 0.04, 0.03]]), 0.05, holm=True).tolist()
     [[True, False, False]]
@@ -283,12 +286,12 @@ def contrast_degrees_of_freedom(sums: Floats, counts: Floats | None) -> Floats:
 
 
 def critical_t(degrees: Floats, alpha: float) -> Floats:
-    """What |t| must reach, two-sided."""
+    """Return the value that |t| must reach, two-sided."""
     return np.asarray(scipy.special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
 
 
 def absolute_t_statistics(difference: Floats, error: Floats) -> Floats:
-    """|t|; infinite where a difference does not vary, 0 where there is none."""
+    """Return |t|; infinite for a constant difference, 0 if there is none."""
     tiny = error <= 1e-12 * np.maximum(1.0, np.abs(difference))
     sure = np.where(np.abs(difference) > 1e-10, np.inf, 0.0)
     return np.asarray(np.where(tiny, sure, np.abs(difference) / np.where(tiny, 1.0, error)), dtype=np.float64)
@@ -319,7 +322,7 @@ def _check(held: int) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outputs:
-    """What the outputs of a document are, whoever judges them: shape (S, D)."""
+    """Effects of the outputs of a document, whoever judges them: shape (S, D)."""
 
     effect: Floats
 
@@ -331,7 +334,7 @@ class _Outputs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ratings:
-    """What every rater of the pool adds to every item: shape (D, S, R)."""
+    """Effects that every rater of the pool adds to every item: shape (D, S, R)."""
 
     effect: Floats
 
@@ -345,7 +348,7 @@ class _Ratings:
         systems: int,
         rng: np.random.Generator,
     ) -> _Ratings:
-        """By components c, on documents of so many segments."""
+        """Draw them by the components c, on documents with these numbers of segments."""
         m, r = counts[:, None, None], panel.n_raters
         effect = rng.normal(size=(layout.documents, systems, r)) * np.sqrt(c.rater_doc_system + c.residual / m)
         effect += rng.normal(size=(layout.documents, 1, r)) * np.sqrt(c.rater_doc + c.rater_segment / m)
@@ -412,7 +415,7 @@ def simulate_power(
     rng: np.random.Generator,
     panel: RaterPools | None = None,
 ) -> tuple[int, int]:
-    """How many of so many studies find two systems `difference` apart, by the paired t-test over documents.
+    """Number of studies that find two systems `difference` apart, by the paired t-test over documents.
 
     Returns (found, drawn): very large studies are drawn less often, at least 20 times. The direction must be right.
     Raises as `forecast_srp`.
@@ -432,6 +435,6 @@ def simulate_power(
 
 
 def make_rater_pools(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> RaterPools:
-    """The panel of a plan: rater codes of each bucket, and the bucket of each document."""
+    """Return the panel of a plan: rater codes of each bucket, and the bucket of each document."""
     codes = tuple(np.asarray(sorted(pool), dtype=np.int64) for pool in pools)
     return RaterPools(np.asarray(buckets, dtype=np.int64), codes, n_raters)

@@ -1,4 +1,4 @@
-"""Whose post-edits are closest to a system's outputs: its own, those of its lab, or the others'.
+"""Which post-edits are closest to a system's outputs: the system's own, those of its lab, or those of others.
 
 Source: Bentivogli et al. 2018, §4 and figure 1.
 """
@@ -18,8 +18,8 @@ from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 class ClosestReferenceCount:
     """One evaluated system against the references of one origin (EXTERNAL: the independent translation).
 
-    n: segments where that origin has a reference beside those of others. unique: of these, it alone is closest. tied:
-    it is closest together with another.
+    n: number of segments with references of this origin and of others. unique: those in which this origin alone is
+    closest. tied: those in which it is closest together with another.
     """
 
     system: int
@@ -31,9 +31,9 @@ class ClosestReferenceCount:
 
 @dataclass(frozen=True, slots=True)
 class ClosestPostEditsByLab:
-    """How often post-edits of others are closest, one chance a segment and post-edited system. share: None where none.
+    """How often post-edits of others are closest, counted per segment and post-edited system; None if there are none.
 
-    same: of other systems of the same lab; other: of other labs.
+    same: of other systems of the same lab; other: of other labs. n_same, n_other: number of cases behind them.
     """
 
     system: int
@@ -44,7 +44,7 @@ class ClosestPostEditsByLab:
 
 
 def count_closest_references(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> list[ClosestReferenceCount]:
-    """Of each system, how often the references of each origin are the closest, alone or with others."""
+    """Count, for each system, how often the references of each origin are closest, alone or with others."""
     origins = sorted({int(code) for at in segments for code in at.origin})
     tables = {system: _counts(segments, system, origins) for system in systems}
     return [
@@ -79,7 +79,7 @@ def _counts(segments: Sequence[SegmentEdits], system: int, origins: Sequence[int
 def count_closest_by_lab(
     lines: Sequence[ClosestReferenceCount], labs: Sequence[str | None]
 ) -> list[ClosestPostEditsByLab]:
-    """Whether post-edits of the same lab are favoured; labs: by code of the system. Systems without a lab have none."""
+    """Compare post-edits of the same lab with others, for each system with a lab; labs: by code of the system."""
     rows = []
     for system in dict.fromkeys(one.system for one in lines):
         if labs[system] is None:

@@ -1,4 +1,4 @@
-"""Outputs of one segment against every post-edit of it."""
+"""Compare the outputs of one segment with all of its post-edits."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from app.stats.postediting.operations import EditOperations, Tokenization, count
 
 Ints = npt.NDArray[np.int32]
 EXTERNAL = -1
-"""Origin of a reference that is no post-edit."""
+"""Origin of a reference that is not a post-edit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentTexts:
-    """What is known of one segment.
+    """The texts of one segment.
 
     outputs: (code of the system, text). post_edits: (code of the system whose output was edited, text). external: an
-    independent translation, None where there is none. document: its code.
+    independent translation, None if there is none. document: its code.
     """
 
     document: int
@@ -31,7 +31,10 @@ class SegmentTexts:
 
 @dataclass(frozen=True, slots=True)
 class OwnPostEditDistance:
-    """One output against its own post-edit. words, characters: edit distance without shifts; n_characters: length."""
+    """One output against its own post-edit.
+
+    words, characters: edit distance without shifts; n_characters: length of the post-edit.
+    """
 
     system: int
     operations: EditOperations
@@ -42,7 +45,7 @@ class OwnPostEditDistance:
 
 @dataclass(frozen=True, slots=True)
 class SegmentEdits:
-    """One segment: edits of each output against each reference, in tokens.
+    """Edits of each output of one segment against each reference, in tokens.
 
     systems: codes, shape (s,). origin: of each reference, the system whose output was edited, or EXTERNAL; shape (r,).
     edits: shape (s, r). length: of the references, shape (r,). own: outputs against their own post-edits.
@@ -61,7 +64,7 @@ class SegmentEdits:
         return np.asarray(self.origin != EXTERNAL, dtype=np.bool_)
 
     def edits_to_closest_reference(self, system: int, wanted: npt.NDArray[np.bool_]) -> tuple[int, float] | None:
-        """Edits of an output to the closest of some references, and their mean length; None without both.
+        """Edits of an output to the closest of some references, and their mean length; None if either is missing.
 
         Source: Bentivogli et al. 2018, §4 (mTER), as sacrebleu's TER takes several references.
         """

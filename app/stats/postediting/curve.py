@@ -1,4 +1,4 @@
-"""TER against one post-edit, and against more and more of them: how many make up for the targeted one.
+"""TER against one post-edit, and against a growing number: how many make up for the targeted one.
 
 Source: Bentivogli et al. 2018, §4 and figure 2.
 """
@@ -17,10 +17,12 @@ CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class SystemReferenceCurve:
-    """One system. origins: of its references, farthest first, then its own post-edits, then EXTERNAL where there is
-    one. single: TER against each alone; where an origin has several post-edits of an output, against each of these, as
-    HTER counts them. growing: mTER against all up to each. enough: fewest origins of others against which mTER is at
-    most HTER, None where all together are not enough.
+    """Curve of one system.
+
+    origins: of its references, the farthest first, then its own post-edits, then EXTERNAL if there is one. single: TER
+    against each alone; if an origin has several post-edits of an output, against each of these, as in HTER. growing:
+    mTER against all references up to each. enough: fewest origins of others for which mTER is at most HTER, None if all
+    together are not enough.
     """
 
     system: int
@@ -32,7 +34,7 @@ class SystemReferenceCurve:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceCurve:
-    """Means over the systems, position by position, and the systems. n_segments: those that every origin edited."""
+    """Means over the systems by position, and the systems. n_segments: number of segments that every origin edited."""
 
     n_segments: int
     systems: tuple[SystemReferenceCurve, ...]
@@ -42,9 +44,9 @@ class ReferenceCurve:
 
 
 def compute_reference_curve(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> ReferenceCurve | None:
-    """The curve of these post-edited systems over segments with an output and a post-edit of each.
+    """Compute the curve of these post-edited systems over segments with an output and a post-edit of each.
 
-    None with fewer than two systems, without such a segment, or where these hold no token.
+    None for fewer than two systems, without such a segment, or if these have no tokens.
     """
     wanted = set(systems)
     held = [at for at in segments if wanted <= set(at.systems.tolist()) and wanted <= set(at.origin.tolist())]

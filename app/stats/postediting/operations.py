@@ -1,6 +1,6 @@
-"""Edits from one text to another, by kind: what TER counts, and edit distance without shifts.
+"""Edits from one text to another, by kind: the edits that TER counts, and edit distance without shifts.
 
-sacrebleu is imported on first use: it is slow to load, and few campaigns post-edit.
+sacrebleu is imported on first use, because it is slow to load and few campaigns contain post-editing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from app.stats.postediting import shifts
 
 LONGEST_SHIFTED = 500
-"""Tokens; in longer texts no shifts are sought, as in the scores of judgments: they take seconds to find."""
+"""Tokens; in longer texts no shifts are searched, as in the scores of judgments, because finding them takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditOperations:
-    """Edits that turn a text into a reference, and the length of that, in tokens."""
+    """Edits that turn a text into a reference, and the length of the reference, in tokens."""
 
     insertions: int
     deletions: int
@@ -28,15 +28,16 @@ class EditOperations:
 
     @property
     def total_edits(self) -> int:
-        """All of them; what TER divides by the length."""
+        """Number of all edits, which TER divides by the length."""
         return self.insertions + self.deletions + self.substitutions + self.shifts
 
 
 @dataclass(frozen=True, slots=True)
 class Tokenization:
-    """What is counted. by_character: for languages without spaces. cased: upper and lower case differ.
+    """How texts are split into tokens.
 
-    normalized: punctuation is split off as Tercom does it.
+    by_character: for languages without spaces. cased: whether upper and lower case differ. normalized: whether
+    punctuation is split off as in Tercom.
     """
 
     by_character: bool = False
@@ -54,7 +55,7 @@ class Tokenization:
 
     @property
     def signature(self) -> str:
-        """The same in sacrebleu's words."""
+        """The tokenization in sacrebleu's notation."""
         metric = _metric(self)
         metric.sentence_score("a", ["a"])
         return f"{metric.get_signature()}|unit:{'character' if self.by_character else 'word'}"
@@ -75,7 +76,7 @@ def _load_sacrebleu() -> Any:
 
 
 def count_edit_operations(text: Sequence[str], reference: Sequence[str]) -> EditOperations:
-    """Insertions, deletions, substitutions and shifts of stretches, as few as sacrebleu's search finds.
+    """Insertions, deletions, substitutions and shifts of phrases, as few as sacrebleu's search finds.
 
     text, reference : tokens.
 
@@ -96,7 +97,7 @@ def count_edit_operations(text: Sequence[str], reference: Sequence[str]) -> Edit
 
 
 def _by_sacrebleu(words: list[str], wanted: list[str], *, seek: bool) -> tuple[int, str]:
-    """The number of shifts and the steps that remain, by the loop of sacrebleu's own TER. seek: whether to shift."""
+    """Return the number of shifts and the remaining steps, by sacrebleu's own loop of TER. seek: whether to shift."""
     lib = _load_sacrebleu()
     distance = lib.BeamEditDistance(wanted)
     n_shifts = tried = 0
@@ -111,7 +112,7 @@ def _by_sacrebleu(words: list[str], wanted: list[str], *, seek: bool) -> tuple[i
 def levenshtein_distance(text: Sequence[Hashable], reference: Sequence[Hashable]) -> int:
     """Levenshtein distance: insertions, deletions and substitutions of items, no shifts.
 
-    A column of the table at a time, as bits of two numbers.
+    Computes one column of the table at a time, as the bits of two numbers.
 
     Source: Levenshtein 1966; Hyyrö 2003 (the columns); Licht et al. 2022, §5.1.
 
@@ -136,11 +137,11 @@ def levenshtein_distance(text: Sequence[Hashable], reference: Sequence[Hashable]
 
 
 def chrf(pairs: Sequence[tuple[str, str]]) -> float:
-    """chrF2 of a corpus, 0 to 100, NaN without a text: n-grams of characters up to 6 are counted over all pairs.
+    """chrF2 of a corpus, 0 to 100, NaN without a text: n-grams of up to 6 characters are counted over all pairs.
 
     pairs : (output, post-edit).
 
-    Source: Popović 2015, as sacrebleu has it by default; Licht et al. 2022, §5.1.
+    Source: Popović 2015, with sacrebleu's defaults; Licht et al. 2022, §5.1.
 
     >>> chrf([("the cat", "the cat")])
     100.0
@@ -160,6 +161,6 @@ def _chrf() -> Any:
 
 
 def chrf_signature() -> str:
-    """What chrF counts, in sacrebleu's words."""
+    """Return the signature of chrF in sacrebleu's notation."""
     chrf([("a", "a")])
     return str(_chrf().get_signature())

@@ -18,9 +18,9 @@ CLOSE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class EditRate:
-    """Edits for each 100 tokens of the references. value: None where these have no token. n: texts.
+    """Edits per 100 tokens of the references.
 
-    interval: over documents, None with one.
+    value: None if the references have no tokens. n: number of texts. interval: over documents, None with one.
     """
 
     value: float | None
@@ -30,16 +30,16 @@ class EditRate:
 
 @dataclass(frozen=True, slots=True)
 class EditSums:
-    """Edits and lengths of one system, one entry a text, with the document of each."""
+    """Edits and lengths of one system, one entry per text, with the document of each."""
 
     edits: Floats
     length: Floats
     document: Floats
 
     def estimate_rate(self, level: float) -> EditRate:
-        """Σ edits / Σ length × 100 with its interval over documents; None for both where there is no length.
+        """Σ edits / Σ length × 100 with its interval over documents; None for both if the length is 0.
 
-        level : that the interval covers.
+        level : of the interval.
         """
         total = float(self.length.sum())
         if total <= 0:
@@ -49,13 +49,13 @@ class EditSums:
 
 
 def sum_edits(rows: Iterator[tuple[float, float, int]]) -> EditSums:
-    """Of (edits, length, document)."""
+    """Build them from (edits, length, document)."""
     columns = np.array(list(rows), dtype=np.float64).reshape(-1, 3).T
     return EditSums(*columns)
 
 
 def sum_hter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
-    """An output against its own post-edits, one entry a post-edit.
+    """Edits of outputs against their own post-edits, one entry per post-edit.
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
     """
@@ -66,7 +66,7 @@ def sum_hter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
 
 
 def sum_mter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
-    """An output against the closest of all post-edits of its segment, over their mean length; one entry a segment.
+    """Edits of outputs against the closest post-edit of the segment, over their mean length; one entry per segment.
 
     Source: Bentivogli et al. 2018, §4. With nine references of 187 words in all, 3 edits are 27/187.
     """
@@ -74,7 +74,7 @@ def sum_mter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
 
 
 def sum_external_ter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
-    """An output against the external reference."""
+    """Edits of outputs against the external reference."""
     return _against(segments, system, external=True)
 
 
@@ -88,12 +88,12 @@ def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -
 def iterate_own_post_edit_distances(
     segments: Sequence[SegmentEdits], system: int
 ) -> Iterator[tuple[SegmentEdits, OwnPostEditDistance]]:
-    """The outputs of a system against their own post-edits."""
+    """Yield the outputs of a system with their own post-edits."""
     return ((at, one) for at in segments for one in at.own if one.system == system)
 
 
 def ratio_interval(above: Floats, below: Floats, document: Floats, level: float) -> Interval | None:
-    """An interval of 100·Σ above / Σ below with documents as what is sampled; None with one document or no spread.
+    """Interval of 100·Σ above / Σ below with documents as sampling units; None with one document or without spread.
 
     Errors and degrees of freedom: `inference.by_document`.
     """

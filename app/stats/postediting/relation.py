@@ -1,4 +1,4 @@
-"""Post-edits and direct scores of the same outputs: correlation, the pull of a reference, and where they disagree.
+"""Post-edits and direct scores of the same outputs: correlation, reference bias, and where they disagree.
 
 Source: Bentivogli et al. 2018, §5, table 2 and figure 3.
 """
@@ -14,14 +14,14 @@ from app.stats.agreement.pairs import pearson
 from app.stats.ratings import Bools, Floats
 
 FEWEST = 3
-"""Segments below which no correlation is given."""
+"""With fewer segments no correlation is given."""
 NEAREST = 1 - 1e-12
 FAR_RESIDUAL = 2.0
 Rule = Literal["median", "tercile", "residual"]
 
 
 def correlate_rates_and_scores(rates: Floats, scores: Floats) -> float:
-    """Pearson's r over segments that have both; NaN with fewer than FEWEST, or where either does not vary.
+    """Pearson's r over segments that have both; NaN with fewer than FEWEST, or if either does not vary.
 
     rates, scores : NaN where missing, shape (segments,).
     """
@@ -30,9 +30,9 @@ def correlate_rates_and_scores(rates: Floats, scores: Floats) -> float:
 
 
 def fisher_mean_correlation(correlations: Floats, n: Floats | None = None) -> float:
-    """Mean of correlations by Fisher's z, NaN where there is none; those that are NaN are left out.
+    """Mean of correlations by Fisher's z, NaN if there is none; those that are NaN are left out.
 
-    n : numbers behind them, as weights n − 3; None weighs all alike. r = ±1 counts as ±(1 − 1e-12).
+    n : numbers of cases behind them, for weights n − 3; None gives equal weights. r = ±1 counts as ±(1 − 1e-12).
 
     Source: Fisher 1921; Bentivogli et al. 2018, §5.
 
@@ -50,9 +50,11 @@ def fisher_mean_correlation(correlations: Floats, n: Floats | None = None) -> fl
 
 @dataclass(frozen=True, slots=True)
 class ReferenceBias:
-    """What a reference does to scores. mter: |r(source-based, mTER)| − |r(reference-based, mTER)|: above 0, scores that
-    were given before a reference say less of the quality that post-edits show. external: |r(reference-based, TER
-    external)| − |r(source-based, TER external)|: above 0, they follow the reference.
+    """Effect of a reference on scores.
+
+    mter: |r(source-based, mTER)| − |r(reference-based, mTER)|. external: |r(reference-based, TER external)| −
+    |r(source-based, TER external)|. If they are above 0, reference-based scores reflect the quality that post-edits
+    show less well than source-based ones, and follow the reference more.
     """
 
     mter: float
@@ -60,7 +62,7 @@ class ReferenceBias:
 
 
 def compute_reference_bias(source: tuple[float, float], reference: tuple[float, float]) -> ReferenceBias:
-    """The indicator of reference bias, of (r with mTER, r with TER external) of each; NaN where one is.
+    """Compute the reference bias from (r with mTER, r with TER external) of each; NaN if one of them is.
 
     >>> found = compute_reference_bias((-0.5466, -0.1918), (-0.4491, -0.3579))  # Bentivogli et al. 2018, table 2, NlDe
     >>> round(found.mter, 4), round(found.external, 4)
@@ -71,10 +73,10 @@ def compute_reference_bias(source: tuple[float, float], reference: tuple[float, 
 
 @dataclass(frozen=True, slots=True)
 class ScoreEditConflicts:
-    """Segments of one system where few edits meet a low score, or many a high one; arrays of shape (n,).
+    """Segments of one system with few edits and a low score, or many edits and a high one; arrays of shape (n,).
 
-    low: few edits and a low score. high: many edits and a high score. residual: of the score on the rate, in standard
-    deviations; 0 where there is no line.
+    low: few edits and a low score. high: many edits and a high score. residual: of the score given the rate, in
+    standard deviations; 0 if there is no regression line.
     """
 
     low: Bools
@@ -83,7 +85,7 @@ class ScoreEditConflicts:
 
 
 def find_score_edit_conflicts(rates: Floats, scores: Floats, rule: Rule) -> ScoreEditConflicts:
-    """Where post-edits and scores of one system disagree.
+    """Find segments where post-edits and scores of one system disagree.
 
     rule : `median`: both strictly on one side of their medians; `tercile`: both in their outer thirds; `residual`: more
         than 2 standard deviations from the line of scores on rates.
@@ -103,9 +105,9 @@ def find_score_edit_conflicts(rates: Floats, scores: Floats, rule: Rule) -> Scor
 
 
 def standardized_residuals(rates: Floats, scores: Floats) -> Floats:
-    """Residuals of the least-squares line of scores on rates over their standard deviation (n − 2 degrees of freedom).
+    """Residuals of the regression of scores on rates over their standard deviation (n − 2 degrees of freedom).
 
-    0 where there is no such line: fewer than FEWEST segments, rates that do not vary, or no residuals.
+    0 if there is no regression line: fewer than FEWEST segments, rates that do not vary, or no residuals.
     """
     nothing = np.zeros(rates.size)
     if rates.size < FEWEST:

@@ -1,12 +1,12 @@
-"""TER's search for shifts of stretches of words: sacrebleu's numbers with a fraction of its work.
+"""TER's search for phrase shifts: the numbers of sacrebleu with a fraction of its work.
 
-sacrebleu fills a table of costs, cell by cell, for every shift that it tries. Here a column of the table is a few whole
-numbers, one bit a cell. What both texts begin and end with needs no table. A shift is tried from the column where it
-begins to the last word that it moves, and one that cannot be the best is not tried.
+sacrebleu fills a table of costs, cell by cell, for every shift that it tries. Here a column of the table is a few
+integers, with one bit per cell. What both texts begin and end with needs no table. A shift is evaluated from the column
+where it begins to the last word that it moves, and one that cannot be the best is not evaluated.
 
 sacrebleu looks only at cells near the diagonal: its beam. A cheapest path that stays in the beam is the path that
-sacrebleu takes, because both prefer the same steps where costs are equal. A path that leaves the beam raises
-`OutsideBeam`, and sacrebleu itself must be asked; long texts with little in common do that.
+sacrebleu takes, because both prefer the same steps at equal cost. A path that leaves the beam raises `OutsideBeam`, and
+the caller must use sacrebleu itself; this happens with long texts that have little in common.
 """
 
 from __future__ import annotations
@@ -20,21 +20,27 @@ BEAM = 25
 LONGEST_SHIFT = 10
 FARTHEST_SHIFT = 50
 MOST_TRIED = 1000
-"""Limits of sacrebleu's search: cells beside the diagonal; words of a shift; positions between the words in the text
-and the same words in the reference; shifts that are tried in all."""
+"""Limits of sacrebleu's search.
+
+Cells beside the diagonal; words of a shift; positions between the words in the text and the same words in the
+reference; shifts tried in all.
+"""
 KEEP, SUBSTITUTE, DELETE, INSERT = " ", "s", "d", "i"
 
 Column = tuple[int, int, int, int]
-"""One column of the table. Bits of the cells that are one more than the cell above, one less than it, one more than the
-cell to the left, one less than it."""
+"""One column of the table.
+
+Bits of the cells that are one more than the cell above, one less than it, one more than the cell to the left, one less
+than it.
+"""
 
 
 class OutsideBeam(Exception):
-    """The cheapest path leaves the beam, so sacrebleu may take a dearer one."""
+    """The cheapest path leaves the beam, so sacrebleu may take a more expensive one."""
 
 
 class EditCostTable:
-    """The tokens of a reference, at least one, and columns of the table of costs to it."""
+    """The tokens of a reference, at least one, from which columns of the table of costs are computed."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self.tokens = list(tokens)
@@ -47,16 +53,16 @@ class EditCostTable:
 
     @cached_property
     def token_positions(self) -> dict[str, list[int]]:
-        """Where each token stands."""
+        """Positions of each token."""
         places: dict[str, list[int]] = {}
         for place, token in enumerate(self.tokens):
             places.setdefault(token, []).append(place)
         return places
 
     def first_columns(self, alike: int) -> list[Column]:
-        """The columns before any word and after each of the first, of which so many are the first tokens.
+        """The columns before any word and after each of the first `alike` words, which equal the first tokens.
 
-        After n of these, a cell costs as many steps as it is away from the n-th.
+        After n of these, the cost of a cell is its distance from the n-th.
         """
         every, columns = self._every, [(self._every, 0, 0, 0)]
         below = 0
@@ -66,7 +72,7 @@ class EditCostTable:
         return columns
 
     def next_columns(self, words: Sequence[str], start: Column) -> list[Column]:
-        """The columns after each of some words, from the one before them.
+        """The columns after each of some words, starting from the column before them.
 
         Source: Hyyrö 2003.
         """
@@ -84,14 +90,14 @@ class EditCostTable:
 
 
 def _cost_of(columns: Sequence[Column], n_tokens: int) -> int:
-    """The cost in a cell of the last column: of deleting every word, then down the column to so many tokens."""
+    """The cost in a cell of the last column: deleting every word, then going down the column to `n_tokens` tokens."""
     above, below, _, _ = columns[-1]
     cells = (1 << n_tokens) - 1
     return len(columns) - 1 + (above & cells).bit_count() - (below & cells).bit_count()
 
 
 def _count_alike(words: Sequence[str], tokens: Sequence[str]) -> tuple[int, int]:
-    """How many of the first words and tokens are the same, and how many of the last; the last come first."""
+    """Number of equal words and tokens at the start, and at the end; the end is counted first."""
     least, last = min(len(words), len(tokens)), 0
     while last < least and words[-1 - last] == tokens[-1 - last]:
         last += 1
@@ -102,7 +108,7 @@ def _count_alike(words: Sequence[str], tokens: Sequence[str]) -> tuple[int, int]
 
 
 def _least_cost(words: Sequence[str], tokens: Sequence[str]) -> int:
-    """What remains to be edited in whatever order the words are."""
+    """Number of edits that remain whatever the order of the words."""
     left: dict[str, int] = {}
     for token in tokens:
         left[token] = left.get(token, 0) + 1
@@ -118,9 +124,9 @@ def _least_cost(words: Sequence[str], tokens: Sequence[str]) -> int:
 class EditAlignment:
     """The cheapest path from some words to a reference.
 
-    partner : for each token of the reference, the last word that stands for it or for an earlier token; -1 for none.
-    word_errors, token_errors : for each word and each token, the place of the first error at or after it; the number of
-    words or tokens where there is none.
+    partner : for each token of the reference, the last word matched to it or to an earlier token; -1 for none.
+        word_errors, token_errors : for each word and each token, the position of the first error at or after it; the
+        number of words or tokens if there is none.
     """
 
     partner: list[int]
@@ -129,14 +135,14 @@ class EditAlignment:
 
 
 def find_best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
-    """How many shifts sacrebleu makes, and the steps that remain: KEEP, SUBSTITUTE, DELETE, INSERT, the last first.
+    """Number of sacrebleu's shifts, and the remaining steps KEEP, SUBSTITUTE, DELETE, INSERT, the last first.
 
-    seek: False seeks no shift.
+    seek: whether to search for shifts.
 
     Raises OutsideBeam.
     """
     if words == tokens:
-        return 0, KEEP * len(words)  # raters leave many outputs as they are
+        return 0, KEEP * len(words)  # raters leave many outputs unchanged
     reference, text = _reference(tuple(tokens)), list(words)
     shifts = tried = 0
     while True:
@@ -148,7 +154,7 @@ def find_best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool 
         trace = _trace(text, reference.tokens, columns, first)
         if _may_leave_beam(cost, len(text), len(tokens)):
             _check_in_beam(trace, len(text), len(tokens))
-        # Shifts only bring words into another order, so most pairs need no search.
+        # Shifts only reorder words, so most pairs need no search.
         if not seek or cost <= 1 or cost == _least_cost(text[first:words_end], tokens[first:tokens_end]):
             return shifts, trace
         alignment = _alignment_of(trace, len(text), len(tokens))
@@ -164,10 +170,10 @@ _reference = lru_cache(maxsize=64)(EditCostTable)  # a reference is compared wit
 def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column], first: int) -> str:
     """The steps of the cheapest path, the last first.
 
-    Among steps of equal cost, keeping or substituting comes before deleting, and deleting before inserting. So the last
-    words that are the last tokens are kept, and there need be no columns of them.
+    At equal cost, keeping or substituting comes before deleting, and deleting before inserting. Therefore the last
+    words that equal the last tokens are kept, and need no columns.
 
-    first : how many of the first words are the first tokens.
+    first : how many of the first words equal the first tokens.
     """
     i = len(columns) - 1
     kept = len(words) - i
@@ -193,7 +199,7 @@ def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column
 
 
 def _check_in_beam(trace: str, n_words: int, n_tokens: int) -> None:
-    """Raise OutsideBeam where a path has cells that sacrebleu does not look at."""
+    """Raise OutsideBeam if a path has cells that sacrebleu does not look at."""
     ratio = n_tokens / n_words
     width = BEAM if ratio / 2 <= BEAM else math.ceil(ratio / 2 + BEAM)
     if n_tokens < width:
@@ -212,7 +218,7 @@ def _check_in_beam(trace: str, n_words: int, n_tokens: int) -> None:
 
 
 def _may_leave_beam(cost: int, n_words: int, n_tokens: int) -> bool:
-    """Whether a path of some cost can leave the beam: each cell away from the diagonal costs a step there and back."""
+    """Return whether a path of this cost can leave the beam: each cell off the diagonal costs a step there and back."""
     return (cost + abs(n_words - n_tokens) + 1) // 2 >= BEAM
 
 
@@ -246,11 +252,10 @@ def _best_shift(
     before: int,
     tried: int,
 ) -> tuple[list[str] | None, int]:
-    """The words after the shift that saves most, None where none saves; and how many shifts were tried so far.
+    """Return the words after the shift that saves most, None if none saves, and how many shifts were tried so far.
 
-    columns : all but those of the last words that are the last tokens. before : the cost of the words as they are.
-
-    Among shifts that save the same: the longest, then the leftmost start, then the leftmost target.
+    columns : all but those of the last words that equal the last tokens. before : the cost of the words as they are.
+        Among shifts that save the same: the longest, then the leftmost start, then the leftmost target.
     """
     best: tuple[int, int, int, int, list[str]] | None = None
     costs: dict[tuple[str, ...], int] = {}
@@ -276,14 +281,14 @@ def _best_shift(
 def _candidates(
     words: Sequence[str], reference: EditCostTable, alignment: EditAlignment
 ) -> Iterator[tuple[int, int, list[int]]]:
-    """Stretches that the reference has elsewhere, with an error in both places: start, number of words, targets."""
+    """Yield phrases that the reference has elsewhere, with an error in both places: start, number of words, targets."""
     tokens, partner = reference.tokens, alignment.partner
     for start, word in enumerate(words):
         wrong_word = alignment.word_errors[start] - start
         if wrong_word >= LONGEST_SHIFT:
             continue
         for place in reference.token_positions.get(word, ()):
-            inside = partner[place] - start  # no stretch moves into itself
+            inside = partner[place] - start  # no phrase moves into itself
             if inside == 0:
                 continue
             shortest = max(wrong_word, alignment.token_errors[place] - place) + 1
@@ -300,7 +305,7 @@ def _candidates(
 
 
 def _shift_words(words: list[str], start: int, size: int, target: int) -> list[str]:
-    """The words with a stretch moved before the word at `target`; a target inside the stretch moves it right."""
+    """Move a phrase before the word at `target`; a target inside the phrase moves it right."""
     stretch, rest = words[start : start + size], words[:start] + words[start + size :]
     at = target - size if target > start + size else target
     return [*rest[:at], *stretch, *rest[at:]]
@@ -309,7 +314,8 @@ def _shift_words(words: list[str], start: int, size: int, target: int) -> list[s
 def _cost(words: list[str], reference: EditCostTable, columns: Sequence[Column], end: int) -> int:
     """The edit distance from the words to the reference.
 
-    columns : the known ones, from the start. end : of the words; those after it are the last tokens.
+    columns : the known ones, from the start. end : end of the words that need columns; the words after it equal the
+        last tokens.
     """
     table = [*columns, *reference.next_columns(words[len(columns) - 1 : end], columns[-1])]
     n_tokens = len(reference.tokens)
