@@ -1,1 +1,1 @@
-"""Who judges what: the seeded design compiler, and the allocator that real campaigns and simulated studies share."""
+"""Who judges what: the seeded design compiler, and the assignment code shared by campaigns and simulated studies."""

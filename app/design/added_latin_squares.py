@@ -1,4 +1,4 @@
-"""Latin squares over documents that were bought: the squares of those planned before are full."""
+"""Latin squares over documents that were added to a plan, because the squares of the planned documents are complete."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NO_RATERS = "nobody is left in their bucket"
 
 @dataclass(frozen=True, slots=True)
 class AddedLatinSquares:
-    """cells: who edits which output."""
+    """Latin squares for added documents. cells: who edits which output."""
 
     cells: Mapping[Cell, LatinSquareCell]
     unmet: tuple[UnmetRequest, ...]
 
     def find_editor(self, stretch: int, system: str) -> LatinSquareCell | None:
-        """Who edits an output, None where nobody does or no square was dealt over it now."""
+        """Return who edits an output; None if nobody does or no new square covers it."""
         return self.cells.get((stretch, system))
 
 
@@ -43,7 +43,7 @@ def assign_added_latin_squares(
     *,
     uncovered: int = 0,
 ) -> AddedLatinSquares:
-    """Deal squares, in each bucket, over the documents that no group is planned of yet.
+    """Assign Latin squares, in each bucket, over the documents that have no planned group yet.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def assign_added_latin_squares(
 
     Returns
     -------
-    Who edits what. Documents without an output of every system for every segment, and those of a bucket of more raters
-    than systems or of none, stand in `unmet`: no square holds them.
+    Who edits what. `unmet` lists what no square can contain: documents that lack a system's output for some segment,
+    and documents in a bucket with no raters or with more raters than systems.
 
     Source: Bentivogli et al. 2018, §3.1.
     """

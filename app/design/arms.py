@@ -1,4 +1,4 @@
-"""Conditions that are compared: crossed with groups or with raters, and balanced in order."""
+"""Conditions to be compared: crossed with groups or with raters, and balanced in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.design.values import Codes
 
 
 def assign_arms_to_raters(rng: np.random.Generator, pools: Sequence[Codes], n_raters: int, n_arms: int) -> Codes:
-    """An arm for each rater, shape (R,): as even as possible overall, and bucket by bucket first."""
+    """Return an arm for each rater, shape (R,), as evenly as possible overall, and first within each bucket."""
     result = np.full(n_raters, -1, dtype=np.int64)
     used = np.zeros(n_arms, dtype=np.int64)
     for pool in pools:
@@ -27,13 +27,16 @@ def assign_arms_to_raters(rng: np.random.Generator, pools: Sequence[Codes], n_ra
 
 
 def assign_arms_to_groups(rng: np.random.Generator, unit: Codes, rater: Codes, n_arms: int) -> Codes:
-    """An arm for each planned group, shape (G,): every rater's groups, the ratings of every unit and all groups are
-    each shared equally (± 1), so that up to n_arms ratings of the same outputs are in as many arms.
+    """Return an arm for each planned group, shape (G,), balanced over raters and units.
 
-    Raters and units are the two sides of a graph, groups its edges, arms colours; such a graph can always be coloured
-    so that at each node the colours are equally frequent. A node is split into nodes of n_arms edges each (and one of
-    the rest), at which no colour may come twice: Kőnig's colouring, an edge at a time, by exchanging two colours along
-    a path that alternates between them. With two arms these paths make up the Euler tours of a balanced orientation.
+    Every rater's groups, the ratings of every unit and all groups are each divided equally among the arms (± 1). So up
+    to n_arms ratings of the same outputs are in as many arms.
+
+    Raters and units are the two sides of a graph, groups its edges, and arms colours. Such a graph always has a
+    colouring in which the colours are equally frequent at each node. A node is split into nodes of n_arms edges each
+    (and one with the rest), at which no colour may occur twice. Kőnig's algorithm colours one edge at a time, and
+    exchanges two colours along a path that alternates between them. With two arms these paths form the Euler tours of a
+    balanced orientation.
 
     unit, rater: of each planned group, shape (G,).
 
@@ -54,7 +57,7 @@ def assign_arms_to_groups(rng: np.random.Generator, unit: Codes, rater: Codes, n
 
 
 def _split(rng: np.random.Generator, node: Codes, most: int) -> list[tuple[int, int]]:
-    """The part of its node that each edge depends on; a part has `most` edges, at random, the last one the rest."""
+    """Return, for each edge, its node and the part of it; each part has `most` random edges, the last one the rest."""
     count: Counter[int] = Counter()
     result = [(0, 0)] * len(node)
     for edge in rng.permutation(len(node)).tolist():
@@ -65,7 +68,7 @@ def _split(rng: np.random.Generator, node: Codes, most: int) -> list[tuple[int, 
 
 
 class _Colours:
-    """A colouring in the making. of: colour of each edge, −1 for none. ends: the nodes of each edge, by side."""
+    """A partial colouring. of: colour of each edge, −1 for none. ends: the nodes of each edge, by side."""
 
     def __init__(self, n_colours: int, ends: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]) -> None:
         self.of = [-1] * len(ends[0])
@@ -74,22 +77,22 @@ class _Colours:
         self._edge: tuple[dict[tuple[int, int, int], int], ...] = ({}, {})  # by side: edge of a colour at a node
 
     def _edge_of_colour(self, side: int, edge: int, colour: int) -> int | None:
-        """The edge of a colour at one end of an edge."""
+        """Return the edge of a colour at one end of an edge."""
         return self._edge[side].get((*self._ends[side][edge], colour))
 
     def colour(self, edge: int, order: Sequence[int]) -> None:
-        """Colour one more edge: by a colour that is free at both ends, the first of the order, else freeing one."""
+        """Colour one more edge with the first colour that is free at both ends; if there is none, make one free."""
         here, there = (
             [colour for colour in order if self._edge_of_colour(side, edge, colour) is None] for side in (0, 1)
         )
         chosen = next((colour for colour in here if colour in there), here[0])
         taken = self._edge_of_colour(1, edge, chosen)
-        if taken is not None:  # the path never comes to the other end: it would come by the colour that is free there
+        if taken is not None:  # it cannot reach the other end: it would arrive by the colour that is free there
             self._exchange(self._path(taken, 1, there[0]), there[0])
         self._set_colour(edge, chosen)
 
     def even_out(self, order: Sequence[int]) -> None:
-        """Exchange colours along paths until all are equally frequent (± 1); nodes keep their balance."""
+        """Exchange colours along paths until all are equally frequent (± 1); nodes remain balanced."""
         while True:
             count = [self.of.count(colour) for colour in self._colours]
             many, few = count.index(max(count)), count.index(min(count))
@@ -101,7 +104,7 @@ class _Colours:
                 if self.of[edge] != many or side is None:
                     continue
                 path = self._path(edge, side, few)
-                if len(path) % 2:  # it begins and ends in the colour of which there are many
+                if len(path) % 2:  # it begins and ends in the more frequent colour
                     self._exchange(path, few)
                     left -= 1
                 if not left:
@@ -113,7 +116,7 @@ class _Colours:
             self._edge[side][*self._ends[side][edge], colour] = edge
 
     def _path(self, edge: int, side: int, other: int) -> list[int]:
-        """The path that begins with an edge at its end on a side, in its colour and another by turns."""
+        """Return the path that starts with an edge on one side and alternates between its colour and another."""
         mine, path = self.of[edge], [edge]
         while True:
             side = 1 - side
@@ -123,7 +126,7 @@ class _Colours:
             path.append(step)
 
     def _exchange(self, path: Sequence[int], other: int) -> None:
-        """Exchange the two colours of a whole path, which begins in another one."""
+        """Exchange the two colours along a whole path; `other` is the colour that does not start it."""
         mine = self.of[path[0]]
         for edge in path:
             for side in (0, 1):
@@ -133,10 +136,10 @@ class _Colours:
 
 
 def alternate_task_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:
-    """The order of a rater's tasks: one run of each arm in turn, beginning with arm `start`.
+    """Return the order of a rater's tasks: one run of each arm in turn, starting with arm `start`.
 
-    sequences: for each arm its runs (tasks that must follow each other), each a tuple of task indices.
-    Runs of an arm with more than the others are spread, not left to the end.
+    sequences: for each arm its runs (tasks that must be consecutive), each a tuple of task indices. If an arm has more
+    runs than the others, they are spread out, not left to the end.
 
     Examples
     --------

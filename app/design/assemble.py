@@ -1,4 +1,4 @@
-"""From dealt groups to tasks: who has which group in which arm, and the tasks of every rater."""
+"""From assigned groups to tasks: who judges which group in which arm, and the tasks of every rater."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rngs = Callable[..., np.random.Generator]
 
 @dataclass(frozen=True, slots=True)
 class AssembledTasks:
-    """The tasks of a plan, their groups, and what could not be done."""
+    """The tasks of a plan, their groups, and the requests that could not be met."""
 
     tasks: tuple[Task, ...]
     groups: tuple[PlannedGroup, ...]
@@ -45,7 +45,7 @@ def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
 
 
 def make_planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[PlannedGroup, int]]:
-    """A planned group for each (group, rater), in the order of the test set, and which group of the material it is."""
+    """Make a planned group for each (group, rater), in the order of the test set, with the index of its group."""
     raters, rows = work.allocation.raters, _rows(work)
     arms = _arms(rngs, work, rows)
     result = []
@@ -68,7 +68,7 @@ def make_planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[PlannedGroup
 
 
 def _rows(work: TaskInputs) -> list[tuple[int, int, int, int]]:
-    """Group of the material, unit, nth rating, and place among the group's raters, of each planned group."""
+    """Return group index, unit, number of the rating, and place among the group's raters, for each planned group."""
     raters, latin = work.allocation.raters, work.design.structure == "latin_square"
     rows: list[tuple[int, int, int, int]] = []
     nth: Counter[int] = Counter()

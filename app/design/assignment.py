@@ -1,6 +1,6 @@
-"""Dealing groups to raters, many studies at once: the one allocator of real campaigns and of simulated studies.
+"""Assigning groups to raters in many studies at once; campaigns and simulated studies share this code.
 
-Only permutations of integers are drawn, so that a seed gives the same deal on any machine.
+Only permutations of integers are drawn, so a seed gives the same assignment on every machine.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from app.domain.errors import Invalid, Place
 def assign_groups_to_pool(
     rng: np.random.Generator, *, rows: int, groups: int, raters: int, ratings: int = 1, before: Codes | None = None
 ) -> Codes:
-    """Deal groups to the places of a pool, in `rows` independent deals.
+    """Assign groups to the places of a pool, in `rows` independent draws.
 
-    The groups are shuffled. For each block of n groups the n raters get a new random order, and group j of the block
+    The groups are shuffled. For each block of n groups, the n raters get a new random order, and group j of the block
     gets those at positions jk … jk+k−1 (mod n). So every complete block gives each rater k groups.
 
     Parameters
     ----------
     raters : n, size of the pool. ratings : k, raters of each group, at most n.
-    before : groups that each place of the pool has already, shape (n,), no two more than one apart; the last block
-        then begins with those who have fewest, so that none ends up more than one ahead.
+    before : groups that each place of the pool has already, shape (n,), differing by at most one; the last block then
+        begins with those who have fewest, so that nobody ends up more than one ahead.
 
     Returns
     -------
@@ -54,10 +54,10 @@ def assign_groups_to_pool(
 
 
 def _permute_rows(rng: np.random.Generator, rows: int, n: int) -> Codes:
-    """The numbers below n in a random order in each row, shape (rows, n).
+    """Return the numbers below n in a random order in each row, shape (rows, n).
 
-    One row after the other in memory: of an array that is only broadcast, numpy makes one by columns, and taking by it
-    lasts ten times as long.
+    Rows are contiguous in memory. From a merely broadcast array, numpy would make one ordered by columns, from which
+    indexing takes ten times as long.
     """
     numbers: Codes = np.empty((rows, n), dtype=np.int64)
     numbers[:] = np.arange(n)
@@ -65,7 +65,7 @@ def _permute_rows(rng: np.random.Generator, rows: int, n: int) -> Codes:
 
 
 def check_pool_sizes(layout: AllocationInput, names: tuple[str, ...] | None = None) -> None:
-    """Every bucket has at least as many people as its groups need.
+    """Check that every bucket has at least as many people as its groups need.
 
     Raises Invalid naming the bucket.
     """
@@ -78,9 +78,9 @@ def check_pool_sizes(layout: AllocationInput, names: tuple[str, ...] | None = No
 
 
 def assign_groups_in_simulations(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
-    """Deal every cell on its own, as even as possible, in many independent studies.
+    """Assign every cell separately, as evenly as possible, in many independent studies.
 
-    All groups get the same number of raters (that of the first). Cells of equal shape are dealt in one go.
+    All groups get the same number of raters (that of the first). Cells of equal shape are assigned in one step.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def assign_groups_in_simulations(rng: np.random.Generator, layout: AllocationInp
     held = np.flatnonzero(groups)
     shape = groups[held] * (wide.max(initial=0) + 1) + wide[layout.bucket[held]]
     first = [int(np.argmax(shape == one)) for one in np.flatnonzero(np.bincount(shape))]
-    for at in sorted(first):  # shapes as they first occur: the draws of a seed follow that order
+    for at in sorted(first):  # shapes in the order in which they first occur, which determines the draws of a seed
         alike = held[shape == shape[at]]
         n_groups, n_raters = int(groups[held[at]]), int(wide[layout.bucket[held[at]]])
         places = assign_groups_to_pool(
@@ -113,11 +113,11 @@ def assign_groups_in_simulations(rng: np.random.Generator, layout: AllocationInp
 
 
 def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
-    """Deal the groups that have no raters yet, in place: cell by cell, those who have fewest in the bucket first.
+    """Assign the groups that have no raters yet, in place: cell by cell, to those who have fewest in the bucket.
 
-    raters: shape (G, K), −1 where nobody is assigned; groups with raters count as dealt.
-    With one cell a bucket this is `assign_groups_in_simulations` of one study. With several (system-balanced) the
-    remainders of the systems go to different raters, so that the sum stays even, too.
+    raters: shape (G, K), −1 if nobody is assigned; groups with raters count as assigned. With one cell per bucket this
+    is `assign_groups_in_simulations` for one study. With several (system-balanced) the remainders of the systems go to
+    different raters, so that the total stays even, too.
     """
     check_pool_sizes(layout)
     have = count_rater_groups_by_bucket(layout, raters)
@@ -137,7 +137,7 @@ def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, ra
 
 
 def count_rater_groups_by_bucket(layout: AllocationInput, raters: Codes) -> Codes:
-    """Groups of each rater in each bucket, shape (buckets, R), from raters of shape (G, K), −1 where nobody."""
+    """Count the groups of each rater in each bucket, shape (buckets, R), from raters of shape (G, K), −1 for nobody."""
     have = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
     group, place = np.nonzero(raters >= 0)
     np.add.at(have, (layout.bucket_of_group[group], raters[group, place]), 1)
@@ -145,7 +145,7 @@ def count_rater_groups_by_bucket(layout: AllocationInput, raters: Codes) -> Code
 
 
 def compute_rater_loads(layout: AllocationInput, raters: Codes) -> Codes:
-    """Weight of each rater: shape (studies, R) from raters of shape (studies, G, K), −1 where nobody."""
+    """Return the weight of each rater, shape (studies, R), from raters of shape (studies, G, K), −1 for nobody."""
     studies = len(raters)
     result = np.zeros((studies, layout.n_raters + 1), dtype=np.int64)
     weight = np.broadcast_to(layout.weight[None, :, None], raters.shape)
@@ -158,7 +158,7 @@ def draw_documents_from_buckets(
 ) -> list[tuple[Codes, ...]]:
     """Draw `total` documents, equally from the buckets, in `draws` independent draws.
 
-    What buckets cannot share equally goes one by one to randomly ordered buckets that still have documents.
+    A remainder goes, one document each, to randomly ordered buckets that still have documents.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Buckets: documents that the same people judge. Chosen by us, of a size, or as the manager listed them."""
+"""Buckets: documents that the same people judge. They are automatic, of a given size, or listed by the manager."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from app.design.values import Codes, Rater
 from app.domain.errors import Invalid, Place
 
 USUAL_SIZE = 3
-"""Raters of an automatic bucket, as in Riley et al. 2024, §4.2."""
+"""Number of raters in an automatic bucket, as in Riley et al. 2024, §4.2."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BucketAssignment:
-    """names, and rater codes (ascending) of each bucket; bucket of each document of the test set, −1 where in none."""
+    """The buckets of a plan.
+
+    Names, and rater codes (ascending) of each bucket; the bucket of each document of the test set, −1 if it is in none.
+    """
 
     names: tuple[str, ...]
     pools: tuple[Codes, ...]
@@ -26,7 +29,7 @@ class BucketAssignment:
 
 
 def keep_one_account_per_person(raters: Sequence[Rater]) -> tuple[tuple[Rater, ...], tuple[Rater, ...]]:
-    """One account for each person, the first by key, and the accounts that therefore get no work."""
+    """Return one account for each person, the first by key, and the accounts that therefore get no work."""
     kept: dict[tuple[str, str], Rater] = {}
     for rater in sorted(raters, key=lambda one: one.key):
         kept.setdefault(rater.person_key, rater)
@@ -37,16 +40,16 @@ def keep_one_account_per_person(raters: Sequence[Rater]) -> tuple[tuple[Rater, .
 def fill_buckets(
     rng: np.random.Generator, design: Design, raters: Sequence[Rater], keys: Sequence[str], chosen: Codes
 ) -> BucketAssignment:
-    """Put raters and documents into buckets.
+    """Assign raters and documents to buckets.
 
     Parameters
     ----------
-    raters : one account a person. keys : of all documents of the test set. chosen : indices of those to deal.
+    raters : one account per person. keys : of all documents of the test set. chosen : indices of those to assign.
 
     Raises
     ------
     Invalid
-        A bucket names what there is not, or is larger than there are raters.
+        A bucket names something that does not exist, or needs more raters than there are.
     """
     if design.buckets.kind == "explicit":
         return _explicit(rng, design.buckets.explicit, raters, keys, chosen)
@@ -59,7 +62,7 @@ def fill_buckets(
 
 
 def _bucket_of_documents(rng: np.random.Generator, documents: int, buckets: Codes) -> Codes:
-    """A bucket for each document: equally many, what is left over one by one to randomly ordered buckets."""
+    """Return a bucket for each document; all get equally many, and a remainder goes to randomly ordered buckets."""
     if not documents:
         return np.empty(0, dtype=np.int64)
     drawn = draw_documents_from_buckets(rng, np.full(len(buckets), documents, dtype=np.int64), documents, 1)[0]
@@ -67,10 +70,11 @@ def _bucket_of_documents(rng: np.random.Generator, documents: int, buckets: Code
 
 
 def _shape(design: Design, raters: int, documents: int) -> tuple[int, int]:
-    """Raters of a bucket, and how many buckets.
+    """Return the number of raters per bucket, and the number of buckets.
 
-    Automatic: one bucket a rater, of three raters or as many as an item needs; where documents are too few to give
-    each rater of each bucket one, or raters too few for several sets, one bucket of all.
+    Automatically there are as many buckets as raters, each with three raters or as many as an item needs. If there are
+    too few documents to give each rater of each bucket one, or too few raters for several sets, one bucket contains
+    all.
     """
     buckets: BucketRules = design.buckets
     if buckets.kind == "auto" and design.structure == "latin_square":
@@ -86,11 +90,11 @@ def _shape(design: Design, raters: int, documents: int) -> tuple[int, int]:
 
 
 def make_overlapping_rater_sets(n_raters: int, size: int, count: int) -> list[Codes]:
-    """Sets of places in a circle of raters that overlap in a chain, and of which pairs of raters meet most evenly.
+    """Return sets of places in a circle of raters that overlap in a chain; pairs meet as evenly as possible.
 
-    The first set holds the places 0 and 1 and others whose differences are as new as can be; the next are it turned
-    by one each (7 raters in sets of 3: 0, 1, 3, where every pair meets exactly once). More sets than raters begin
-    again; fewer are spread over the circle.
+    The first set contains the places 0 and 1, and others whose differences are as new as possible. Each further set is
+    the first one, rotated by one more (7 raters in sets of 3: 0, 1, 3, where every pair meets exactly once). If there
+    are more sets than raters, they start again; if there are fewer, they are spread over the circle.
 
     Examples
     --------

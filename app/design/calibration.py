@@ -15,14 +15,14 @@ from app.domain.errors import Invalid, Place
 def sample_calibration_set(
     rng: np.random.Generator, calibration: CalibrationRules, documents: Sequence[DesignDocument]
 ) -> list[UnplacedItem]:
-    """The items of the calibration set that everyone judges: the same for all, in the set's order.
+    """Return the items of the calibration set that everyone judges, the same for all and in the set's order.
 
-    A sample has equally many of every level of quality (± 1), or all of a level that has fewer.
+    A sample has equally many items of every level of quality (± 1), or all of a level that has fewer.
 
     Raises
     ------
     Invalid
-        The set holds fewer items than asked for, or was not taken in.
+        The set contains fewer items than requested, or was not imported.
 
     Source: Licht et al. 2022, §4 (pairs across levels of quality).
     """
@@ -46,7 +46,7 @@ def sample_calibration_set(
 
 
 def divide_equally(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes:
-    """How many to take of each part, as equally as their sizes allow; the odd ones from parts drawn at random.
+    """Return how many to take from each part, as equally as sizes allow; random parts give one more.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def divide_equally(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes
 
 
 def draw_common_documents(rng: np.random.Generator, wanted: int, items: Codes) -> Codes:
-    """Documents, in random order, that together have so many items; everyone judges them, outside of the buckets.
+    """Draw documents, in random order, that together have `wanted` items; everyone judges them, outside the buckets.
 
     items: items of each document, shape (D,).
 
@@ -84,7 +84,7 @@ def draw_common_documents(rng: np.random.Generator, wanted: int, items: Codes) -
 def place_calibration_items(
     blocks: Sequence[ScreenBlock], calibration: Sequence[ScreenBlock], placement: Placement
 ) -> list[ScreenBlock]:
-    """A rater's work with the calibration items first, spread evenly, or half first and half last."""
+    """Place the calibration items in a rater's work: first, spread evenly, or half first and half last."""
     if placement == "first" or not blocks:
         return [*calibration, *blocks]
     if placement == "first_and_last":

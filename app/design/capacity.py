@@ -1,4 +1,4 @@
-"""Dealing in proportion to what each rater has capacity for, and never above it."""
+"""Assigning work in proportion to the capacity of each rater, and never above it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _FINE = 1_000_000  # shares of a capacity are compared in whole millionths
 def assign_groups_by_capacity(
     rng: np.random.Generator, layout: AllocationInput, capacity: Codes, weight: Codes
 ) -> Codes:
-    """Deal every group to the raters of its bucket whose share of their capacity stays lowest.
+    """Assign every group to the raters of its bucket whose used share of capacity is lowest.
 
-    Heavy groups go first, ties at random. Raters who end up above their capacity hand groups on, along chains.
+    Heavy groups are assigned first, and ties are broken at random. Raters above their capacity pass groups on, along
+    chains.
 
     Parameters
     ----------
@@ -32,8 +33,8 @@ def assign_groups_by_capacity(
     Raises
     ------
     Invalid
-        No deal within the capacities was found; says by how much they fall short. Where groups differ in size this is
-        a search, not a proof: a deal may exist that it does not find.
+        No assignment within the capacities was found; the message says by how much they fall short. If groups differ in
+        size, this is a search and not a proof: an assignment may exist that it does not find.
     """
     check_pool_sizes(layout)
     result = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
@@ -61,7 +62,7 @@ def assign_groups_by_capacity(
 def _unload_overfull_raters(
     layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes
 ) -> None:
-    """Pass groups on from raters above their capacity to others with room, in place, as long as that helps."""
+    """Pass groups from raters above their capacity to others with room, in place, as long as that helps."""
     stuck: set[int] = set()
     while True:
         over = [int(r) for r in np.flatnonzero(load > capacity) if int(r) not in stuck]
@@ -82,7 +83,7 @@ def _unload_overfull_raters(
 def _chain(
     layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes, source: int
 ) -> list[tuple[int, int, int]] | None:
-    """Moves (group, giver, taker) that take work from the source and leave nobody else above their capacity."""
+    """Find moves (group, giver, taker) that take work from the source and leave nobody else above their capacity."""
     came: dict[int, tuple[int, int]] = {source: (-1, -1)}
     front = [source]
     bucket = layout.bucket_of_group
@@ -106,7 +107,7 @@ def _chain(
 def _swap(
     layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes, source: int
 ) -> list[tuple[int, int, int]] | None:
-    """Two moves that exchange a group of the source for a lighter one, of the partner where that helps most."""
+    """Find two moves that exchange a group of the source for a lighter one, with the partner where this helps most."""
     bucket = layout.bucket_of_group
     best: tuple[int, list[tuple[int, int, int]]] | None = None
     for group in np.flatnonzero((raters == source).any(axis=1)).tolist():

@@ -1,4 +1,4 @@
-"""What a plan amounts to: loads, balance, co-occurrence, positions, connectivity, controls, expected judgments."""
+"""Properties of a plan: loads, balance, co-occurrence, positions, connectivity, controls, expected judgments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OVERSHOOT = 1.25
 
 @dataclass(frozen=True, slots=True)
 class PlannedRaterLoad:
-    """A rater's work. groups: planned groups; size: all items, control and calibration items too."""
+    """A rater's work. groups: planned groups; size: all items, including control and calibration items."""
 
     rater: str
     tasks: int
@@ -47,8 +47,11 @@ class DesignDeviation:
 
 @dataclass(frozen=True, slots=True)
 class ControlItemDensity:
-    """Shares of control items. asked: all rates together. least, mean: over tasks, those of a chain taken as one.
-    overall: of all items that are not calibration items."""
+    """Shares of control items.
+
+    asked: all rates together. least, mean: over tasks, where tasks of a chain count as one. overall: of all items that
+    are not calibration items.
+    """
 
     asked: float
     least: float
@@ -57,7 +60,7 @@ class ControlItemDensity:
 
     @property
     def is_far_above_requested(self) -> bool:
-        """Whether there are more by a quarter than are asked for."""
+        """Whether there are over a quarter more control items than requested."""
         return self.overall > OVERSHOOT * self.asked
 
 
@@ -68,11 +71,11 @@ class PlanCheckReport:
     normalized_entropy: of regular items over raters. rater_system: regular items of each system by rater.
     system_system: tasks with regular items of both; the diagonal counts tasks with the system (Knowles 2021, §5.4).
     together: the least system_system[i, j] / system_system[i, i]. positions: largest − smallest number of times that a
-    system stands in one of the positions of a group. connected: sets of raters that share systems or documents with no
-    other set; more than one cannot be compared. control_density: None without controls; places: where in their tasks
-    these stand. pair_judgments: judgments in which a pair of systems was judged on the same stretch by the same rater,
-    least over pairs. rated_twice: stretches with several raters; rater_pairs: pairs of raters with
-    common items, out of all pairs.
+    system is in one of the positions of a group. connected: sets of raters that share systems or documents with no
+    other set; several sets cannot be compared. control_density: None without controls; places: the positions of
+    controls in their tasks. pair_judgments: judgments in which the same rater judged a pair of systems on the same
+    stretch, minimum over pairs. rated_twice: stretches with several raters; rater_pairs: pairs of raters with common
+    items, out of all pairs.
     """
 
     loads: tuple[PlannedRaterLoad, ...]
@@ -94,7 +97,7 @@ class PlanCheckReport:
 
 
 def check_plan(plan: Plan) -> PlanCheckReport:
-    """Look a plan over.
+    """Compute the properties of a plan.
 
     Source: Riley et al. 2024, §6.1.2 (entropy), §3 (recommendations); Knowles 2021, §5.4; docs/designs.md.
     """
@@ -157,7 +160,7 @@ def _spreads(plan: Plan, rated: Rated) -> tuple[LoadSpread, ...]:
 
 
 def _ranges(held: list[tuple[int, int]]) -> tuple[int, int]:
-    """Largest − smallest of each count; 0 where nobody is left."""
+    """Return largest − smallest of each count; 0 if there are no raters."""
     groups, items = [n for n, _ in held] or [0], [n for _, n in held] or [0]
     return max(groups) - min(groups), max(items) - min(items)
 
@@ -185,7 +188,7 @@ def _system_system(plan: Plan) -> Mapping[str, Mapping[str, int]]:
 
 
 def _positions(plan: Plan) -> int:
-    """Largest − smallest count of a system in a position within its group, over systems and positions."""
+    """Return the largest − smallest count of a system in a position within its group, over systems and positions."""
     order: dict[int, list[PlanItem]] = defaultdict(list)
     for task in plan.tasks:
         for item in task.items:
@@ -200,12 +203,12 @@ def _positions(plan: Plan) -> int:
 
 
 def group_connected_raters(rated: Rated, raters: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Raters in sets joined by common systems or documents; raters without regular items are left out.
+    """Return sets of raters connected by common systems or documents; raters without regular items are left out.
 
-    Two sets without a common system or document cannot be told from differences of systems: a mixed model of such a
-    design is not identified.
+    Differences between two sets without a common system or document cannot be separated from differences between
+    systems: a mixed model of such a design is not identified.
 
-    Raters who judge the same system are comparable through it, so few designs fall apart.
+    Raters who judge the same system are comparable through it, so few designs are disconnected.
     """
     parent: dict[tuple[str, str], tuple[str, str]] = {}
 
@@ -227,11 +230,11 @@ def group_connected_raters(rated: Rated, raters: tuple[str, ...]) -> tuple[tuple
 
 
 def compute_control_item_density(plan: Plan) -> ControlItemDensity | None:
-    """How dense control items are in the tasks of a plan; None where its design asks for none."""
+    """Compute the density of control items in the tasks of a plan; None if its design requests none."""
     if not plan.design.controls.has_any_control:
         return None
     roles: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
-    for task in plan.tasks:  # those of a chain share theirs
+    for task in plan.tasks:  # tasks of a chain share theirs
         together = ("task", task.number) if task.chain is None else ("chain", task.chain)
         roles[together].update(item.role for item in task.items)
     held = [(sum(each[kind] for kind in KINDS), each["rating"]) for each in roles.values() if each["rating"]]
@@ -252,7 +255,7 @@ def _pair_judgments(plan: Plan, rated: Rated) -> int:
 
 def _rater_pairs(plan: Plan) -> tuple[int, int]:
     by_unit: dict[int, list[str]] = defaultdict(list)
-    if plan.design.structure != "latin_square":  # there a unit is a sentence, and no output has two raters
+    if plan.design.structure != "latin_square":  # in Latin squares a unit is a sentence, and no output has two raters
         for group in plan.groups:
             by_unit[group.unit].append(group.rater)
     rater_pairs = {pair for raters in by_unit.values() for pair in combinations(sorted(raters), 2)}
@@ -261,10 +264,10 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
 
 
 def list_design_deviations(plan: Plan) -> tuple[DesignDeviation, ...]:
-    """Where a design leaves what Riley et al. 2024 (§3) recommend, and what it costs.
+    """List where a design deviates from the recommendations of Riley et al. 2024 (§3), and what this costs.
 
-    The figures are of the variance components of WMT23 zh-en and en-de (`app/stats/planning/planning.py`); their test
-    is tests/stats/planning/test_planning.py.
+    The figures follow from the variance components of WMT23 zh-en and en-de (`app/stats/planning/planning.py`);
+    tests/stats/planning/test_planning.py checks them.
     """
     design = plan.design
     sentences = []
@@ -286,7 +289,7 @@ def list_design_deviations(plan: Plan) -> tuple[DesignDeviation, ...]:
 
 
 def _estimable(plan: Plan) -> tuple[str, ...]:
-    """What can be estimated from the ratings afterwards, and what cannot."""
+    """Say what can be estimated from the ratings afterwards, and what cannot."""
     twice, of = _rater_pairs(plan)
     if plan.design.structure == "latin_square":
         return ("post-edits of every sentence by every rater; no agreement: no output is edited twice",)

@@ -1,4 +1,4 @@
-"""Compiling a design: from what is to be judged, and by whom, to tasks. Pure; the same seed gives the same plan."""
+"""Compiles a design into tasks: what each rater judges. Pure; the same seed gives the same plan."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def compile_plan(
 
     Returns
     -------
-    The plan. What it could not do of what the design asks, and why, stands in `unmet`.
+    The plan. `unmet` contains the requests of the design that it could not meet, with reasons.
 
     Raises
     ------
     Invalid
-        The design cannot be met; says why, and what is in reach.
+        The design cannot be met; the message says why, and what is possible.
 
     Examples
     --------
@@ -104,17 +104,17 @@ def compile_plan(
 
 @dataclass(frozen=True, slots=True)
 class SeedStreams:
-    """Generators of one seed, one for each purpose, so that a choice about one leaves the others as they were."""
+    """Generators for each purpose, all from one seed, so that a choice about one leaves the others unchanged."""
 
     seed: int
 
     def rng(self, purpose: str, n: int = 0) -> np.random.Generator:
-        """The generator of a purpose (and number)."""
+        """Return the generator for a purpose (and number)."""
         return np.random.default_rng([self.seed, n, *purpose.encode()])
 
 
 def hash_design_inputs(test_set: TestSet, systems: Sequence[str], raters: Sequence[Rater]) -> str:
-    """SHA-256, in hex, of what a design is compiled for; the order of outputs and raters plays no part."""
+    """Return the SHA-256, in hex, of the inputs of a design; the order of outputs and raters does not matter."""
     outputs = sorted((*key, marks) for key, marks in test_set.outputs.items() if key[1] in set(systems))
     people = [asdict(rater) for rater in sorted(raters, key=lambda one: one.key)]
     documents = [asdict(document) for document in (*test_set.documents, *test_set.calibration)]
@@ -124,7 +124,7 @@ def hash_design_inputs(test_set: TestSet, systems: Sequence[str], raters: Sequen
 
 
 def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[PlanItem, ...]:
-    """What everyone judges, as items of a list of its own."""
+    """Return what everyone judges as a separate list of items."""
     pieces = [piece for pack in shared for piece in pack]
     return tuple(
         PlanItem(n, n, 1, piece.document, piece.first, piece.last, piece.role, piece.system, piece.systems)
@@ -133,7 +133,7 @@ def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[PlanItem, ...]:
 
 
 def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequence[str], chosen: Codes) -> Codes:
-    """Indices of the documents that everyone judges."""
+    """Return the indices of the documents that everyone judges."""
     wanted = design.calibration.common_items if design.calibration else None
     if not wanted:
         return np.empty(0, dtype=np.int64)
@@ -149,7 +149,7 @@ def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequenc
 def _shared_packs(
     draw: SeedStreams, design: Design, test_set: TestSet, names: Sequence[str], common: Codes
 ) -> tuple[tuple[UnplacedItem, ...], ...]:
-    """What every rater judges, in packs that stay together."""
+    """Return what every rater judges, in packs that stay together."""
     if design.calibration is None:
         return ()
     pieces = sample_calibration_set(draw.rng("calibration"), design.calibration, test_set.calibration)
@@ -191,7 +191,7 @@ def _allocate_groups(
 
 
 def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: BucketAssignment) -> Codes:
-    """How many raters each group gets, shape (G,)."""
+    """Return the number of raters for each group, shape (G,)."""
     ratings = np.full(len(grouped.groups), design.ratings_per_item, dtype=np.int64)
     if design.overlap:
         sizes = np.array([len(pool) for pool in buckets.pools])
@@ -204,7 +204,7 @@ def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets
 def _latin(
     draw: SeedStreams, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: BucketAssignment
 ) -> GroupAllocation:
-    """Raters by Latin squares; outputs that no rater of the square edits have none."""
+    """Assign raters by Latin squares; outputs that no rater of the square edits have none."""
     check_pool_sizes(layout, buckets.names)
     raters = np.full((layout.n_groups, 1), -1, dtype=np.int64)
     propensity: Floats = np.zeros((layout.n_groups, 1))
@@ -262,7 +262,7 @@ def _unmet_documents(left_out: Sequence[str]) -> tuple[UnmetRequest, ...]:
 
 
 def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAssignment) -> tuple[UnmetRequest, ...]:
-    """Documents in a bucket of which no system has a whole output."""
+    """Report documents in a bucket for which no system has a complete output."""
     judged = {stretch.document for stretch in grouped.stretches}
     bare = [n for n in np.flatnonzero(buckets.of_document >= 0).tolist() if n not in judged]
     if not bare:
@@ -273,13 +273,13 @@ def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAs
 
 
 def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[UnmetRequest, ...]:
-    """Outputs that no rater of their square edits."""
+    """Report outputs that no rater of their square edits."""
     number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
     return explain_outputs_without_rater(number, len(names))
 
 
 def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[UnmetRequest, ...]:
-    """Raters who are given more than they will do, with everything that their tasks hold."""
+    """Report raters who are given more than their capacity, counting everything in their tasks."""
     work = {rater.key: WorkSize() for rater in raters}
     for task in tasks:
         work[task.rater] += task.size

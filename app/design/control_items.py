@@ -1,4 +1,4 @@
-"""Choosing and placing control items, so that every task holds its share of them."""
+"""Chooses and places control items, so that every task contains its share of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DRAWS = 20
 
 @dataclass(frozen=True, slots=True)
 class ControlShortfall:
-    """A control item that a task lacks, or that stands nearer to its original than asked. missing: how far off."""
+    """A missing control item, or one closer to its original than requested. missing: by how much."""
 
     kind: str
     missing: int
@@ -39,11 +39,11 @@ def add_control_items(
     *,
     top_up: bool = False,
 ) -> tuple[list[Screen], list[ControlShortfall]]:
-    """The screens of a task, of one item each, with its control items.
+    """Return the screens of a task, with one item each, including its control items.
 
-    Degraded copies and references stand among the items of their document where these stand together (its block), else
-    anywhere; repeats anywhere from min_distance segments after their original on. All places that are open to an item
-    are as likely. With top_up, there are more control items as long as they fit (SR+DC).
+    Degraded copies and references are placed among the items of their document if these stand together (in its block),
+    else anywhere. Repeats are placed anywhere from min_distance segments after their original. All positions open to an
+    item are equally likely. With top_up, control items are added as long as they fit (SR+DC).
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _choose(
     *,
     top_up: bool,
 ) -> list[UnplacedItem]:
-    """Control items that fit: random ones, or the shortest where 20 draws did not fit."""
+    """Choose control items that fit: random ones, or the shortest if 20 draws did not fit."""
     own = sorted(ratings, key=lambda piece: (piece.size.segments, piece.words))
     for draw in range(DRAWS + 1):
         chosen: list[UnplacedItem] = []
@@ -112,7 +112,7 @@ def _choose(
 def make_control_item(
     kind: str, piece: UnplacedItem, controls: ControlRules, references: Mapping[str, Sequence[str]]
 ) -> UnplacedItem:
-    """The control item of a kind that is made of a rating."""
+    """Make the control item of a kind from a rating."""
     plain = replace(piece, group=None, propensity=None, systems=(), of=piece)
     if kind == "degraded":
         return replace(plain, role="degraded", variant=controls.method)
@@ -124,13 +124,13 @@ def make_control_item(
 def _insert(
     rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: UnplacedItem, room: TaskCapacity
 ) -> None:
-    """Put an item at a random place of the block that holds its document; anywhere, where no block holds several."""
+    """Insert an item at a random position of the block with its document, or anywhere if no block has several."""
     held = [n for n, screen in zip(blocks, screens, strict=True) if screen[0].document == piece.document]
     home = held[int(rng.integers(len(held)))] if held else blocks[int(rng.integers(len(blocks)))]
     places = [place for place, block in enumerate(blocks) if block == home]
     if len(places) > 1:
         place = places[0] + int(rng.integers(len(places) + 1))
-    else:  # beside its original it would be known
+    else:  # next to its original it would be recognized
         ends = [n for n in range(len(screens) + 1) if not 0 < n < len(blocks) or blocks[n] != blocks[n - 1]]
         open_ends = find_gaps_for_control_items(screens, ends, room)
         place, home = open_ends[int(rng.integers(len(open_ends)))], -1 - len(screens)
@@ -145,7 +145,7 @@ def _insert_repeats(
     room: TaskCapacity,
     seen: RaterHistory,
 ) -> None:
-    """Show ratings again, each in place of one that was chosen; a longer one only where the task has room for it."""
+    """Show ratings again, each in place of a chosen one; a longer one only if the task has room for it."""
     size = sum_work([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])
     for piece in chosen:
         if piece.role != "repeat":

@@ -1,4 +1,4 @@
-"""Where in their tasks control items stand: a rater who could guess it would read there alone."""
+"""Positions of control items within tasks: raters who could guess them might read carefully only there."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ KINDS = ("degraded", "repeat", "reference")
 
 @dataclass(frozen=True, slots=True)
 class ControlPositions:
-    """Of one kind of control item: how many stand in each tenth of their tasks, and how many would by chance.
+    """The positions of one kind of control item: observed and expected numbers in each tenth of their tasks.
 
-    By chance every place of a task that is no calibration item's is as likely.
+    By chance, all positions in a task are equally likely, except those of calibration items.
     """
 
     kind: str
@@ -29,19 +29,19 @@ class ControlPositions:
 
     @property
     def misplaced_share(self) -> float:
-        """The share of these items that would have to stand in another tenth, from 0 to 1."""
+        """The share of these items that would have to be in another tenth, from 0 to 1."""
         off = sum(abs(n - chance) for n, chance in zip(self.counts, self.by_chance, strict=True))
         return off / 2 / max(sum(self.counts), 1)
 
     @property
     def is_guessable(self) -> bool:
-        """Whether much of them stands where they can be guessed, and more than chance makes so."""
+        """Whether many of them are at positions that can be guessed, and more than chance explains."""
         pairs = [(n, chance) for n, chance in zip(self.counts, self.by_chance, strict=True) if chance]
         return self.misplaced_share > MUCH and sum((n - chance) ** 2 / chance for n, chance in pairs) > SURELY
 
 
 def count_control_positions(plan: Plan) -> tuple[ControlPositions, ...]:
-    """The places of every kind of control item that a plan has."""
+    """Count the positions of every kind of control item in a plan."""
     seen = np.zeros((len(KINDS), TENTHS), dtype=np.int64)
     chance = np.zeros((len(KINDS), TENTHS))
     for task in plan.tasks:
@@ -59,6 +59,6 @@ def count_control_positions(plan: Plan) -> tuple[ControlPositions, ...]:
 
 
 def _items_by_tenth(tenth: Codes, items: Sequence[PlanItem], roles: set[str]) -> Codes:
-    """Items of some roles in each tenth."""
+    """Count the items of some roles in each tenth."""
     held = [item.role in roles for item in items]
     return np.bincount(tenth[held], minlength=TENTHS)

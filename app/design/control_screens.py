@@ -1,7 +1,7 @@
-"""Control items where several outputs stand side by side: whole screens of a task, shown again.
+"""Control items for outputs side by side: whole screens of a task, shown again.
 
-A control item on a screen of its own could be told by its width alone. So a screen of ratings comes again, as wide as
-it was, with some columns degraded, or the reference in one of them, and the others as repeats.
+A control item on a screen of its own would be recognizable by its width. Therefore a screen of ratings is repeated with
+the same width: some columns are degraded, or one contains the reference, and the others are repeats.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ References = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RepeatedScreen:
-    """A screen that is shown again, and the kind of control item that each of its columns becomes."""
+    """A screen that is shown again, and the kind of control item in each of its columns."""
 
     screen: Screen
     kinds: tuple[str, ...]
@@ -32,9 +32,9 @@ class _RepeatedScreen:
 def add_control_screens(
     rng: np.random.Generator, draft: PartialTask, room: TaskCapacity, references: References, seen: RaterHistory
 ) -> tuple[list[Screen], list[ControlShortfall]]:
-    """The screens of a task together with its control items, which no width tells from ratings.
+    """Return the screens of a task with its control items, whose screens are as wide as those of ratings.
 
-    Every screen with a control item shows the outputs of one screen of ratings in the same columns, at least
+    Every screen with control items shows the outputs of one screen of ratings in the same columns, at least
     min_distance segments after it; all its columns are control items.
 
     Parameters
@@ -64,7 +64,7 @@ def _n_rated(screens: Sequence[Screen]) -> int:
 
 
 def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: TaskCapacity) -> Mapping[str, int]:
-    """Control items of each kind that a task of these screens must hold at least."""
+    """Return the least number of control items of each kind that a task with these screens must contain."""
     return count_minimum_control_items(room.controls, _n_rated(screens) + sum(map(len, chosen)))
 
 
@@ -75,7 +75,7 @@ def _screens_to_repeat(
     references: References,
     quota: ControlQuota | None,
 ) -> list[Screen]:
-    """Screens to show again that fit: random ones, or the smallest where 20 draws did not fit."""
+    """Choose screens to show again that fit: random ones, or the smallest if 20 draws did not fit."""
     own = sort_rating_screens_by_size(screens)
     able = [screen for screen in own if references.get(screen[0].document)] if room.controls.reference else own
     size = sum_work([piece for screen in screens for piece in screen])
@@ -92,7 +92,7 @@ def _screens_to_repeat(
 def _assign_kinds(
     rng: np.random.Generator, chosen: Sequence[Screen], needed: Mapping[str, int], references: References
 ) -> list[_RepeatedScreen]:
-    """Kinds of control items for the columns: references and degraded copies dealt over the screens, else repeats."""
+    """Assign kinds of control items to columns: references and degraded copies spread over screens, else repeats."""
     kinds = [["repeat"] * len(screen) for screen in chosen]
     free = [rng.permutation(len(screen)).tolist() for screen in chosen]
     order = rng.permutation(len(chosen)).tolist()
@@ -115,7 +115,7 @@ def _insert(
     references: References,
     seen: RaterHistory,
 ) -> Screen:
-    """Show a screen again, or one of its width for it; which."""
+    """Show a screen again, or another one of the same width, and return it."""
 
     def stands_in(screen: Screen) -> bool:
         able = "reference" not in repeat_screen.kinds or bool(references.get(screen[0].document))
@@ -129,6 +129,6 @@ def _insert(
 
 
 def _list_missing_controls(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[ControlShortfall]:
-    """Kinds of which the task holds fewer than it must."""
+    """List the kinds of which the task has fewer than it must."""
     roles = Counter[str](piece.role for screen in screens for piece in screen)
     return [ControlShortfall(kind, least - roles[kind]) for kind, least in needed.items() if roles[kind] < least]

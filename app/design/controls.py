@@ -1,4 +1,4 @@
-"""Degrading a text, so that a rater who reads must find it worse; for languages with and without spaces.
+"""Degrades a text so that an attentive rater must find it worse, in languages with and without spaces.
 
 The amounts are published: spans by Knowles 2021 (§2, Appraise), mixed words by WMT24 (`corrupt_text_by_mixing`),
 rotation by WMT26.
@@ -27,7 +27,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 @dataclass(frozen=True, slots=True)
 class DegradedText:
-    """A degraded text, and the parts of it that were changed: half-open ranges of code points."""
+    """A degraded text, and the changed parts of it as half-open ranges of code points."""
 
     text: str
     changed: tuple[tuple[int, int], ...]
@@ -43,7 +43,7 @@ def has_no_word_spaces(language: str | None) -> bool:
 
 
 def compute_replaced_span_length(length: int, *, characters: bool = False) -> int:
-    """How many words (characters: twice as many) are replaced in a text of so many.
+    """Return how many words (characters: twice as many) are replaced in a text of the given length.
 
     >>> [compute_replaced_span_length(n) for n in (1, 5, 8, 15, 20, 21)]
     [1, 2, 3, 4, 5, 6]
@@ -57,9 +57,9 @@ def compute_replaced_span_length(length: int, *, characters: bool = False) -> in
 
 @dataclass(frozen=True, slots=True)
 class DonorTexts:
-    """Texts to take words from, split into these once for all that are degraded. Whoever makes it names the language.
+    """Texts from which words are taken, split once for all texts to be degraded. The caller gives the language.
 
-    units: of each text that has any, sorted by the texts. places: in that order, by the words of a text.
+    units: of each text that has any, sorted by text. places: in that order, by the words of a text.
     """
 
     units: tuple[list[str], ...]
@@ -67,7 +67,7 @@ class DonorTexts:
 
     @classmethod
     def from_texts(cls, texts: Sequence[str], language: str | None) -> DonorTexts:
-        """Each text once."""
+        """Make donors from texts, using each text once."""
         able = [text for text in sorted(set(texts)) if text.split()]
         places: dict[tuple[str, ...], tuple[int, ...]] = {}
         for place, text in enumerate(able):
@@ -76,7 +76,7 @@ class DonorTexts:
         return cls(tuple(_units(text, has_no_word_spaces(language)) for text in able), MappingProxyType(places))
 
     def units_of_other_texts(self, text: str) -> Sequence[list[str]]:
-        """The units of those that have other words than a text."""
+        """Return the units of texts whose words differ from those of a text."""
         same = self.places.get(tuple(text.split()), ())
         return [units for place, units in enumerate(self.units) if place not in same] if same else self.units
 
@@ -94,17 +94,17 @@ def degrade_text(
     Parameters
     ----------
     rng : a generator, or the seed of one.
-    donors : other texts of the language, which span replacement and word mixing take words from (references, by the
-        book); rotation needs none. Who degrades many texts splits them once (`Donors.of`).
+    donors : other texts of the language, from which span replacement and word mixing take words (references, according
+        to the source); rotation needs none. To degrade many texts, split them once (`DonorTexts.from_texts`).
 
     Returns
     -------
-    The text; unlike the one given wherever that is possible at all.
+    The text, different from the given one whenever possible.
 
     Raises
     ------
     Invalid
-        There is nothing to take words from, or to change.
+        There are no words to take, or nothing to change.
     """
     rng = np.random.default_rng(rng)
     characters = has_no_word_spaces(language)
@@ -126,22 +126,24 @@ def _units(text: str, characters: bool) -> list[str]:
 
 
 def _join_units(units: Sequence[str], changed: Sequence[tuple[int, int]], characters: bool) -> DegradedText:
-    """The text of some units, ranges of units turned into ranges of code points."""
+    """Join units into a text, with ranges of units converted to ranges of code points."""
     gap = "" if characters else " "
     starts = np.cumsum([0] + [len(unit) + len(gap) for unit in units]).tolist()
     return DegradedText(gap.join(units), tuple((starts[first], starts[last] - len(gap)) for first, last in changed))
 
 
 def _draw_integer(rng: np.random.Generator, low: int, high: int) -> int:
-    """A whole number from low to high, both included."""
+    """Draw a whole number from low to high, both included."""
     return int(rng.integers(low, high + 1))
 
 
 def _span_replacement(
     rng: np.random.Generator, units: Sequence[str], characters: bool, donors: Sequence[Sequence[str]]
 ) -> DegradedText:
-    """A random span gives way to one of another text, of the same length; in texts of more than three units neither
-    at the beginning nor at the end."""
+    """Replace a random span by one of the same length from another text.
+
+    In texts of more than three units, the span is neither at the beginning nor at the end.
+    """
     inner = int(len(units) > 3)
     span = min(compute_replaced_span_length(len(units), characters=characters), len(units) - 2 * inner)
     start = _draw_integer(rng, inner, len(units) - span - inner)
@@ -152,7 +154,7 @@ def _span_replacement(
 
 
 def _donor_span(rng: np.random.Generator, donors: Sequence[Sequence[str]], replaced: Sequence[str]) -> list[str]:
-    """A span of a random donor, from its inside where it is long enough, and other than what it replaces."""
+    """Return a span of a random donor, from its inside if it is long enough, that differs from the replaced one."""
     span: list[str] = []
     for pick in rng.permutation(len(donors)):
         units = donors[int(pick)]
@@ -167,7 +169,7 @@ def _donor_span(rng: np.random.Generator, donors: Sequence[Sequence[str]], repla
 def _word_mixing(
     rng: np.random.Generator, text: str, characters: bool, donors: Sequence[Sequence[str]]
 ) -> DegradedText:
-    """In each sentence one run of 2 to 6 words (4 to 12 characters) gives way to words of another text."""
+    """In each sentence, replace one run of 2 to 6 words (4 to 12 characters) by words of another text."""
     double = 1 + characters
     units: list[str] = []
     changed = []
@@ -184,7 +186,7 @@ def _word_mixing(
 
 
 def _rotation(rng: np.random.Generator, units: list[str], characters: bool) -> DegradedText:
-    """A run of 5 words (10 characters) is turned, so that what ended it begins it; all of a shorter text."""
+    """Rotate a run of 5 words (10 characters), so that its end comes first; a shorter text is rotated as a whole."""
     span = min(_ROTATED_CHARACTERS if characters else _ROTATED_WORDS, len(units))
     start = _draw_integer(rng, 0, len(units) - span)
     run = units[start : start + span]

@@ -1,4 +1,4 @@
-"""A design: every choice of who judges what, as one value. `parse.py` reads it from JSON."""
+"""A design: all choices about who judges what, as one value. `parse.py` reads it from JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from app.design.values import Unit
 
 MOST_COLUMNS = 12
-"""Outputs side by side on a screen."""
+"""Maximum number of outputs side by side on a screen."""
 
 Grouping = Literal["psxs", "system_balanced", "none"]
 Structure = Literal["free", "sr_dc", "sr_plus_dc", "alternate_2018", "latin_square"]
@@ -20,7 +20,7 @@ Presentation = Literal["document", "segment", "side_by_side"]
 
 @dataclass(frozen=True, slots=True)
 class BalanceRule:
-    """How even the work of the raters is: as even as possible, at a normalized entropy, or as they have capacity."""
+    """How work is distributed among raters: as evenly as possible, at a normalized entropy, or by capacity."""
 
     kind: Literal["full", "entropy", "capacity"] = "full"
     entropy: float | None = None
@@ -48,7 +48,7 @@ class ExplicitBucket:
 
 @dataclass(frozen=True, slots=True)
 class BucketRules:
-    """Which raters share documents: chosen by us, of a size (and number), or as listed."""
+    """Which raters share documents: chosen automatically, by size (and number), or as listed."""
 
     kind: Literal["auto", "sized", "explicit"] = "auto"
     raters_per_bucket: int | None = None
@@ -79,10 +79,10 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class ControlRules:
-    """Items with a known answer. Rates are shares of the items of every task, reached in each of them (in those of a
-    chain together).
+    """Items with a known answer.
 
-    min_distance: segments judged between an original and its repeat.
+    Rates are shares of the items of a task, and every task reaches them (the tasks of a chain together). min_distance:
+    segments judged between an original and its repeat.
     """
 
     bad_reference: float = 0.0
@@ -98,7 +98,7 @@ class ControlRules:
 
     @property
     def total_rate(self) -> float:
-        """All rates together."""
+        """The sum of all rates."""
         return self.bad_reference + self.repeat + self.reference
 
 
@@ -114,7 +114,7 @@ class CalibrationRules:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChoice:
-    """A subset of documents: by key, or a random sample (drawn by domain in proportion, where asked)."""
+    """A subset of documents: by key, or a random sample (proportional by domain, if requested)."""
 
     keys: tuple[str, ...] | None = None
     sample: int | None = None
@@ -123,10 +123,10 @@ class DocumentChoice:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A design as resolved: what a structure fixes is filled in.
+    """A resolved design, including the options that a structure determines.
 
-    has_segment_items: items are single segments. regular_share: of a task's limit, what is left to regular items before
-    control documents fill it up (SR+DC); 1 elsewhere. seed None: the caller must bring one.
+    has_segment_items: items are single segments. regular_share: the part of a task's limit for regular items, before
+    control documents fill the rest (SR+DC); 1 in other structures. seed None: the caller must supply one.
     """
 
     grouping: Grouping = "psxs"
@@ -149,10 +149,10 @@ class Design:
 
     @property
     def has_segment_items(self) -> bool:
-        """Whether an item is one segment, out of its document."""
+        """Whether an item is a single segment, out of its document."""
         return self.structure in {"sr_dc", "alternate_2018", "latin_square"}
 
     @property
     def regular_share(self) -> float:
-        """What part of a task's segments regular items may fill (Knowles 2021, §2: 70 of 100 in SR+DC)."""
+        """The share of a task's segments that regular items may fill (Knowles 2021, §2: 70 of 100 in SR+DC)."""
         return 0.7 if self.structure == "sr_plus_dc" else 1.0

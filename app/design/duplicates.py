@@ -1,4 +1,4 @@
-"""Identical outputs are judged once and credited to every system that gave them (Knowles 2021, §2)."""
+"""Identical outputs are judged once and credited to every system that produced them (Knowles 2021, §2)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 
 def group_systems_by_text(marks: Mapping[str, tuple[str, ...] | None], *, share: bool) -> list[tuple[str, ...]]:
-    """Systems in classes of identical texts on one stretch, in the order of the first of each.
+    """Group systems by identical texts on one stretch, in the order of the first of each group.
 
     Parameters
     ----------
-    marks : for each system the marks of its texts, None where it has no output. share : join classes at all.
+    marks : for each system the marks of its texts, None if it has no output. share : whether to group at all.
 
     Examples
     --------

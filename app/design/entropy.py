@@ -1,4 +1,4 @@
-"""Normalized entropy of the work, and dealing towards a given one (Riley et al. 2024, §6.1.2 and appendix 10.3)."""
+"""Normalized entropy of the work, and assignment towards a target (Riley et al. 2024, §6.1.2 and appendix 10.3)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ RESTARTS = 200
 DESCENTS = 20
 _MOST_SETS = 2_000
 _DIGITS = 9
-"""Entropies are compared after rounding, so that the last bits of a logarithm decide nothing."""
+"""Entropies are rounded before they are compared, so that the last bits of a logarithm decide nothing."""
 
 
 def normalized_entropy(load: Codes) -> Floats:
-    """−Σ p log p / log R over the last axis; R counts raters without work too. 1 for a single rater.
+    """Return −Σ p log p / log R over the last axis; R includes raters without work. 1 for a single rater.
 
     Source: Riley et al. 2024, §6.1.2.
 
@@ -40,7 +40,7 @@ def normalized_entropy(load: Codes) -> Floats:
 
 
 def normalized_entropy_of_counts(counts: Sequence[int]) -> float:
-    """Normalized entropy of the work of one group of raters, a count each.
+    """Return the normalized entropy of the work of one group of raters, from one count each.
 
     >>> round(normalized_entropy_of_counts([10, 10]), 6), normalized_entropy_of_counts([10, 0])
     (1.0, 0.0)
@@ -54,7 +54,7 @@ def _xlogx(x: Codes) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RaterSetChoices:
-    """The sets of raters that a group can have. sets: shape (menus, P, K), −1 pads; size: sets of each menu."""
+    """The sets of raters that a group can have. sets: shape (menus, P, K), −1 pads; size: sets in each menu."""
 
     sets: Codes
     size: Codes
@@ -72,7 +72,7 @@ def _menus(rng: np.random.Generator, layout: AllocationInput) -> _RaterSetChoice
 
 
 def _sets(rng: np.random.Generator, pool: Codes, k: int) -> Codes:
-    """All sets of k raters; where those are too many, the runs of k in random orders."""
+    """Return all sets of k raters; if these are too many, the runs of k in random orders."""
     if comb(len(pool), k) <= _MOST_SETS:
         return np.array(list(combinations(pool.tolist(), k)), dtype=np.int64)
     orders = rng.permuted(np.broadcast_to(pool, (max(1, _MOST_SETS // len(pool)), len(pool))), axis=1)
@@ -83,10 +83,10 @@ def _sets(rng: np.random.Generator, pool: Codes, k: int) -> Codes:
 def assign_groups_by_entropy(
     rng: np.random.Generator, layout: AllocationInput, target: float, studies: int = 1, *, restarts: int = RESTARTS
 ) -> Codes:
-    """Deal so that the normalized entropy of the work is within .03 of a target, in many studies at once.
+    """Assign groups so that the normalized entropy of the work is within .03 of a target, in many studies at once.
 
-    Each group gets a random set of raters of its bucket; then, in random order, each is given the set that brings the
-    entropy closest to the target, ties at random; studies outside the tolerance begin again.
+    Each group gets a random set of raters of its bucket. Then each, in random order, is given the set that brings the
+    entropy closest to the target, with ties broken at random. Studies outside the tolerance start again.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def assign_groups_by_entropy(
     Raises
     ------
     Invalid
-        The target is out of reach; says the range found.
+        The target is out of reach; the message gives the range found.
 
     Source: Riley et al. 2024, appendix 10.3.
     """
@@ -116,7 +116,7 @@ def assign_groups_by_entropy(
 
 
 def _widen_range(bounds: tuple[float, float], entropies: list[float]) -> tuple[float, float]:
-    """The range with what attempts met, which no range may deny."""
+    """Extend the range to entropies that attempts have reached, because these are certainly possible."""
     return min(bounds[0], *entropies), max(bounds[1], *entropies)
 
 
@@ -153,7 +153,7 @@ def _attempt(
 
 
 def _distance(load: Codes, sets: Codes, weight: Codes, target: float) -> Floats:
-    """How far from the target the entropy is after adding a group to each set, shape (studies, P)."""
+    """Return the distance from the target after adding a group to each set, shape (studies, P)."""
     n = load.shape[1] - 1
     if n == 1:
         return np.zeros(sets.shape[:2])
@@ -169,11 +169,12 @@ def _distance(load: Codes, sets: Codes, weight: Codes, target: float) -> Floats:
 def estimate_reachable_entropies(
     rng: np.random.Generator, layout: AllocationInput, *, starts: int = DESCENTS
 ) -> tuple[float, float]:
-    """The lowest and highest normalized entropy found: by greedy descent and by dealing evenly, the best of 20 each.
+    """Estimate the lowest and highest normalized entropy: by greedy descent and even assignment, the best of 20 each.
 
-    One even deal is not enough: with few groups in a bucket it is chance whom several buckets give their remainder.
+    One even assignment is not enough: with few groups in a bucket, chance decides to whom the buckets give their
+    remainder.
 
-    The search is our own; the paper does not say how it found its range.
+    The search is ours; the paper does not say how it found its range.
     """
     check_pool_sizes(layout)
     high = max(_entropy_of_even_deal(rng, layout) for _ in range(starts))
@@ -188,7 +189,7 @@ def _entropy_of_even_deal(rng: np.random.Generator, layout: AllocationInput) -> 
 
 
 def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
-    """Loads after repeatedly moving all groups that can to the rater with most, shape (R,)."""
+    """Return loads after repeatedly moving all possible groups to the rater with most, shape (R,)."""
     may: Bools = np.zeros((len(layout.pools), layout.n_raters), dtype=np.bool_)
     for row, pool in enumerate(layout.pools):
         may[row, pool] = True
@@ -208,6 +209,6 @@ def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
 
 
 def _capacity_left(layout: AllocationInput, may: Bools, missing: Codes) -> Codes:
-    """What each rater could still take at most, shape (R,)."""
+    """Return what each rater could still take at most, shape (R,)."""
     left = np.bincount(layout.bucket_of_group, weights=layout.weight * (missing > 0), minlength=len(layout.pools))
     return np.asarray(np.rint(may.T @ left), dtype=np.int64)

@@ -1,9 +1,9 @@
-"""Re-dealing the remainders of the buckets, so that the loads over the whole campaign are as even as the buckets allow.
+"""Redistributes the remainders of buckets, so that loads over the campaign are as even as the buckets allow.
 
-Within a bucket loads differ by at most one group; who has the extra one is free. The vectors of loads that this
-freedom gives are the bases of an integer polymatroid, in which the vector with the least sum of squares has both the
+Within a bucket loads differ by at most one group, and any rater may have the extra one. The load vectors that this
+freedom allows are the bases of an integer polymatroid. In it, the vector with the least sum of squares has both the
 least maximum and the greatest minimum (Frank & Murota 2022, "Decreasing minimization"). It is found by augmenting
-paths, as in integer max-flow: as long as a chain of exchanges leads from a rater to one with at least two groups less.
+paths, as in integer max-flow, as long as a chain of exchanges leads from a rater to one with at least two groups fewer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EvenedLoads:
 
 
 def even_out_loads(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> EvenedLoads:
-    """Exchange extra groups, in place, until the loads differ by the least that the buckets allow.
+    """Exchange extra groups, in place, until the loads differ as little as the buckets allow.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def even_out_loads(rng: np.random.Generator, layout: AllocationInput, raters: Co
 
 
 class _RaterLoads:
-    """Counts of every rater in every cell, and along which cells a group can pass from one rater to another."""
+    """Counts of every rater in every cell, and the cells in which a group can pass from one rater to another."""
 
     def __init__(self, layout: AllocationInput, raters: Codes) -> None:
         self.layout, self.raters = layout, raters
@@ -68,7 +68,7 @@ class _RaterLoads:
             self._count_ways(cell, 1)
 
     def _extra(self, cell: int) -> tuple[Bools, Bools]:
-        """Who has an extra group in a cell, and who could have one."""
+        """Return who has an extra group in a cell, and who could have one."""
         level = self.have[cell][self.may[cell]].min(initial=np.iinfo(np.int64).max)
         return self.may[cell] & (self.have[cell] > level), self.may[cell] & (self.have[cell] == level)
 
@@ -77,7 +77,7 @@ class _RaterLoads:
         self.ways += sign * np.outer(extra, plain)
 
     def _reach(self, sources: Codes) -> Codes:
-        """Where each rater was reached from: −1 not at all, itself for a source, shape (R,)."""
+        """Return from where each rater was reached: −1 if not at all, itself for a source, shape (R,)."""
         came = np.full(len(self.load), -1, dtype=np.int64)
         came[sources] = sources
         front = list(sources)
@@ -89,7 +89,7 @@ class _RaterLoads:
         return came
 
     def path(self) -> list[int] | None:
-        """A chain of raters from one to another with at least two groups less; None where there is none."""
+        """Return a chain of raters from one to another with at least two groups fewer; None if there is none."""
         for source in np.argsort(-self.load, kind="stable"):
             came = self._reach(np.array([source]))
             there = np.flatnonzero(came >= 0)
@@ -102,13 +102,13 @@ class _RaterLoads:
         return None
 
     def bound(self) -> int:
-        """The groups that cannot leave the raters reachable from those with most, shared equally, rounded up."""
+        """Return the groups of the raters reachable from those with most, divided equally and rounded up."""
         came = self._reach(np.flatnonzero(self.load == self.load.max()))
         closed = self.load[came >= 0]
         return -(-int(closed.sum()) // len(closed))
 
     def exchange(self, rng: np.random.Generator, giver: int, taker: int) -> None:
-        """Hand one group of the giver to the taker."""
+        """Pass one group of the giver to the taker."""
         for cell in range(len(self.layout.bucket)):
             extra, plain = self._extra(cell)
             if extra[giver] and plain[taker]:
@@ -116,7 +116,7 @@ class _RaterLoads:
         members = self.members[cell]
         shown = self.raters[members]
         free = members[(shown == giver).any(axis=1) & ~(shown == taker).any(axis=1)]
-        fewest = free[self.layout.ratings[free] == self.layout.ratings[free].min()]  # leaves overlap where it is spread
+        fewest = free[self.layout.ratings[free] == self.layout.ratings[free].min()]  # keeps overlap where it is spread
         group = int(rng.permutation(fewest)[0])
         self._count_ways(cell, -1)
         self.raters[group, self.raters[group] == giver] = taker

@@ -1,4 +1,4 @@
-"""From a test set to what is dealt: stretches of documents, their distinct outputs, and groups of these."""
+"""From a test set to what is assigned: stretches of documents, their distinct outputs, and groups of these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.domain.errors import Invalid
 
 @dataclass(frozen=True, slots=True)
 class DistinctOutput:
-    """One text to judge on one stretch; every system of `systems` gave it, the first is the one shown."""
+    """A text to judge on one stretch; every system of `systems` produced it, and the first is the one shown."""
 
     stretch: int
     systems: tuple[str, ...]
@@ -26,30 +26,30 @@ class DistinctOutput:
 
 @dataclass(frozen=True, slots=True)
 class GroupedOutputs:
-    """All that a plan hands out. groups: entries of each group, which go to the same raters."""
+    """Everything that a plan assigns. groups: entries of each group, which go to the same raters."""
 
     stretches: tuple[SegmentRange, ...]
     entries: tuple[DistinctOutput, ...]
     groups: tuple[tuple[int, ...], ...]
 
     def group_size(self, group: int) -> WorkSize:
-        """What judging a group asks."""
+        """Return how much there is to judge in a group."""
         members = self.groups[group]
         return self.stretches[self.entries[members[0]].stretch].size.multiplied_by(len(members))
 
     def stretch_of(self, group: int) -> int:
-        """The stretch that a group is about."""
+        """Return the stretch of a group."""
         return self.entries[self.groups[group][0]].stretch
 
     def group_sizes(self, unit: Unit) -> Codes:
-        """Sizes of all groups in one unit, shape (G,)."""
+        """Return the sizes of all groups in one unit, shape (G,)."""
         return np.array([self.group_size(group).count_in(unit) for group in range(len(self.groups))], dtype=np.int64)
 
 
 def split_documents_into_ranges(
     design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]
 ) -> list[SegmentRange]:
-    """Cut documents (indices of them) into what an item shows: whole, in stretches, or segment by segment."""
+    """Split documents (given by index) into what an item shows: whole documents, stretches, or single segments."""
     limit = _longest_stretch(design)
     result = []
     for index in chosen:
@@ -62,7 +62,7 @@ def split_documents_into_ranges(
 
 
 def _longest_stretch(design: Design) -> int | None:
-    """The most segments of a stretch; a single item and its control items must fit one task together."""
+    """Return the most segments of a stretch; a single item and its control items must fit into one task."""
     task = design.task
     if task.split_documents == "never" or task.max_segments is None:
         return None
@@ -70,9 +70,9 @@ def _longest_stretch(design: Design) -> int | None:
 
 
 def count_needed_control_items(controls: ControlRules, regular: int) -> dict[str, int]:
-    """How many control items of each kind a task needs beside so many regular ones.
+    """Return how many control items of each kind a task needs besides the given number of regular items.
 
-    The least that makes the share of each kind, of all items of the task, reach its rate.
+    This is the least number with which the share of each kind, of all items of the task, reaches its rate.
 
     Examples
     --------
@@ -96,20 +96,20 @@ def _counts(controls: ControlRules, regular: int) -> tuple[tuple[str, int], ...]
 
 
 def count_minimum_control_items(controls: ControlRules, total: int) -> dict[str, int]:
-    """How many control items of each kind a task of so many items, with its controls, must hold at least."""
+    """Return the least number of control items of each kind in a task with `total` items, including controls."""
     rates = {"degraded": controls.bad_reference, "repeat": controls.repeat, "reference": controls.reference}
     return {kind: ceil(round(rate * total, 9)) for kind, rate in rates.items()}
 
 
 def count_needed_control_screens(controls: ControlRules, regular: int, widths: Sequence[int]) -> int:
-    """How many of these screens, in order and then from the first again, hold the control items of a task.
+    """Return how many of these screens, repeated in order, provide the control items of a task.
 
-    Every column of such a screen is a control item: what the rates do not ask for is a repeat, and a screen holds one
-    reference at most. Ends where the rate of references times the columns is at most one half, as designs must have it.
+    Every column of such a screen is a control item: columns beyond the rates are repeats, and a screen contains at most
+    one reference. The loop ends if the rate of references times the columns is at most one half, as designs guarantee.
 
     Parameters
     ----------
-    regular : items of the task that are no controls. widths : columns of each screen that can be shown again.
+    regular : items of the task that are not controls. widths : columns of each screen that can be shown again.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def make_allocation_input(
     n_raters: int,
     ratings: Codes,
 ) -> AllocationInput:
-    """The layout that a campaign's groups are dealt by.
+    """Make the input for assigning the groups of a campaign.
 
     bucket_of_document: by index of the test set. ratings: of each group, shape (G,).
     """

@@ -1,4 +1,4 @@
-"""Giving every item its place: numbers of tasks, positions, screens and columns, and which side is the source."""
+"""Gives every item its place: task number, position, screen and column, and which side is the source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.design.values import WorkSize
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskDraft:
-    """A task without its number: screens in order, arm, and the groups that it holds items of."""
+    """A task without its number: screens in order, arm, and the groups to which its items belong."""
 
     screens: tuple[Screen, ...]
     arm: int | None
@@ -29,7 +29,7 @@ def make_tasks_from_drafts(
     *,
     first_number: int,
 ) -> list[Task]:
-    """A rater's tasks, numbered on from first_number. groups: all planned groups, by number − 1."""
+    """Make a rater's tasks, numbered from first_number. groups: all planned groups, by number − 1."""
     places: dict[int, OriginalItemPosition] = {}
     for n, draft in enumerate(drafts):
         for position, piece in enumerate((piece for screen in draft.screens for piece in screen), start=1):
@@ -87,7 +87,7 @@ def _item(
 
 
 def _chains(drafts: Sequence[TaskDraft]) -> list[int | None]:
-    """For each task the place (from 1) of the first task that it is chained to by common groups; None where to none."""
+    """Return for each task the place (from 1) of the first task to which common groups chain it, else None."""
     first = list(range(len(drafts)))
     for n in range(1, len(drafts)):
         if drafts[n].groups & drafts[n - 1].groups:

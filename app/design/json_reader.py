@@ -1,4 +1,4 @@
-"""Checked reading of JSON objects: each wrong place is noted, so that all are reported together."""
+"""Checked reading of JSON objects: every fault is noted with its place, so that all are reported together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ C = TypeVar("C", bound=str)
 
 
 class JsonObjectReader:
-    """An object being read. Wrong places go to a list shared by all readers of one design."""
+    """An object that is being read. Faults go to a list shared by all readers of one design."""
 
     def __init__(self, body: object, loc: tuple[str | int, ...], places: list[Place]) -> None:
         self._given: dict[str, object] = body if isinstance(body, dict) else {}
@@ -29,7 +29,7 @@ class JsonObjectReader:
         self._places.append(Place(self._loc + inner, msg))
 
     def has_field(self, name: str) -> bool:
-        """Whether a field stands there; null counts as given."""
+        """Whether a field is given; null counts as given."""
         self._asked.add(name)
         return name in self._given
 
@@ -38,7 +38,7 @@ class JsonObjectReader:
         return self._given.get(name)
 
     def read_choice(self, name: str, allowed: Sequence[C], default: C) -> Any:
-        """One of some words."""
+        """Read one of several words."""
         value = self._get(name)
         if value is None:
             return default
@@ -48,7 +48,7 @@ class JsonObjectReader:
         return value
 
     def read_flag(self, name: str, *, default: bool) -> bool:
-        """True or false."""
+        """Read true or false."""
         value = self._get(name)
         if value is None or isinstance(value, bool):
             return default if value is None else value
@@ -56,12 +56,12 @@ class JsonObjectReader:
         return default
 
     def read_whole_number(self, name: str, default: int, *, least: int, most: int) -> int:
-        """A whole number; the default where it is missing or null."""
+        """Read a whole number; the default if it is missing or null."""
         value = self.read_optional_whole_number(name, least=least, most=most)
         return default if value is None else value
 
     def read_optional_whole_number(self, name: str, *, least: int, most: int, default: int | None = None) -> int | None:
-        """A whole number, or null; the default only where it is missing."""
+        """Read a whole number, or null; the default only if it is missing."""
         if not self.has_field(name):
             return default
         value = self._get(name)
@@ -73,7 +73,7 @@ class JsonObjectReader:
         return value
 
     def read_share(self, name: str, default: float) -> float:
-        """A number from 0 to 1."""
+        """Read a number from 0 to 1."""
         value = self._get(name)
         if value is None:
             return default
@@ -83,14 +83,14 @@ class JsonObjectReader:
         return float(value)
 
     def read_text(self, name: str) -> str:
-        """A name that must be there."""
+        """Read a required name."""
         value = self.read_optional_text(name)
         if value is None:
             self.note_fault(name, "is needed")
         return value or ""
 
     def read_optional_text(self, name: str) -> str | None:
-        """A name, or null."""
+        """Read a name, or null."""
         value = self._get(name)
         if value is not None and not (isinstance(value, str) and 0 < len(value) <= 128):
             self.note_fault(name, "must be a text of 1 to 128 characters")
@@ -98,7 +98,7 @@ class JsonObjectReader:
         return value if isinstance(value, str) else None
 
     def read_optional_key_list(self, name: str) -> tuple[str, ...] | None:
-        """Keys, each once, or null."""
+        """Read a list of different keys, or null."""
         value = self._get(name)
         if value is None:
             return None
@@ -110,17 +110,17 @@ class JsonObjectReader:
         return tuple(value)
 
     def read_object_within(self, name: str, inner: Callable[[JsonObjectReader], T], default: T) -> T:
-        """An object within; the default where it is missing or null."""
+        """Read a nested object; the default if it is missing or null."""
         value = self._get(name)
         return default if value is None else self._read_nested(value, (name,), inner)
 
     def read_any_shape(self, name: str, inner: Callable[[object, Callable[[str], None]], T], default: T) -> T:
-        """A value of several possible shapes; the default where it is missing or null."""
+        """Read a value with several possible shapes; the default if it is missing or null."""
         value = self._get(name)
         return default if value is None else inner(value, lambda msg: self.note_fault(name, msg))
 
     def read_list(self, name: str, inner: Callable[[JsonObjectReader], T]) -> tuple[T, ...]:
-        """Objects in a list; none where it is missing or null."""
+        """Read a list of objects; empty if it is missing or null."""
         value = self._get(name)
         if value is None:
             return ()
@@ -136,7 +136,7 @@ class JsonObjectReader:
         return result
 
     def note_unknown_fields(self) -> None:
-        """Note the fields that nobody asked for."""
+        """Note the fields that were not read."""
         for name in sorted(set(self._given) - self._asked):
             self.note_fault(name, f"unknown; known are {', '.join(sorted(self._asked))}")
 
@@ -144,9 +144,9 @@ class JsonObjectReader:
 def read_json_object(
     body: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str
 ) -> T:
-    """Read one object whole.
+    """Read one object completely.
 
-    Raises Invalid with every wrong place.
+    Raises Invalid with every fault and its place.
     """
     places: list[Place] = []
     reader = JsonObjectReader(body, loc, places)

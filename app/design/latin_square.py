@@ -10,13 +10,13 @@ from app.domain.plural_forms import pluralize
 
 
 def make_random_latin_square(rng: np.random.Generator, order: int) -> Codes:
-    """A cyclic Latin square with rows, columns and symbols in random order, shape (order, order)."""
+    """Return a cyclic Latin square with rows, columns and symbols in random order, shape (order, order)."""
     cyclic = np.add.outer(rng.permutation(order), rng.permutation(order)) % order
     return np.asarray(rng.permutation(order)[cyclic], dtype=np.int64)
 
 
 def explain_outputs_without_rater(number: int, systems: int) -> tuple[UnmetRequest, ...]:
-    """What to say of outputs that no rater edits, since their bucket has fewer raters than there are systems."""
+    """Report outputs that no rater edits because their bucket has fewer raters than there are systems."""
     if not number:
         return ()
     why = f"a rater edits each segment once, and some bucket has fewer raters than the {systems} systems"
@@ -25,11 +25,11 @@ def explain_outputs_without_rater(number: int, systems: int) -> tuple[UnmetReque
 
 
 def assign_outputs_by_latin_squares(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:
-    """Which system's output each rater edits of each sentence, shape (sentences, raters).
+    """Return which system's output each rater edits for each sentence, shape (sentences, raters).
 
-    Blocks of as many sentences as there are systems take one square each (rows are sentences, columns raters,
-    symbols systems); what is left takes rows of one more. So nobody sees a sentence twice, no two raters edit the same
-    output, and a rater's counts of the systems differ by one at most.
+    Each block of as many sentences as there are systems gets its own square (rows are sentences, columns raters,
+    symbols systems); the remaining sentences use rows of another. So nobody sees a sentence twice, no two raters edit
+    the same output, and a rater's counts of the systems differ by at most one.
 
     Raises
     ------
@@ -48,4 +48,4 @@ def assign_outputs_by_latin_squares(rng: np.random.Generator, sentences: int, sy
         raise ValueError("more raters than systems: two would edit the same output")
     squares = [make_random_latin_square(rng, systems) for _ in range(-(-sentences // systems))]
     rows = np.concatenate(squares) if squares else np.empty((0, systems), dtype=np.int64)
-    return rows[:sentences][rng.permutation(sentences)][:, :raters]  # neighbouring sentences of different squares
+    return rows[:sentences][rng.permutation(sentences)][:, :raters]  # neighbouring sentences are from different squares

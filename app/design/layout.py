@@ -1,4 +1,4 @@
-"""What the allocator sees: groups in dealing cells, cells in buckets, and who may rate what, all as integer codes."""
+"""The input of assignment: groups in cells, cells in buckets, and who may rate what, all as integer codes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from app.design.values import Bools, Codes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllocationInput:
-    """Groups to be dealt to raters.
+    """Groups to be assigned to raters.
 
-    cell: dealing cell of each group, shape (G,); within a cell the groups are dealt as one pack.
-    bucket: bucket of each cell, shape (C,). pools: rater codes of each bucket, ascending. n_raters: of the campaign.
-    weight: what each group counts, shape (G,). ratings: how many raters each group gets, shape (G,).
+    cell: the cell of each group, shape (G,); within a cell the groups are assigned together. bucket: bucket of each
+    cell, shape (C,). pools: rater codes of each bucket, ascending. n_raters: in the campaign. weight: what each group
+    counts, shape (G,). ratings: how many raters each group gets, shape (G,).
     """
 
     cell: Codes
@@ -29,39 +29,39 @@ class AllocationInput:
 
     @property
     def bucket_of_group(self) -> Codes:
-        """Bucket of each group, shape (G,)."""
+        """The bucket of each group, shape (G,)."""
         return self.bucket[self.cell]
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.cell)
 
     @property
     def pool_sizes(self) -> Codes:
-        """Raters of each bucket, shape (B,)."""
+        """The number of raters of each bucket, shape (B,)."""
         return np.fromiter(map(len, self.pools), dtype=np.int64, count=len(self.pools))
 
     def groups_sorted_by_cell(self) -> Codes:
         """All groups, cell by cell, ascending within each."""
-        few = len(self.bucket) < np.iinfo(np.int16).max  # numpy sorts short integers by their digits
+        few = len(self.bucket) < np.iinfo(np.int16).max  # numpy uses radix sort for short integers
         return np.argsort(self.cell.astype(np.int16) if few else self.cell, kind="stable")
 
     def groups_of_each_cell(self) -> list[Codes]:
-        """Groups of each cell, ascending."""
+        """The groups of each cell, ascending."""
         order = self.groups_sorted_by_cell()
         return np.split(order, np.searchsorted(self.cell[order], np.arange(1, len(self.bucket))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutputAllocationInput:
-    """A layout of the outputs of some systems on some documents. group: of each (document, system), −1 where none."""
+    """The input for outputs of some systems on some documents. group: of each (document, system), −1 if none."""
 
     layout: AllocationInput
     group: Codes
 
     def raters_of_outputs(self, dealt: Codes) -> Codes:
-        """Raters of each output: from shape (studies, G, K) to (studies, D, S, K), −1 where there is no output."""
+        """Convert raters of groups, shape (studies, G, K), to those of outputs, (studies, D, S, K), −1 if none."""
         raters = np.take(dealt, np.maximum(self.group, 0), axis=1)
         missing = self.group < 0
         if missing.any():
@@ -79,14 +79,14 @@ def make_output_allocation_input(
     ratings: int = 1,
     present: Bools | None = None,
 ) -> OutputAllocationInput:
-    """Lay out the outputs of all systems on documents for dealing, each output counting one.
+    """Make the input for assigning the outputs of all systems on documents, each output counting as one.
 
     Parameters
     ----------
-    grouping : `psxs` makes one group of a document; `system_balanced` deals each system's outputs apart; `none` deals
-        all outputs of a bucket as one pack (Riley et al. 2024, §6.1.1 and appendix 10.3).
+    grouping : `psxs` makes one group of a document; `system_balanced` assigns each system's outputs separately; `none`
+        assigns all outputs of a bucket together (Riley et al. 2024, §6.1.1 and appendix 10.3).
     bucket_of_document : shape (D,). pools : rater codes of each bucket.
-    present : which outputs there are, shape (D, S); None for all.
+    present : which outputs exist, shape (D, S); None for all.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Giving open groups a rater: their own where that one stays and has room, else whoever of the bucket has least."""
+"""Gives open groups a rater: their own if that rater stays and has room, else the one in the bucket with least."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.design.values import Rater, WorkSize
 
 @dataclass(frozen=True, slots=True)
 class LatinSquareCell:
-    """Of a rating in a Latin square: the rater, who edits the segment as the nth, and with which probability."""
+    """A rating in a Latin square: the rater, the number of the rating of the segment, and the rater's probability."""
 
     nth: int
     rater: str
@@ -24,10 +24,11 @@ class LatinSquareCell:
 
 @dataclass(frozen=True, slots=True)
 class OpenGroup:
-    """A rating still to be made. material: its group of the material. before: the planned group it goes on from.
+    """A rating still to be made.
 
-    late: only what came late to a finished group, which its rater should judge as well. square: whom a Latin square
-    gives it, where one does.
+    material: index of its group in the material. before: the planned group that it continues. late: it contains only
+    outputs added later to a finished group, whose rater should judge them as well. square: its cell in a Latin square,
+    if it has one.
     """
 
     material: int
@@ -40,13 +41,13 @@ class OpenGroup:
 
     @property
     def intended_rater(self) -> str | None:
-        """The rater it is meant for."""
+        """The rater for whom it is intended."""
         return self.before.rater if self.before is not None else self.square.rater if self.square is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenGroupAssignments:
-    """assignments: every open group with its rater, None where nobody can."""
+    """The result of the assignment. assignments: every open group with its rater, None if nobody can judge it."""
 
     assignments: tuple[tuple[OpenGroup, str | None], ...]
     unmet: tuple[UnmetRequest, ...]
@@ -63,12 +64,13 @@ def assign_open_groups(
     *,
     rebalance: bool = False,
 ) -> OpenGroupAssignments:
-    """Give every open group a rater, whole.
+    """Give every open group, as a whole, to one rater.
 
-    taken: raters who judged (or began) a rating of a unit, and cannot get another. held: what raters have already.
-    Groups stay first, in random order as far as capacities go; the others then go to the rater of their bucket with
-    the fewest groups in it, then with least to do, ties at random. With rebalance groups then pass on to raters of
-    their bucket who have at least two fewer, until there are none; late outputs and squares stay.
+    taken: raters who judged (or began) a rating of a unit, and cannot get another. held: work that raters already have.
+    Groups first stay with their rater, in random order and as far as capacities allow. The others go to the rater of
+    their bucket with the fewest groups in it, then with least to do, with ties broken at random. With rebalance, groups
+    are then passed on to raters of their bucket who have at least two fewer, until there are none; late outputs and
+    squares stay.
     """
     hands = _GroupHolders(raters, buckets, taken, held, grouped)
     order = [wanted[n] for n in rng.permutation(len(wanted))]
@@ -90,7 +92,7 @@ def assign_open_groups(
 
 
 class _GroupHolders:
-    """Who has which open group, and what that leaves them able to take. groups: of each bucket and rater."""
+    """Who has which open group, and who can take more. groups: number for each bucket and rater."""
 
     def __init__(
         self,
@@ -110,7 +112,7 @@ class _GroupHolders:
         self._found = grouped
 
     def can_take(self, group: OpenGroup, key: str, *, again: bool = False) -> bool:
-        """Whether a rater is there, has room, and has no other rating of the unit (unless again)."""
+        """Whether a rater is available, has room, and has no other rating of the unit (unless again)."""
         rater = self._able.get(key)
         if rater is None or (not again and key in self._on_unit[group.unit]):
             return False
@@ -126,7 +128,7 @@ class _GroupHolders:
         self._of[key] += 1
 
     def give_to_least_loaded(self, group: OpenGroup, able: Sequence[str]) -> None:
-        """Give a group to whoever of some raters has fewest of its bucket, then least to do; to nobody if none can."""
+        """Give a group to the rater with fewest in its bucket, then with least to do; to nobody if `able` is empty."""
         if able:
             self.give_group(
                 group, min(able, key=lambda key: (self._groups[group.bucket, key], self._load[key].segments))
@@ -135,7 +137,7 @@ class _GroupHolders:
             self.assignments[group.material] = None
 
     def even_out(self, rng: np.random.Generator, groups: Sequence[OpenGroup]) -> None:
-        """Pass groups on to raters who have at least two fewer; each lessens the sum of squares, so it ends."""
+        """Pass groups on to raters who have at least two fewer; each move reduces the sum of squares, so this ends."""
         moved = True
         while moved:
             moved = False
@@ -148,7 +150,7 @@ class _GroupHolders:
                     moved = True
 
     def _with_fewer(self, group: OpenGroup, holder: str) -> list[str]:
-        """Raters of a group's bucket with at least two groups fewer than who has it, and who can take it."""
+        """Return raters of a group's bucket who have at least two groups fewer than its holder and can take it."""
         pool = self.pools[group.bucket]
         return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can_take(group, key)]
 
@@ -162,7 +164,7 @@ class _GroupHolders:
 def _list_unmet_requests(
     wanted: Sequence[OpenGroup], buckets: Sequence[Bucket], rater_of_group: Mapping[int, str | None]
 ) -> tuple[UnmetRequest, ...]:
-    """Ratings that nobody makes, and late outputs that others judge than the rest of their documents."""
+    """Report ratings that nobody makes, and late outputs judged by other raters than the rest of their documents."""
     result = []
     lacking = {group.bucket for group in wanted if rater_of_group[group.material] is None}
     if lacking:

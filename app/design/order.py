@@ -1,4 +1,4 @@
-"""In which order a rater meets documents and systems: shuffled, and balanced over positions."""
+"""The order in which a rater meets documents and systems: shuffled, and balanced over positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.design.values import Role, WorkSize
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnplacedItem:
-    """One item before it has its place. group: index of its planned group. block: pieces that stay together."""
+    """An item before it is placed. group: index of its planned group. block: items that stay together."""
 
     document: str
     first: int
@@ -29,7 +29,7 @@ class UnplacedItem:
 
     @property
     def size(self) -> WorkSize:
-        """What judging it asks."""
+        """How much there is to judge."""
         return WorkSize(1, self.last - self.first + 1, self.words)
 
 
@@ -38,11 +38,11 @@ ScreenBlock = tuple[Screen, ...]
 
 
 class SystemOrders:
-    """Orders of the systems, each the row of a square in which every system stands once in every position.
+    """Orders of the systems, each a row of a square in which every system occurs once in every position.
 
-    Rows of one square are used up before the next is drawn, so over any number of rows the counts of a system in two
-    positions differ by one at most for each rater that takes consecutive rows. Squares are Williams designs turned
-    by random names and in random order of rows: for an even number of systems each also follows each other equally.
+    The rows of one square are used up before the next is drawn. So for a rater who takes consecutive rows, the counts
+    of a system in two positions differ by at most one. Squares are Williams designs with random names and random order
+    of rows: with an even number of systems, each system also follows each other one equally often.
     """
 
     def __init__(self, rng: np.random.Generator, systems: Sequence[str]) -> None:
@@ -51,7 +51,7 @@ class SystemOrders:
         self._rows: list[dict[str, int]] = []
 
     def next_order(self) -> dict[str, int]:
-        """The position of every system in the next order."""
+        """Return the position of every system in the next order."""
         if not self._rows:
             n = len(self._systems)
             zigzag = np.array([(i + 1) // 2 if i % 2 else (n - i // 2) % n for i in range(n)])
@@ -65,7 +65,7 @@ class SystemOrders:
 def arrange_system_rounds(
     rng: np.random.Generator, pieces: Sequence[UnplacedItem], orders: SystemOrders
 ) -> list[UnplacedItem]:
-    """Items in rounds of one of each system, so that every task holds the same share of every system (± 1)."""
+    """Arrange items in rounds with one of each system, so that every task has the same share of every system (± 1)."""
     by_system: dict[str, list[UnplacedItem]] = {}
     for place in rng.permutation(len(pieces)):
         by_system.setdefault(pieces[place].systems[0], []).append(pieces[place])
@@ -78,6 +78,6 @@ def arrange_system_rounds(
 
 
 def arrange_screens(pieces: Sequence[UnplacedItem], columns: int) -> ScreenBlock:
-    """Pieces in screens of so many columns or, where they do not come out even, one fewer."""
+    """Arrange items in screens with the given number of columns, or one fewer if they do not divide evenly."""
     count = -(-len(pieces) // columns)
     return tuple(tuple(pieces[len(pieces) * n // count : len(pieces) * (n + 1) // count]) for n in range(count))

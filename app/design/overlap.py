@@ -1,4 +1,4 @@
-"""Documents that several people judge although the rest is judged by fewer, spread over the pairs of raters."""
+"""Overlap: documents that several raters judge although the others have fewer, spread over pairs of raters."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from app.design.values import Codes
 def choose_overlap_documents(
     rng: np.random.Generator, overlap: Overlap, bucket_of_document: Codes, pool_sizes: Codes
 ) -> Codes:
-    """Indices of the documents that several people judge, drawn equally from the buckets with enough people.
+    """Return the indices of overlap documents, drawn equally from the buckets with enough people.
 
-    bucket_of_document: shape (D,), −1 for documents that are not dealt. At least one document where the share is
-    not 0.
+    bucket_of_document: shape (D,), −1 for documents that are not assigned. At least one document is drawn if the share
+    is not 0.
     """
     able = np.flatnonzero(pool_sizes >= overlap.ratings_per_item)
     members = [np.flatnonzero(bucket_of_document == bucket) for bucket in able]
@@ -30,9 +30,9 @@ def choose_overlap_documents(
 
 
 def assign_overlap_groups(rng: np.random.Generator, layout: AllocationInput, raters: Codes, groups: Codes) -> None:
-    """Give groups their raters, in place: of those with fewest in the bucket, the ones who have met least.
+    """Assign groups to raters, in place: of those with fewest in the bucket, the ones who share the fewest groups.
 
-    So loads within a bucket stay within one group, and every pair of raters that a bucket allows shares some.
+    So loads within a bucket differ by at most one group, and every pair of raters that a bucket allows shares some.
     """
     have = count_rater_groups_by_bucket(layout, raters)
     in_cell = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Reading a design from JSON; everything that is wrong is named with its place, all at once."""
+"""Reads a design from JSON; all faults are reported together, each with its place."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ MIXES = {"70:10:10:10": (0.1, 0.1, 0.1), "80:5:5:10": (0.05, 0.05, 0.1)}
 
 
 def parse_design(body: object, *, loc: tuple[str | int, ...] = ()) -> Design:
-    """The design that a JSON object asks for, with defaults and what its structure fixes filled in.
+    """Parse the design in a JSON object, with defaults and the options that its structure determines.
 
     loc: the place of the object itself, put before every place in an error.
 
     Raises
     ------
     Invalid
-        Everything that is wrong, each with its place.
+        All faults, each with its place.
 
     >>> parse_design({"ratings_per_item": 3}).overlap is None
     True
@@ -104,7 +104,7 @@ def _balance(value: object, wrong: Callable[[str], None]) -> BalanceRule:
 
 
 def _overlap(at: JsonObjectReader, structure: Structure, ratings: int) -> Overlap | None:
-    """Where items are judged once a share is judged twice, unless null says no."""
+    """Return the overlap: if items are judged once, a share is judged twice, unless it is null."""
     default = Overlap() if ratings == 1 and structure != "latin_square" and not at.has_field("overlap") else None
     return at.read_object_within(
         "overlap",
@@ -155,7 +155,7 @@ def _documents(value: object, wrong: Callable[[str], None]) -> DocumentChoice:
 
 
 def _task_of(structure: Structure) -> TaskRules:
-    """WMT's tasks hold a hundred; items of the segment-wise structures are shuffled."""
+    """Return the task rules of a structure: WMT's tasks have 100 items; segment-wise structures shuffle items."""
     if structure in {"sr_dc", "alternate_2018"}:
         return TaskRules(max_segments=None, max_items=100, shuffle="items")
     return TaskRules(shuffle="items") if structure == "sr_plus_dc" else TaskRules()

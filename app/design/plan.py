@@ -1,4 +1,4 @@
-"""A compiled design: tasks and their items, with all that is stored about them. A plan is a value; it has a digest."""
+"""A compiled design: tasks and their items, with everything stored about them. A plan is a value with a digest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.design.values import Role, WorkSize
 
 @dataclass(frozen=True, slots=True)
 class OriginalItemPosition:
-    """Where the item stands that a control item goes back to: task number and position, both from 1."""
+    """The position of the item on which a control item is based: task number and position, both from 1."""
 
     task: int
     position: int
@@ -22,15 +22,14 @@ class OriginalItemPosition:
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """One system's output on one stretch, in one place of one task.
+    """One system's output on one stretch, in one position of one task.
 
-    position: in the task, from 1. screen: from 1; column: on the screen, from 1. first, last: segments, from 1.
-    role: why it is shown. system: whose text is shown, None for a reference or a calibration pair. systems: those that
-    are credited with the judgment, none for calibration pairs, references and degraded copies.
-    group: number of the group it belongs to, None outside of groups. of: the original of a repeat or degraded copy.
-    variant: name of the set of degraded texts shown in the output's place. reference: name of the reference shown.
-    side_order: 1 where a protocol that hides which side is the source shows it second. propensity: probability with
-    which this rater was given this item, see docs/designs.md.
+    position: in the task, from 1. screen: from 1; column: on the screen, from 1. first, last: segments, from 1. role:
+    why it is shown. system: whose text is shown, None for a reference or a calibration pair. systems: those credited
+    with the judgment, none for calibration pairs, references and degraded copies. group: number of its group, None
+    outside groups. of: the original of a repeat or degraded copy. variant: name of the set of degraded texts shown
+    instead of the output. reference: name of the reference shown. side_order: 1 if a protocol that hides which side is
+    the source shows it second. propensity: probability with which this rater was given this item, see docs/designs.md.
     """
 
     position: int
@@ -55,8 +54,8 @@ class Task:
     """What one rater does in one session.
 
     number: from 1, in the order of raters' keys and of each rater's tasks. queue: place among the rater's own, from 1.
-    arm: index into the plan's arms. bucket: number of the bucket, None where items of several are mixed.
-    chain: the same for tasks that a group stretches over, None for others.
+    arm: index into the plan's arms. bucket: number of the bucket, None if items of several are mixed. chain: the same
+    for tasks that share a group, None for others.
     """
 
     number: int
@@ -97,7 +96,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class PlannedDocument:
-    """A document of the campaign: its bucket, and the probability with which it came in; bucket None: judged by all."""
+    """A document of the campaign: its bucket (None: judged by all), and the probability with which it was included."""
 
     key: str
     bucket: int | None
@@ -116,8 +115,8 @@ class UnmetRequest:
 class Plan:
     """A frozen design. Everything in it follows from (design, test set, systems, raters, seed).
 
-    common: the items that every rater judges, in the order of the test set. inputs: SHA-256 of what the design was
-    compiled for, in hex.
+    common: the items that every rater judges, in the order of the test set. inputs: SHA-256 of the design's inputs, in
+    hex.
     """
 
     design: Design
@@ -140,7 +139,7 @@ class Plan:
         return self.design.arms
 
     def tasks_of_rater(self, rater: str) -> tuple[Task, ...]:
-        """A rater's tasks, in order."""
+        """Return a rater's tasks, in order."""
         return tuple(task for task in self.tasks if task.rater == rater)
 
     def digest(self) -> str:
@@ -149,7 +148,7 @@ class Plan:
 
 
 def hash_json(value: object) -> str:
-    """SHA-256, in hex, of a value written as canonical JSON, dataclasses as objects of their fields."""
+    """Return the SHA-256, in hex, of a value as canonical JSON; dataclasses become objects with their fields."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_by_field)
     return hashlib.sha256(text.encode()).hexdigest()
 

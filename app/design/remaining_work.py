@@ -1,4 +1,4 @@
-"""The work that is left of a plan: what raters hold already, their arms, and what everyone still has to judge."""
+"""The remaining work of a plan: what raters already have, their arms, and what everyone still has to judge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.design.workload import GroupAllocation
 
 
 def sum_kept_work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, WorkSize]:
-    """What each rater has done or keeps."""
+    """Sum the work that each rater has done or keeps."""
     held = {rater.key: WorkSize() for rater in raters}
     for task in plan.tasks:
         if task.number in kept and task.rater in held:
@@ -36,7 +36,7 @@ def make_task_inputs_of_remaining_groups(
     buckets: Sequence[Bucket],
     shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]],
 ) -> TaskInputs:
-    """The open groups that somebody judges, each with its one rater."""
+    """Make the task inputs of the open groups that somebody judges, each with its one rater."""
     code = {rater.key: n for n, rater in enumerate(raters)}
     place = {bucket.number: n for n, bucket in enumerate(buckets)}
     done = [(group, key) for group, key in filled.assignments if key is not None]
@@ -60,7 +60,7 @@ def make_task_inputs_of_remaining_groups(
 
 
 def _arms(plan: Plan, done: Sequence[tuple[OpenGroup, str]]) -> tuple[int | None, ...]:
-    """Groups (or raters, where those are crossed) keep their arm; new ones get the least used."""
+    """Return arms: groups (or raters, if arms are crossed with raters) keep theirs; new ones get the least used."""
     if not plan.design.arms:
         return (None,) * len(done)
     by_rater = plan.design.cross == "raters"
@@ -80,7 +80,7 @@ def _arms(plan: Plan, done: Sequence[tuple[OpenGroup, str]]) -> tuple[int | None
 def list_remaining_shared_items(
     plan: Plan, test_set: TestSet, systems: Collection[str], rater: str, kept: Collection[int]
 ) -> tuple[tuple[UnplacedItem, ...], ...]:
-    """What a rater has still to judge of what everyone judges: all of it, for one who is new."""
+    """List what a rater still has to judge of the shared items: everything, for a new rater."""
     tasks = [task for task in plan.tasks_of_rater(rater) if task.number not in kept]
     items = [item for task in tasks for item in task.items if item.role == "calibration"]
     words_of = {document.key: document.words for document in (*test_set.documents, *test_set.calibration)}
@@ -97,7 +97,7 @@ def list_remaining_shared_items(
 
 
 def _chance(group: OpenGroup, people: int) -> float:
-    """The probability of the earlier deal where the group had one, of its square, or of a fresh deal in its bucket."""
+    """Return the propensity of the earlier assignment, if the group had one, of its square, or of a new assignment."""
     if group.before is not None:
         return group.before.propensity
     return group.square.chance if group.square is not None else 1 / max(people, 1)

@@ -1,4 +1,4 @@
-"""Showing again what a rater has judged: which screen, and at which place of a later part of the work."""
+"""Showing again what a rater has judged: which screen, and at which later position of the work."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from app.design.values import WorkSize
 
 @dataclass(slots=True, eq=False)
 class RaterHistory:
-    """What a rater has judged in earlier tasks. at: segments judged up to the end of each item.
+    """What a rater has judged in earlier tasks.
 
-    screens: those of ratings, with the segments judged up to their end. repeated: what was shown again, by identity.
+    at: number of segments judged up to the end of each item. screens: those of ratings, with the number of segments
+    judged up to their end. repeated: screens that were shown again, by identity.
     """
 
     pieces: list[UnplacedItem] = field(default_factory=list)
@@ -27,7 +28,7 @@ class RaterHistory:
     repeated: set[int] = field(default_factory=set)
 
     def add_task(self, screens: Sequence[Screen]) -> None:
-        """Note a finished task."""
+        """Record a finished task."""
         for screen in screens:
             for piece in screen:
                 self.segments += piece.size.segments
@@ -38,27 +39,27 @@ class RaterHistory:
                 self.screens.append((screen, self.segments))
 
     def screens_before(self, rng: np.random.Generator, latest: int) -> Iterator[Screen]:
-        """Screens of earlier tasks, in random order, that ended by a point, in segments from the last one's end."""
+        """Yield screens of earlier tasks in random order; `latest` bounds their end, relative to the history's end."""
         count = bisect_right(self.screens, self.segments + latest, key=lambda screen: screen[1])
         return (self.screens[n][0] for n in rng.permutation(count))
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRepeat:
-    """A screen that was chosen to come again. size: of the whole task with it and with all else that is chosen."""
+    """A screen that is to be shown again. size: of the whole task, including this screen and everything else chosen."""
 
     room: TaskCapacity
     size: WorkSize
     screen: Screen
 
     def can_be_replaced_by(self, other: Screen) -> bool:
-        """Whether another screen can come again in its place: no longer, or within the limits of the task."""
+        """Whether another screen can be repeated instead: it is no longer, or within the limits of the task."""
         mine, theirs = sum_work(self.screen), sum_work(other)
         longer = theirs.segments > mine.segments or theirs.words > mine.words
         return not longer or self.room.is_within_limits(self.task_size_if_replaced_by(other))
 
     def task_size_if_replaced_by(self, other: Screen) -> WorkSize:
-        """What the task asks with another screen in its place."""
+        """Return the size of the task with another screen in place of this one."""
         mine = sum_work(self.screen)
         rest = WorkSize(self.size.items - mine.items, self.size.segments - mine.segments, self.size.words - mine.words)
         return rest + sum_work(other)
@@ -71,16 +72,16 @@ def choose_repeat(
     room: TaskCapacity,
     fits: Callable[[Screen], bool],
 ) -> tuple[Screen, int]:
-    """Which screen of ratings comes again in a task, and before which of its screens (or after the last).
+    """Choose which screen of ratings is repeated in a task, and before which screen (or after the last).
 
-    The place is drawn first, every one as likely that some screen was judged min_distance segments before; then the
-    screen: one of this task where it can be, else of an earlier one. Where no place is as far away, every place after
-    a screen of ratings is as likely, and the screen is the farthest. What came again already does so only where nothing
-    else is left.
+    The position is drawn first, uniformly from those at which some screen was judged min_distance segments before. Then
+    the screen is drawn: from this task if possible, else from an earlier one. If no position is that far away, the
+    position is drawn from all after a screen of ratings, and the screen is the farthest. Screens are repeated a second
+    time only if nothing else is left.
 
     Parameters
     ----------
-    seen : the rater's earlier tasks. fits : whether a screen can be the one; one of the task's can at least.
+    seen : the rater's earlier tasks. fits : whether a screen may be chosen; true for at least one of the task.
     """
     ends = np.cumsum([0] + [sum_work(screen).segments for screen in screens]).tolist()
     here = [(screen, ends[n + 1]) for n, screen in enumerate(screens) if screen[0].role == "rating"]
@@ -110,9 +111,9 @@ def choose_repeat(
 
 
 def find_gaps_for_control_items(screens: Sequence[Screen], gaps: Iterable[int], room: TaskCapacity) -> list[int]:
-    """Those of some gaps between screens at which a control item may stand.
+    """Return the gaps between screens at which a control item may be placed.
 
-    What everyone judges stays first or last where it was put there, unless all items are shuffled.
+    Items that everyone judges stay first or last if they were put there, unless all items are shuffled.
     """
     if room.task.shuffle == "items":
         return list(gaps)
@@ -121,7 +122,7 @@ def find_gaps_for_control_items(screens: Sequence[Screen], gaps: Iterable[int], 
 
 
 def measure_distance_shortfalls(screens: Sequence[Screen], distance: int, seen: RaterHistory) -> list[int]:
-    """How many segments each repeat of the task added last stands too near to its original."""
+    """Return by how many segments each repeat of the task added last is too close to its original."""
     end_of = {id(piece): at for piece, at in zip(seen.pieces, seen.at, strict=True)}
     at = seen.segments - sum(piece.size.segments for screen in screens for piece in screen)
     result = []

@@ -1,4 +1,4 @@
-"""A new plan for what is left of a campaign: whole groups move, finished ones stay, a half-done one is judged again."""
+"""A new plan for the rest of a campaign: whole groups move, finished ones stay, half-finished ones are judged again."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
 
 Unit = tuple[str, int, int, str]
-"""Document, first and last segment, and the system where a group is one output ("" where it is a whole stretch)."""
+"""Document, first and last segment, and the system if a group is one output ("" if it is a whole stretch)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplannedRating:
-    """What became of one rating of one unit. before: the rater it had, None if new; after: None if it is not done."""
+    """What happened to one rating of one unit. before: its earlier rater, None if new; after: None if it is dropped."""
 
     what: ChangeKind
     document: str
@@ -41,9 +41,11 @@ class ReplannedRating:
 
 @dataclass(frozen=True, slots=True)
 class Replan:
-    """plan: the open groups and the tasks to hand out in place of the free ones. kept_tasks, kept_groups: numbers in
-    the earlier plan that stay as they are. surplus: groups of the earlier plan that were begun and are judged again.
-    credited: (group of the earlier plan, late system) where a late text was judged already under another system.
+    """A new plan for the rest of a campaign.
+
+    plan: the open groups, and the tasks that replace the free ones. kept_tasks, kept_groups: numbers in the earlier
+    plan that stay unchanged. surplus: groups of the earlier plan that were begun and are judged again. credited: (group
+    of the earlier plan, late system) if a late text was already judged under another system.
     """
 
     plan: Plan
@@ -54,7 +56,7 @@ class Replan:
     changes: tuple[ReplannedRating, ...]
 
     def count_ratings_by_change(self) -> Mapping[str, int]:
-        """How many ratings stayed, moved, are redone, are new, are dropped."""
+        """Count the ratings that stayed, moved, are redone, are new, or are dropped."""
         return Counter(change.what for change in self.changes)
 
 
@@ -70,25 +72,25 @@ def plan_remaining_tasks(
     seed: int | None = None,
     rebalance: bool = False,
 ) -> Replan:
-    """Plan what is left, after raters left or joined, capacities changed, systems came or went, documents were bought.
+    """Plan the remaining work after changes of raters, capacities, systems or documents.
 
     Parameters
     ----------
     plan : the plan in force. test_set, systems, raters : as they are now; raters who left are not among them.
-    handed_in, started : numbers of the plan's tasks. A started task stays with its rater, if they stay.
+    handed_in, started : numbers of the plan's tasks. A started task stays with its rater, if the rater stays.
     bought : documents of the test set that were not in the plan.
-    rebalance : whether open groups are shared evenly, with newcomers too, wherever they were; else these get none.
+    rebalance : whether all open groups are distributed evenly, also to new raters; otherwise only those move that must.
 
     Returns
     -------
-    Finished groups stay, and open ones stay with their rater as far as that rater stays and has capacity. Others
-    go, whole, to raters of their bucket who have least. Where a rater left in the middle of a group it is judged
-    again. A late system is judged in open groups with the others, and on finished stretches by those who judged them.
+    Finished groups stay, and open ones stay with their rater as far as that rater stays and has capacity. Others go, as
+    a whole, to the raters of their bucket who have least. If a rater left in the middle of a group, it is judged again.
+    A late system is judged in open groups with the others, and on finished stretches by the raters who judged them.
 
     Raises
     ------
     Invalid
-        Nobody is left.
+        There are no raters left.
     """
     able, _ = keep_one_account_per_person(raters)
     if not able:
@@ -129,7 +131,7 @@ def plan_remaining_tasks(
 
 
 class _PlanProgress:
-    """What of a plan is done, is kept, or was begun in vain."""
+    """Which parts of a plan are done, kept, or begun in vain."""
 
     def __init__(self, plan: Plan, staying: set[str], handed_in: set[int], started: set[int]) -> None:
         by_number = {task.number: task for task in plan.tasks}
@@ -164,23 +166,24 @@ class _PlanProgress:
         return plan.design.grouping != "psxs"
 
     def continues_from(self, planned: Sequence[PlannedGroup]) -> tuple[PlannedGroup | None, bool]:
-        """The group of a rating that what is left of it goes on from, and whether some of the rating is finished."""
+        """Return the group that the rest of a rating continues, and whether a part of the rating is finished."""
         still = [group for group in planned if group.number not in self.finished]
         theirs = [group for group in planned if group.rater in self.staying]
         return next(iter((*still, *theirs, *planned)), None), len(still) < len(planned)
 
     def names(self, plan: Plan, group: PlannedGroup) -> Iterator[Unit]:
-        """What tells units apart across plans; of an output that several systems gave, by each of them."""
+        """Yield what identifies a unit across plans; an output of several systems is identified by each of them."""
         for system in self.entries[group.number] if self.single(plan) else ("",):
             yield (group.document, group.first, group.last, system)
 
 
 def _buckets(plan: Plan, raters: Sequence[Rater], bought: Collection[str], *, rebalance: bool) -> tuple[Bucket, ...]:
-    """Buckets with the raters who are left; newcomers join those that name them, else those that lost somebody.
+    """Return buckets with the remaining raters; new raters join the buckets they name, else those that lost somebody.
 
-    With rebalance they join all, and so do raters who have nothing.
+    With rebalance they join all buckets, and so do raters without work.
 
-    What is bought goes to those with fewest documents that have raters, as far as any has.
+    Added documents go to the buckets with the fewest documents; buckets without raters are used only if none has
+    raters.
     """
     now = {rater.key for rater in raters}
     known = {group.rater for group in plan.groups} if rebalance else set(plan.raters)
@@ -207,7 +210,7 @@ def _buckets(plan: Plan, raters: Sequence[Rater], bought: Collection[str], *, re
 
 
 def _material(plan: Plan, test_set: TestSet, systems: Sequence[str], buckets: Sequence[Bucket]) -> GroupedOutputs:
-    """All that the buckets' documents hold now."""
+    """Return all groups in the present documents of the buckets."""
     index = {document.key: n for n, document in enumerate(test_set.documents)}
     chosen = sorted(index[key] for bucket in buckets for key in bucket.documents if key in index)
     return group_outputs(
@@ -224,7 +227,7 @@ def _squares(
     buckets: Sequence[Bucket],
     grouped: GroupedOutputs,
 ) -> AddedLatinSquares:
-    """Latin squares over what was bought; a late system has no place in those that are full."""
+    """Return Latin squares over the added documents; a late system has no place in complete squares."""
     if plan.design.structure != "latin_square":
         return AddedLatinSquares({}, ())
     before = set(plan.systems) & set(systems)
@@ -255,7 +258,7 @@ def _open_work(
     buckets: Sequence[Bucket],
     squares: AddedLatinSquares,
 ) -> tuple[GroupedOutputs, list[OpenGroup], tuple[tuple[int, str], ...]]:
-    """Every rating that is still to be made, its group of the new material, and late systems that need none."""
+    """Return every rating still to be made, its group of the new material, and late systems that need none."""
     bucket_of = {key: bucket.number for bucket in buckets for key in bucket.documents}
     old = {name: groups for groups in state.units.values() for name in state.names(plan, groups[0])}
     fresh = count(max((group.unit for group in plan.groups), default=0) + 1)
@@ -285,9 +288,9 @@ def _open_work(
 def _ratings(
     plan: Plan, state: _PlanProgress, groups: Sequence[PlannedGroup], document: str, systems: Sequence[str]
 ) -> Sequence[tuple[int, Sequence[PlannedGroup]]]:
-    """The ratings of a unit, (nth, planned groups): as planned, or what its document (or the design) asks for.
+    """Return the ratings of a unit, (nth, planned groups): as planned, or as its document (or the design) needs.
 
-    A rating has several groups where a system came late to it: that of the first texts, and what came after.
+    A rating has several groups if a system was added later: that of the first texts, and that of the later ones.
     """
     latin = plan.design.structure == "latin_square"
     planned: dict[int, list[PlannedGroup]] = defaultdict(list)
@@ -303,7 +306,7 @@ def _ratings(
 def _open_entries(
     grouped: GroupedOutputs, pack: tuple[int, ...], state: _PlanProgress, planned: Sequence[PlannedGroup]
 ) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
-    """What of a pack is still to be judged, and systems whose text a finished group has judged under another name."""
+    """Return a pack's entries still to be judged, and systems whose text a finished group judged under another name."""
     done = {group.number: state.entries[group.number] for group in planned if group.number in state.finished}
     judged = set().union(*done.values())
     rest = tuple(n for n in pack if not judged & set(grouped.entries[n].systems))
@@ -339,7 +342,7 @@ def _changes(
     grouped: GroupedOutputs,
     test_set: TestSet,
 ) -> Iterable[ReplannedRating]:
-    """What became of every rating: of those that stay as they are, too."""
+    """Yield what happened to every rating, including those that stay unchanged."""
     for number in sorted(state.finished):
         stays = plan.groups[number - 1]
         yield ReplannedRating("stayed", stays.document, stays.first, stays.last, stays.nth, stays.rater, stays.rater)

@@ -1,4 +1,4 @@
-"""Which systems and documents a design takes, with the probability with which each document came in."""
+"""The systems and documents that a design selects, with the inclusion probability of each document."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.domain.errors import Invalid, Place
 
 
 def choose_systems(design: Design, systems: Sequence[System]) -> tuple[str, ...]:
-    """Keys of the systems judged, sorted.
+    """Return the keys of the systems judged, sorted.
 
-    Raises Invalid naming those that there are not.
+    Raises Invalid naming those that do not exist.
     """
     known = {system.key for system in systems}
     if design.systems is None:
@@ -32,14 +32,14 @@ def choose_systems(design: Design, systems: Sequence[System]) -> tuple[str, ...]
 def choose_documents(
     rng: np.random.Generator, design: Design, documents: Sequence[DesignDocument]
 ) -> tuple[Codes, Floats]:
-    """Indices of the documents judged, ascending, and the probability of inclusion of each document, shape (D,).
+    """Return the indices of the documents judged, ascending, and each document's inclusion probability, shape (D,).
 
-    Documents named by key were not drawn: theirs is 1, and 0 for the others.
+    Documents chosen by key are not drawn, so their probability is 1, and that of the others 0.
 
     Raises
     ------
     Invalid
-        A key is unknown, or more are asked for than there are.
+        A key is unknown, or more documents are requested than there are.
     """
     everyone = np.arange(len(documents))
     choice = design.documents
@@ -67,7 +67,7 @@ def choose_documents(
 
 
 def _proportional(sample: int, strata: list[list[int]]) -> list[int]:
-    """Shares of a sample by the sizes of the strata; largest remainders get what is left."""
+    """Return shares of a sample in proportion to the sizes of the strata; the largest remainders get the rest."""
     everyone = sum(map(len, strata))
     exact = [Fraction(sample * len(members), everyone) for members in strata]
     quotas = [int(share) for share in exact]

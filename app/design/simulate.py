@@ -1,6 +1,6 @@
-"""Simulated studies: who would have rated what, had the study been run again under a design.
+"""Simulated studies: who would have rated what if the study had been repeated under a design.
 
-The same assignment as in a campaign (`assignment.py`, `entropy.py`), over the raters who really rated a bucket.
+They use the same assignment as campaigns (`assignment.py`, `entropy.py`), with the raters who really rated a bucket.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ def simulate_rater_assignments(
     ratings: int = 1,
     present: Bools | None = None,
 ) -> Codes:
-    """Raters of every output in many studies of the same documents.
+    """Return the raters of every output in many studies of the same documents.
 
     Parameters
     ----------
     bucket_of_document : bucket of each document of the study, shape (D,). pools : rater codes of each bucket.
-    entropy : normalized entropy of the work, None for dealing as evenly as possible.
-    ratings : raters of each output. present : which outputs there are, shape (D, S); None for all.
+    entropy : normalized entropy of the work, None for an assignment that is as even as possible.
+    ratings : raters of each output. present : which outputs exist, shape (D, S); None for all.
 
     Returns
     -------
-    Rater codes, shape (studies, D, S, ratings), −1 where there is no output.
+    Rater codes, shape (studies, D, S, ratings), −1 if there is no output.
 
     Raises
     ------
     Invalid
         A bucket has too few raters, or the entropy is out of reach.
 
-    Source: Riley et al. 2024, §6.1 and appendix 10.3. System-balanced with an entropy is an extension:
-    (document, system) units of a bucket are re-assigned one by one.
+    Source: Riley et al. 2024, §6.1 and appendix 10.3. System-balanced assignment with an entropy is an extension:
+    (document, system) units of a bucket are reassigned one by one.
 
     Examples
     --------

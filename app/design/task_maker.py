@@ -1,4 +1,4 @@
-"""The tasks of one rater: arms, order, columns, calibration and controls."""
+"""Makes the tasks of one rater: arms, order, columns, calibration and controls."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from app.domain.plural_forms import pluralize
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskInputs:
-    """All that is dealt. shared: packs of items that every rater judges.
+    """Everything that is assigned. shared: packs of items that every rater judges.
 
-    Where work goes on from an earlier plan, `labels` are unit and nth of each group (with one rater), `arms` its arm,
-    and `list_remaining_shared_items` what each rater has still to judge of the shared items.
+    If work continues an earlier plan, `labels` are unit and nth of each group (with one rater), `arms` its arm, and
+    `remaining_shared` the shared items that each rater still has to judge.
     """
 
     design: Design
@@ -46,20 +46,20 @@ class TaskInputs:
     remaining_shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]] | None = None
 
     def shared_packs_of(self, rater: str) -> tuple[tuple[UnplacedItem, ...], ...]:
-        """Packs of items that this rater has to judge beside the groups."""
+        """Return the packs of shared items that this rater has to judge besides the groups."""
         return self.shared if self.remaining_shared is None else self.remaining_shared.get(rater, ())
 
 
 @dataclass(slots=True, eq=False)
 class UnmetRequestCollector:
-    """What did not work out, gathered over all raters. oversize: items that are too long, by document."""
+    """Requests that could not be met, collected over all raters. oversize: items that are too long, by document."""
 
     oversize: Counter[str] = field(default_factory=Counter)
     narrowed: set[str] = field(default_factory=set)
     short: list[ControlShortfall] = field(default_factory=list)
 
     def list_unmet_requests(self, design: Design) -> tuple[UnmetRequest, ...]:
-        """As statements."""
+        """Return the unmet requests as statements."""
         result = []
         if self.oversize:
             named = ", ".join(sorted(self.oversize)[:5]) + (" …" if len(self.oversize) > 5 else "")
@@ -91,7 +91,7 @@ class TaskMaker:
     troubles: UnmetRequestCollector
 
     def make_tasks(self, rater: str, planned: Sequence[tuple[PlannedGroup, int]], start: int) -> list[TaskDraft]:
-        """The rater's tasks in order. start: turns which arm comes first."""
+        """Return the rater's tasks in order. start: determines which arm comes first."""
         shared = self._in_own_order(self.work.shared_packs_of(rater))
         n_arms = max(1, len(self.work.design.arms))
         mine = sorted({group.arm or 0 for group, _ in planned}) or [0]
@@ -116,7 +116,7 @@ class TaskMaker:
         return tasks
 
     def _in_own_order(self, packs: Sequence[tuple[UnplacedItem, ...]]) -> Sequence[tuple[UnplacedItem, ...]]:
-        """What everyone judges, in an order of this rater's own, so that no place in the work is always one item's."""
+        """Return the shared items in an order of this rater's own, so that no item is always at the same place."""
         if self.work.design.task.shuffle == "none":
             return packs
         return [packs[n] for n in self.rng.permutation(len(packs))] if packs else packs
@@ -176,7 +176,7 @@ class TaskMaker:
         ]
 
     def _columns(self, pack: Sequence[UnplacedItem]) -> ScreenBlock:
-        """A group's items in an order of the systems, in screens of so many columns as fit a task."""
+        """Return a group's items in an order of the systems, on screens with as many columns as fit a task."""
         ordered = list(pack)
         if self.work.design.task.shuffle != "none":
             place_of = self.orders.next_order()
@@ -192,12 +192,12 @@ class TaskMaker:
         return arrange_screens(ordered, fitting)
 
     def _copy_shared_items(self, pack: Sequence[UnplacedItem]) -> ScreenBlock:
-        """A fresh copy of what everyone judges, so that every rater's item has its own place."""
+        """Copy shared items, so that every rater's item has its own place."""
         own = [replace(piece) for piece in pack]
         return self._columns(own) if own[0].systems else ((own[0],),)
 
     def _by_document(self, planned: Sequence[tuple[PlannedGroup, int]]) -> list[ScreenBlock]:
-        """Documents in the order of their first appearance, the segments of each in theirs."""
+        """Return documents in the order of their first appearance, each with its segments in order."""
         by_document: dict[str, list[UnplacedItem]] = {}
         for group, of in planned:
             by_document.setdefault(group.document, []).extend(self._make_unplaced_items(group, of))
@@ -212,7 +212,7 @@ def _numbers_of_groups(draft: PartialTask) -> frozenset[int]:
 
 
 def _runs(flat: Sequence[tuple[int, PartialTask]], n_arms: int) -> list[list[tuple[int, ...]]]:
-    """For each arm its runs of tasks that must follow each other, because a group stretches over them."""
+    """Return for each arm its runs of consecutive tasks, which belong together because a group extends over them."""
     runs: list[list[tuple[int, ...]]] = [[] for _ in range(n_arms)]
     last: frozenset[int] = frozenset()
     for n, (arm, draft) in enumerate(flat):

@@ -1,4 +1,4 @@
-"""Packing items into tasks: blocks of screens in order, never longer than the limits unless a single item is."""
+"""Packs items into tasks: blocks of screens in order, never longer than the limits unless a single item is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPARE = 50
 
 @dataclass(frozen=True, slots=True)
 class ControlQuota:
-    """A task's part of the control items of a chain: how many of each kind; on how many screens, with columns."""
+    """A task's part of the control items of a chain: how many of each kind; with columns, on how many screens."""
 
     kinds: Mapping[str, int]
     screens: int
@@ -27,9 +27,9 @@ class ControlQuota:
 
 @dataclass(slots=True, eq=False)
 class PartialTask:
-    """A task being filled: its screens, and for each the number of the block that it is of.
+    """A task being filled: its screens, and for each the number of its block.
 
-    quota: its control items, where those of a block are shared over several tasks. whole: nothing else is put into it.
+    quota: its control items, if those of a block are shared over several tasks. whole: nothing else is added to it.
     """
 
     screens: list[Screen] = field(default_factory=list)
@@ -38,15 +38,15 @@ class PartialTask:
     whole: bool = False
 
     def all_items(self) -> list[UnplacedItem]:
-        """All items."""
+        """Return all items."""
         return [piece for screen in self.screens for piece in screen]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskCapacity:
-    """What fits a task, together with the control items that it will need.
+    """What fits into a task, together with the control items that it will need.
 
-    spare: the rater's shortest items, ascending; a degraded copy or reference can be of any of them.
+    spare: the rater's shortest items, ascending, from which a degraded copy or reference can be made.
     """
 
     task: TaskRules
@@ -56,12 +56,12 @@ class TaskCapacity:
 
     @classmethod
     def for_rater(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> TaskCapacity:
-        """The room of a design's tasks for a rater who has these items."""
+        """Return the capacity of a design's tasks for a rater who has these items."""
         spare = sorted((piece for piece in pieces if piece.role == "rating"), key=_length)[:_SPARE]
         return cls(design.task, design.controls, design.regular_share, tuple(spare))
 
     def is_within_limits(self, size: WorkSize, share: float = 1.0) -> bool:
-        """Whether a size is within the limits, or a share of them."""
+        """Whether a size is within the limits, or within a share of them."""
         limits = (
             (self.task.max_items, size.items, 1.0),
             (self.task.max_segments, size.segments, share),
@@ -70,7 +70,7 @@ class TaskCapacity:
         return all(limit is None or n <= int(limit * part + 1e-9) for limit, n, part in limits)
 
     def fits(self, shown: Sequence[Screen], quota: ControlQuota | None = None) -> bool:
-        """Whether these screens and their controls fit: with controls of mean size, and with the shortest ones."""
+        """Whether these screens and their controls fit, with controls of mean size and with the shortest ones."""
         regular = sum_work([piece for screen in shown for piece in screen])
         if not self.is_within_limits(regular, self.regular_share):
             return False
@@ -87,7 +87,7 @@ class TaskCapacity:
     def _shortest_controls(
         self, shown: Sequence[Screen], own: Sequence[UnplacedItem], quota: ControlQuota | None
     ) -> list[UnplacedItem]:
-        """The shortest originals of all control items; with several columns those of whole screens."""
+        """Return the shortest originals of all control items; with several columns, those of whole screens."""
         if self.task.columns > 1:
             repeatable = sort_rating_screens_by_size(shown)
             widths = [len(screen) for screen in repeatable]
@@ -97,11 +97,11 @@ class TaskCapacity:
         return [piece for kind, n in needed.items() for piece in self.shortest_control_originals(kind, n, own)]
 
     def fits_whole(self, piece: UnplacedItem) -> bool:
-        """Whether an item that exceeds the regular share alone fits a task with its controls."""
+        """Whether an item that alone exceeds the regular share fits a task with its controls."""
         return replace(self, regular_share=1.0).fits([(piece,)])
 
     def shortest_control_originals(self, kind: str, count: int, own: Sequence[UnplacedItem]) -> list[UnplacedItem]:
-        """The shortest originals for control items of a kind; a repeat must be of an item judged before."""
+        """Return the shortest originals for control items of a kind; a repeat must be of an item judged before."""
         able = list(own) if kind == "repeat" or not self.spare else list(self.spare)
         return [able[n % len(able)] for n in range(count)]
 
@@ -111,13 +111,13 @@ def _length(piece: UnplacedItem) -> tuple[int, int]:
 
 
 def sort_rating_screens_by_size(shown: Sequence[Screen]) -> list[Screen]:
-    """The screens of ratings, by what they ask."""
+    """Return the screens of ratings, sorted by size."""
     rated = [screen for screen in shown if screen[0].role == "rating"]
     return sorted(rated, key=lambda screen: (sum_work(screen).segments, sum_work(screen).words))
 
 
 def sum_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
-    """What these items ask together."""
+    """Return the total work of these items."""
     segments = sum([piece.last - piece.first for piece in pieces]) + len(pieces)
     return WorkSize(len(pieces), segments, sum([piece.words for piece in pieces]))
 
@@ -125,10 +125,10 @@ def sum_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
 def fill_tasks(
     rng: np.random.Generator, blocks: Sequence[ScreenBlock], room: TaskCapacity
 ) -> tuple[list[PartialTask], list[UnplacedItem]]:
-    """Put blocks into tasks, in order; a block that does not fit into what is left begins a new task.
+    """Put blocks into tasks, in order; a block that does not fit into the remaining space begins a new task.
 
-    A block larger than a task fills consecutive ones evenly, whole screens in each and nothing else. Where all of it is
-    of one group, so that these tasks are a chain, it has its control items once, shared evenly over them.
+    A block larger than a task fills consecutive tasks evenly, with whole screens and nothing else. If all of it belongs
+    to one group, so that these tasks are a chain, its control items are shared evenly over them.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def fill_tasks(
 
 
 def _split_block(rng: np.random.Generator, block: ScreenBlock, room: TaskCapacity) -> list[PartialTask]:
-    """A block in the fewest even parts that fit a task each; none where not even single screens do."""
+    """Split a block into the fewest even parts that fit a task each; empty if not even single screens fit."""
     for count in range(2, len(block) + 1):
         parts = [block[len(block) * n // count : len(block) * (n + 1) // count] for n in range(count)]
         quotas = distribute_control_items(rng, parts, room)
@@ -166,10 +166,10 @@ def _split_block(rng: np.random.Generator, block: ScreenBlock, room: TaskCapacit
 def distribute_control_items(
     rng: np.random.Generator, parts: Sequence[ScreenBlock], room: TaskCapacity
 ) -> Sequence[ControlQuota | None]:
-    """What each part of a group has of its control items.
+    """Return each part's share of the control items of a group.
 
-    None where there are none, where the items are not of one group, and where screens are not equally wide: then how
-    many there must be depends on which of them come again.
+    None if there are no control items, if the items belong to several groups, or if screens differ in width. In the
+    last case the number of control items depends on which screens are repeated.
     """
     shown = [screen for part in parts for screen in part]
     pieces = [piece for screen in shown for piece in screen]
@@ -183,7 +183,7 @@ def distribute_control_items(
     else:
         least = count_needed_control_items(room.controls, len(pieces))
         number = sum(least.values())
-    order = sorted(rng.permutation(len(parts)).tolist(), key=lambda n: len(parts[n]))  # the shorter get one more
+    order = sorted(rng.permutation(len(parts)).tolist(), key=lambda n: len(parts[n]))  # shorter parts get one more
     screens = [number // len(parts)] * len(parts)
     for n in order[: number % len(parts)]:
         screens[n] += 1
@@ -196,7 +196,7 @@ def distribute_control_items(
 
 
 def _split_oversize_block(block: ScreenBlock, room: TaskCapacity, oversize: list[UnplacedItem]) -> list[PartialTask]:
-    """A block of which some screen does not fit a task, or not with control items: as much in each task as fits."""
+    """Split a block with a screen that does not fit a task (with control items): as much as fits into each task."""
     parts: list[PartialTask] = []
     for screen in block:
         if not parts or not room.fits([*parts[-1].screens, screen]):
@@ -221,7 +221,7 @@ def _check_alone(room: TaskCapacity, screen: Screen) -> None:
 
 
 def count_fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: TaskCapacity) -> int:
-    """The most columns, up to those asked for, of which the largest items still fit a task, in every width there is."""
+    """Return the most columns, up to those requested, whose largest items fit a task in every screen width."""
     largest = sorted(pieces, key=lambda piece: (-piece.size.segments, -piece.size.words))
 
     def fit(columns: int) -> bool:

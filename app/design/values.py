@@ -1,4 +1,4 @@
-"""What a design is compiled for: the test set, the systems, and the people who judge."""
+"""The inputs of a design: the test set, the systems, and the people who judge."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ Role = Literal["rating", "repeat", "reference", "degraded", "calibration"]
 class DesignDocument:
     """An ordered list of segments.
 
-    words: number of words of each segment, as a reader counts them; one entry a segment, at least one.
-    references: names of the references that cover the whole document. stratum: level of quality, of a pair of a
-    calibration set.
+    words: number of words of each segment, as a reader counts them; one entry per segment, at least one. references:
+    names of the references that cover the whole document. stratum: level of quality, for pairs of a calibration set.
     """
 
     key: str
@@ -34,24 +33,24 @@ class DesignDocument:
 
     @property
     def n_segments(self) -> int:
-        """How many segments there are."""
+        """The number of segments."""
         return len(self.words)
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Something that produced texts, and is judged."""
+    """A producer of texts that are judged."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class TestSet:
-    """What there is to judge.
+    """What can be judged.
 
-    documents: in the order of the test set. outputs: by (document, system) one mark a segment, equal for equal texts
-    (such as their SHA-256), None where the system gave no output; a pair that is missing gave none at all.
-    calibration: documents of the calibration set that the campaign took in, each an item that every rater judges.
+    documents: in the order of the test set. outputs: by (document, system) one mark per segment, equal for equal texts
+    (such as their SHA-256), None if the system has no output; a missing pair has none at all. calibration: documents of
+    the campaign's calibration set, each an item that every rater judges.
     """
 
     __test__ = False  # the name is the field's; pytest would otherwise collect it
@@ -61,7 +60,7 @@ class TestSet:
     calibration: tuple[DesignDocument, ...] = ()
 
     def text_fingerprints(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
-        """The marks of a stretch; None unless the system has an output for each of its segments."""
+        """Return the marks of a stretch; None unless the system has an output for each of its segments."""
         texts = self.outputs.get((document, system))
         if texts is None:
             return None
@@ -73,8 +72,9 @@ class TestSet:
 class Rater:
     """An account that judges.
 
-    person: whose account it is; accounts of one person never judge the same item. capacity: the most that the rater
-    will do, counted in capacity_unit; None is no bound. buckets: names of the buckets that they are meant for.
+    person: the owner of the account; accounts of one person never judge the same item. capacity: the most that the
+    rater will do, counted in capacity_unit; None is no bound. buckets: names of the buckets for which the rater is
+    intended.
     """
 
     key: str
@@ -86,7 +86,7 @@ class Rater:
 
     @property
     def person_key(self) -> tuple[str, str]:
-        """What tells people apart; an account without a person stands for itself."""
+        """What distinguishes people; an account without a person counts as a person."""
         return ("account", self.key) if self.person is None else ("person", self.person)
 
 
@@ -102,11 +102,11 @@ class WorkSize:
         return WorkSize(self.items + other.items, self.segments + other.segments, self.words + other.words)
 
     def multiplied_by(self, n: int) -> WorkSize:
-        """n of these."""
+        """Return n times this size."""
         return WorkSize(self.items * n, self.segments * n, self.words * n)
 
     def count_in(self, unit: Unit) -> int:
-        """The count in one unit."""
+        """Return the count in one unit."""
         return {"items": self.items, "segments": self.segments, "words": self.words}[unit]
 
 
@@ -121,5 +121,5 @@ class SegmentRange:
 
     @property
     def size(self) -> WorkSize:
-        """What one item on this stretch asks."""
+        """How much there is to judge in one item on this stretch."""
         return WorkSize(1, self.last - self.first + 1, self.words)

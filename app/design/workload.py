@@ -1,4 +1,4 @@
-"""Dealing a campaign's groups by the balance that its design asks for."""
+"""Assigns a campaign's groups with the balance that its design requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.domain.errors import Invalid, Place
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupAllocation:
-    """raters: of each group, shape (G, K), −1 pads. propensity: of each (group, rater), the same shape, 0 pads."""
+    """Raters of groups. raters: shape (G, K), −1 pads. propensity: for each (group, rater), same shape, 0 pads."""
 
     raters: Codes
     propensity: Floats
@@ -36,7 +36,7 @@ def assign_raters_to_groups(
     raters: Sequence[Rater],
     names: Sequence[str],
 ) -> GroupAllocation:
-    """Give every group its raters.
+    """Assign raters to every group.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def assign_raters_to_groups(
 
 
 def compute_rater_capacities(design: Design, grouped: GroupedOutputs, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
-    """What regular work each rater has room for, in their own unit, and what each group counts of it.
+    """Return each rater's capacity for regular work, in the rater's own unit, and what each group counts in it.
 
-    Control items take their share of every task, so they are taken off.
+    Control items take their share of every task, so they are subtracted.
     """
     lacking = [rater.key for rater in raters if rater.capacity is None]
     if lacking:
@@ -73,16 +73,17 @@ def compute_rater_capacities(design: Design, grouped: GroupedOutputs, raters: Se
         raise Invalid("balance by capacity needs the capacity of every rater", places=(place,))
     controls = design.controls
     control_share = controls.bad_reference + controls.repeat + controls.reference
-    left = 1 - max(control_share, controls.reference * design.task.columns)  # a screen of controls holds one reference
+    left = 1 - max(control_share, controls.reference * design.task.columns)  # a screen holds one reference
     room = [int((rater.capacity or 0) * left + 1e-9) for rater in raters]
     sizes = {unit: grouped.group_sizes(unit) for unit in {rater.capacity_unit for rater in raters}}
     return np.array(room, dtype=np.int64), np.stack([sizes[rater.capacity_unit] for rater in raters], axis=1)
 
 
 def assign_groups_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
-    """Deal as `assign_campaign_groups`, but even in weight too: heavy groups first, lightest loaded raters first.
+    """Assign like `assign_campaign_groups`, but with even weights too: heavy groups and least loaded raters first.
 
-    Groups of a cell go in blocks of as many as there are raters, so the numbers of groups still differ by one at most.
+    The groups of a cell are assigned in blocks of as many as there are raters, so the numbers of groups still differ by
+    at most one.
     """
     weights = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
     have = count_rater_groups_by_bucket(layout, raters)
@@ -106,13 +107,13 @@ def assign_groups_by_weight(rng: np.random.Generator, layout: AllocationInput, r
 
 
 def _by_chance(layout: AllocationInput, raters: Codes) -> Floats:
-    """k/n for every group of a bucket of n: dealing treats all raters of a bucket alike."""
+    """Return k/n for every group of a bucket of n raters, because assignment treats all raters of a bucket alike."""
     sizes = np.array([len(pool) for pool in layout.pools], dtype=np.float64)
     return np.where(raters >= 0, (layout.ratings / sizes[layout.bucket_of_group])[:, None], 0.0)
 
 
 def _given_loads(layout: AllocationInput, raters: Codes) -> Floats:
-    """The rater's share of the groups of the cell: the probability given the loads, which the groups do not shape."""
+    """Return the rater's share of the cell's groups: the probability given the loads, which groups do not affect."""
     have = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.int64)
     group, place = np.nonzero(raters >= 0)
     np.add.at(have, (layout.cell[group], raters[group, place]), 1)
