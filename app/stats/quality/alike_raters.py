@@ -1,4 +1,4 @@
-"""Raters whose answers are more alike than those of other pairs: what two people would give who do not copy."""
+"""Pairs of raters whose answers are more alike than those of two people who do not copy."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Indices = npt.NDArray[np.intp]
 MIN_CELLS = 20
 MIN_DOCUMENTS = 3
 MARGIN = 1.5
-"""How much closer than usual two raters may be by being careful alone."""
+"""How many times closer than usual two raters may be just because both are careful."""
 DRAWS = ((999, 0.05), (9_999, 0.002), (99_999, 0.0))
-"""How many sets of documents are drawn, and the chance below which more are."""
+"""Numbers of sets of documents drawn, and the chance below which more are drawn."""
 SEED = 1949
 
 
@@ -28,9 +28,9 @@ SEED = 1949
 class RaterPairSimilarity:
     """Two raters, by code, who judged the same outputs.
 
-    n: outputs that both judged; equal: share of them with equal scores. distance: mean distance of their scores, as a
-    share of what the same scores have if they are matched at random; usual: the same over all pairs. p_value: chance of
-    a distance as small with a third to spare (`MARGIN`), q_value: over all pairs (Benjamini–Hochberg).
+    n: number of outputs that both judged; equal: share of them with equal scores. distance: mean distance of their
+    scores, as a share of the mean distance of the same scores matched at random; usual: the same over all pairs.
+    p_value: chance of a distance as small, allowing for `MARGIN`; q_value: over all pairs (Benjamini–Hochberg).
     """
 
     first: int
@@ -44,12 +44,12 @@ class RaterPairSimilarity:
 
 
 def measure_rater_pair_similarity(cells: RaterItemMeans, document: Codes) -> tuple[RaterPairSimilarity, ...]:
-    """Every pair of raters with 20 outputs of 3 documents in common.
+    """Measure every pair of raters with 20 outputs of 3 documents in common.
 
-    What is compared is how far apart two raters are beside how far apart chance matches of their own scores are, so
-    that neither a narrow scale nor many perfect outputs make a pair look alike. As the outputs of one document resemble
-    each other, whole documents are permuted: over all pairs, the given ones among them, drawn with replacement. With
-    one pair there is nothing to compare it with, and nothing is found.
+    The distance of two raters is divided by the distance of chance matches of their own scores, so that neither a
+    narrow scale nor many perfect outputs make a pair look alike. Because the outputs of one document resemble each
+    other, whole documents are resampled: they are drawn with replacement from those of all pairs, including the given
+    ones. A single pair has nothing to be compared with, so it is never found to be alike.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def measure_rater_pair_similarity(cells: RaterItemMeans, document: Codes) -> tup
 
 
 def _iterate_rater_pairs(cells: RaterItemMeans) -> Iterator[tuple[tuple[int, int], Indices, Indices]]:
-    """Every two raters with an output in common, the lower code first, and their cells of these outputs.
+    """Yield every two raters with an output in common, the lower code first, and their cells of these outputs.
 
-    Rater by rater: where 100 raters judge every output, all pairs have 50 times as many entries as there are cells.
+    Goes rater by rater: if 100 raters judge every output, all pairs have 50 times as many entries as there are cells.
     """
     order = np.argsort(cells.item, kind="stable")
     item, rater = cells.item[order], cells.rater[order]
@@ -107,7 +107,7 @@ def _iterate_rater_pairs(cells: RaterItemMeans) -> Iterator[tuple[tuple[int, int
 
 
 def _by_chance(x: Floats, y: Floats) -> float:
-    """Mean of |x − y| over all matches of both."""
+    """Mean of |x − y| over all combinations of both."""
     ordered = np.sort(y)
     below = np.searchsorted(ordered, x, "right")
     sums = np.concatenate(([0.0], np.cumsum(ordered)))
@@ -116,7 +116,7 @@ def _by_chance(x: Floats, y: Floats) -> float:
 
 
 def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floats:
-    """By pair, given its sums of distances and its cells by document."""
+    """Chance of each pair, from its sums of distances and its numbers of cells by document."""
     most = DRAWS[-1][0]
     chances = refine_p_values(
         {i: _tally(own, own_n, total, n) for i, (own, own_n) in enumerate(blocks)},
@@ -136,7 +136,7 @@ def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> ExceedanceCo
 
 
 def _count_closer_draws(own: Floats, own_n: Floats, total: Floats, n: Floats, draws: int, seed: tuple[int, ...]) -> int:
-    """How often documents of any pairs are together as close as the pair's own would be by the margin."""
+    """Count draws of documents of any pairs that are as close as the pair's own, allowing for the margin."""
     reached = MARGIN * float(own.sum() / own_n.sum())
     rng, closer = np.random.default_rng(seed), 0
     for some in iterate_draw_block_sizes(draws, own.size):

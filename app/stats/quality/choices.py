@@ -1,4 +1,4 @@
-"""What quality control looks at, and by which choices. Settings of a campaign hold these, and import no statistics."""
+"""The checks and choices of quality control. A campaign's settings hold these, so this module imports no statistics."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ ControlTestName = Literal["signed_rank", "paired_t", "rank_sum"]
 ControlAdjust = Literal["bh", "holm", "none"]
 TESTS: tuple[str, ...] = get_args(ControlTestName)
 MIN_PAIRS = 8
-"""Pairs below which no verdict is given; the number is our own choice (docs/quality.md)."""
+"""With fewer pairs there is no verdict; the number is our own choice (docs/quality.md)."""
 ALPHA = 0.05
 REFERENCE = 0.5
 DECISION = 5.0
 CHANCE = 0.01
-"""Of a rater who does not drift, to be told as drifting."""
+"""Chance that a rater who does not drift is flagged for drift."""
 Check = Literal["controls", "habits", "speed", "panel", "repeats", "drift", "within_tasks", "alike"]
 CHECKS: tuple[Check, ...] = get_args(Check)
-"""What a rater can be looked at by; the first is a test with a verdict, the others have limits."""
+"""The checks of a rater; the first is a test with a verdict, the others have limits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Control items: did a rater score the degraded copy of an output worse than the output itself?"""
+"""Control items: does a rater score the degraded copy of an output worse than the output itself?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.stats.testing.unpaired import wilcoxon_rank_sum
 Verdict = Literal["pass", "fail", "not_testable"]
 MOST_EXACT = 50
 MOST_MISSED = 0.05
-"""Chance, at most, that a rater fails who works like those who passed; where it is higher, nobody is failed."""
+"""Largest chance of failing a rater who works like those who passed; above it, the test fails no rater."""
 MIN_POOL = 20
 DRAWS = 199
 SEED = 2016
@@ -55,7 +55,7 @@ class ControlTest:
 
 @dataclass(frozen=True, slots=True)
 class _SampleTest:
-    """Statistic and one-sided p of one sample of pairs; None where undefined."""
+    """Statistic and one-sided p of one sample of pairs."""
 
     statistic: float
     p_value: float
@@ -73,20 +73,20 @@ def run_control_tests(
 ) -> dict[int, ControlTest]:
     """Test every rater (by code) who judged a degraded item, one-sided: it was scored worse than its original.
 
-    A rater passes where the adjusted p is below `alpha`; with fewer than `min_pairs` pairs there is no verdict, and
-    the rater does not count in the family. Nor is there one where more than 5 % of raters would fail who work like
-    those who passed: few pairs, or pairs that hardly differ, are no evidence against anybody. Which way is worse is
-    read from `ratings.higher_is_better`.
+    A rater passes if the adjusted p is below `alpha`. With fewer than `min_pairs` pairs there is no verdict, and the
+    rater does not count in the family. There is also no verdict if more than 5 % of raters who work like those who
+    passed would fail: few pairs, or pairs that hardly differ, are not evidence against a rater. The direction of worse
+    scores is that of `ratings.higher_is_better`.
 
     Parameters
     ----------
     test : `signed_rank`, exact up to 50 pairs, zeros dropped; `paired_t`; `rank_sum`, asymptotic with continuity
-        correction, an original's score being the mean of it and its repeats, as Appraise shows it.
+        correction, where an original's score is the mean of it and its repeats, as in Appraise.
     adjust : over the tested raters: `bh` (q-values), `holm` or `none`.
 
     Raises
     ------
-    Invalid : an unknown test, or fewer than 2 pairs asked for.
+    Invalid : an unknown test, or `min_pairs` below 2.
 
     Sources: Graham et al. 2013, 2016 (NLE 23(1)); Appraise (rank-sum); Efron & Tibshirani 1993 (draws).
     """
@@ -118,7 +118,7 @@ def run_control_tests(
 def _share_failing(
     pairs: PairsWithOriginals, rater: int, passed: list[int], sign: int, test: ControlTestName, limit: float
 ) -> float | None:
-    """Share of draws of as many pairs, from those of the raters who passed, whose p does not fall below a limit."""
+    """Share of draws of as many pairs, from those of the raters who passed, whose p is not below a limit."""
     n = pairs.scores_of_rater(rater)[0].size
     theirs = np.flatnonzero(np.isin(pairs.rater, passed))
     if theirs.size < MIN_POOL:
@@ -170,7 +170,7 @@ def _test_or_reason(
 
 
 def lower_score_test(changed: Floats, original: Floats, test: ControlTestName) -> _SampleTest | None:
-    """Statistic and p of `changed` being smaller than `original`; None where the test is undefined.
+    """Statistic and p for `changed` being smaller than `original`; None if the test is undefined.
 
     >>> import numpy as np
     >>> original = np.array([80.0, 72, 65, 90, 55, 77, 83, 68, 71, 60])

@@ -1,4 +1,4 @@
-"""Drift: does a rater's level move while they work? CUSUM and slope of what they gave beside others, by document."""
+"""Drift of a rater's level during the work: CUSUM and slope of their scores relative to others', by document."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
 
 MIN_DOCUMENTS = 10
-"""Documents below which no drift is looked for."""
+"""With fewer documents drift is not tested."""
 FIRST_DRAWS, DRAWS = 199, 4_999
-"""Orders of the documents drawn: the larger number where the smaller one leaves a doubt."""
+"""Orders of the documents drawn: the larger number if the smaller one does not settle it."""
 DOUBT = 0.1
 SEED = 1954
 Places = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -26,8 +26,11 @@ Places = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Cusum:
-    """A two-sided CUSUM. upper, lower: the sums after each value. alarm: the first value (from 1) with a sum above the
-    decision interval, None without one; side: +1 where the upper sum rang, −1 the lower one, 0 none."""
+    """A two-sided CUSUM.
+
+    upper, lower: the sums after each value. alarm: the first value (from 1) with a sum above the decision interval,
+    None without one; side: +1 if the upper sum raised the alarm, −1 the lower one, 0 none.
+    """
 
     upper: Floats
     lower: Floats
@@ -58,7 +61,7 @@ class SeverityDrift:
 
     @property
     def direction(self) -> int:
-        """+1 more lenient, −1 more severe: by the slope, or by the CUSUM where that is the rarer one."""
+        """+1 more lenient, −1 more severe: by the slope, or by the CUSUM if that is the rarer one."""
         if self.slope and self.p_value is not None and self.p_value <= self.chance:
             return 1 if self.slope > 0 else -1
         return self.side
@@ -66,14 +69,14 @@ class SeverityDrift:
 
 @dataclass(frozen=True, slots=True)
 class PositionsInRaterWork:
-    """Where in the work of its rater each cell stands, and which document it is of; both of shape (cells,)."""
+    """Position of each cell in the work of its rater, and its document; both of shape (cells,)."""
 
     place: Floats
     document: Codes
 
 
 def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum:
-    """S_t = max(0, S_{t−1} + x_t − k) and the same of −x; alarm where one is above h.
+    """S_t = max(0, S_{t−1} + x_t − k), and likewise for −x; alarm if one is above h.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum
 
 
 def _cusum_sums(steps: Floats) -> Floats:
-    """The sums along the last axis."""
+    """Return the CUSUM along the last axis."""
     walked = np.cumsum(steps, axis=-1)
     return np.asarray(walked - np.minimum(0.0, np.minimum.accumulate(walked, axis=-1)) if steps.size else walked)
 
@@ -109,18 +112,17 @@ def estimate_drift(
     h: float = DECISION,
     seed: int = 0,
 ) -> SeverityDrift | None:
-    """Drift of one rater; None below 10 documents or where the residuals do not vary.
+    """Drift of one rater; None below 10 documents or if the residuals do not vary.
 
-    The residuals are centred and scaled by the rater's own mean and SD, so a severe rater who stays severe does not
-    drift. Segments of one document resemble each other, so that only documents can be taken as independent: chances
-    are those of the same residuals in orders drawn at random, the given one among them, and hold whatever their
-    distribution.
+    The residuals are centred and scaled by the rater's own mean and SD, so a consistently severe rater does not drift.
+    Segments of one document resemble each other, so only documents can be treated as independent: chances are those of
+    the same residuals in random orders, including the given one, and hold for any distribution.
 
     Parameters
     ----------
-    residuals : one a document, in the order of work, shape (n,).
-    place : where each document stands in the work, for the slope; evenly spaced where it is not given.
-    weight : what each residual tells, so that a document of one segment counts for less; equal where not given.
+    residuals : one per document, in the order of work, shape (n,).
+    place : position of each document in the work, for the slope; by default evenly spaced.
+    weight : how informative each residual is, so that a document of one segment counts less; by default equal.
 
     Sources: Page 1954 (CUSUM); Phipson & Smyth 2010 (chances from drawn orders).
     """
@@ -144,7 +146,7 @@ def estimate_drift(
 
 
 def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, float, float]:
-    """Of the CUSUM, of the slope and of the rarer of both; more orders are drawn where few leave a doubt."""
+    """Chances of the CUSUM, of the slope and of the rarer of both; more orders are drawn if few do not settle it."""
     tally = _test_random_orders(x, where, k, FIRST_DRAWS, seed)
     return tally if tally[2] > DOUBT else _test_random_orders(x, where, k, DRAWS, seed)
 
@@ -152,7 +154,7 @@ def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, floa
 def _test_random_orders(x: Floats, where: Floats, k: float, draws: int, seed: int) -> tuple[float, float, float]:
     rng = np.random.default_rng((SEED, seed))
     reached, steep = [], []
-    for i, n in enumerate(iterate_draw_block_sizes(draws + 1, x.size)):  # the given order and those drawn
+    for i, n in enumerate(iterate_draw_block_sizes(draws + 1, x.size)):  # the given order and the drawn ones
         orders = np.tile(x, (n, 1))
         drawn = orders if i else orders[1:]
         drawn[:] = rng.permuted(drawn, axis=1)
@@ -164,7 +166,7 @@ def _test_random_orders(x: Floats, where: Floats, k: float, draws: int, seed: in
 
 
 def _rarity(values: Floats) -> Floats:
-    """Share of the values that are as large as each."""
+    """Share of the values that are at least as large as each."""
     return 1 - np.searchsorted(np.sort(values), values, "left") / values.size
 
 
@@ -179,15 +181,15 @@ def estimate_drift_by_rater(
     h: float = DECISION,
     chance: float = CHANCE,
 ) -> dict[int, SeverityDrift]:
-    """Drift of every rater (by code) beside the others of the same items, whose own levels are taken out first.
+    """Drift of every rater (by code) relative to the others of the same items, after removing the others' levels.
 
-    Where somebody drifts, those who worked beside them move against them. So the rater with the smallest chance is
-    left out of what others are compared with as long as there is one below `chance`. Who then has too few documents
-    beside others keeps the comparison with them.
+    If one rater drifts, those who worked on the same items seem to drift the other way. Therefore, as long as a chance
+    is below `chance`, the rater with the smallest one is removed from those with whom others are compared. Raters who
+    then have too few documents with others keep their previous result.
 
     Parameters
     ----------
-    trusted : by rater code, whom the others are compared with to begin with; everybody where it is not given.
+    trusted : by rater code, with whom the others are compared at first; by default all.
     sign : +1 where a larger score is better, −1 where a smaller one is; a positive residual is lenient.
 
     Sources: Page 1954; Benjamini & Hochberg 1995.
@@ -212,7 +214,7 @@ def estimate_drift_by_rater(
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """One entry a (rater, document): the mean residual, the mean place in the work, and what the mean tells."""
+    """One entry per rater and document: mean residual, mean position in the work, and the weight of the mean."""
 
     rater: np.ndarray[tuple[int], np.dtype[np.integer]]
     residual: Floats
@@ -231,7 +233,7 @@ def _blocks(cells: RaterItemMeans, course: PositionsInRaterWork, residual: Float
 
 
 def _weights(inside: Floats, mean: Floats, n: Floats) -> Floats:
-    """1/(a + b/n): b of the cells of a document, a of whole documents, by moments over all raters."""
+    """1/(a + b/n): b is the variance of a document's cells, a that of whole documents, by moments over all raters."""
     spare = float((n - 1).sum())
     of_cells = float((inside**2).sum()) / spare if spare else 0.0
     of_documents = max(float((mean**2).mean()) - of_cells * float((1 / n).mean()), 0.0) if n.size else 0.0
@@ -253,7 +255,7 @@ def _with_q_values(by_rater: dict[int, SeverityDrift]) -> dict[int, SeverityDrif
 
 
 def _raters_sharing_items(cells: RaterItemMeans, rater: int, is_compared: Bools) -> set[int]:
-    """Who is still compared and shares an item with a rater."""
+    """Return the raters who are still compared and share an item with `rater`."""
     shared = np.isin(cells.item, cells.item[cells.rater == rater])
     return {r for r in np.unique(cells.rater[shared]).tolist() if is_compared[r]}
 

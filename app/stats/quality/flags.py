@@ -1,4 +1,4 @@
-"""What a person should look at: evidence beyond the limits, in words. A flag decides nothing."""
+"""Evidence beyond the limits, in words, for a person to look at. A flag decides nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FlagTexts = Iterator[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class FlagEvidence:
-    """What is flagged, by rater code."""
+    """The evidence that is checked for flags, by rater code."""
 
     habits: dict[int, ScoringHabits]
     speeds: dict[int, RaterSpeed]
@@ -35,7 +35,7 @@ class FlagEvidence:
 
 
 def flag_raters(limits: FlagThresholds, evidence: FlagEvidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
-    """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
+    """Return the flags of each rater (by code) with habits: the check, and what it shows. names: by code."""
     flags: dict[int, list[Flag]] = {r: [] for r in evidence.habits}
     by_check: dict[Check, FlagTexts] = {
         "habits": _habit_flags(limits, evidence.habits),

@@ -12,7 +12,7 @@ from app.stats.ratings import Codes, Floats, ScoreScale
 ROUND = 10
 """Multiples of this are round on a slider."""
 SLIDER_LEVELS = 50
-"""Levels from which a scale has round numbers to heap on."""
+"""A scale with fewer levels has no round numbers that raters could prefer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def compute_rater_habits(score: Floats, n_errors: Codes, scale: ScoreScale | Non
 
 
 def longest_run(values: Floats) -> int:
-    """Length of the longest stretch of one value.
+    """Length of the longest run of one value.
 
     >>> import numpy as np
     >>> longest_run(np.array([3.0, 3, 1, 1, 1, 3]))
@@ -78,7 +78,7 @@ def longest_run(values: Floats) -> int:
 
 
 def chance_of_run(shares: Floats, n: int, length: int) -> float:
-    """Chance that n independent draws with these shares hold a run of at least `length`; Poisson by declumping.
+    """Chance that n independent draws with these shares contain a run of at least `length`; Poisson by declumping.
 
     λ = Σ_v p_v^ℓ + (n − ℓ)·p_v^ℓ·(1 − p_v), P = 1 − e^−λ; 1 for runs of one.
 
@@ -97,7 +97,7 @@ def chance_of_run(shares: Floats, n: int, length: int) -> float:
 
 
 def expected_longest_run(shares: Floats, n: int) -> float:
-    """Expected longest run of n independent draws, Σ_ℓ P(run ≥ ℓ); n where there is one value only."""
+    """Expected longest run of n independent draws, Σ_ℓ P(run ≥ ℓ); n if there is only one value."""
     if shares.size == 1:
         return float(n)
     total = 0.0
@@ -110,7 +110,7 @@ def expected_longest_run(shares: Floats, n: int) -> float:
 
 
 def _heaping(score: Floats, scale: ScoreScale | None) -> tuple[float | None, float | None]:
-    """Share of scores that are multiples of ten, and what it is over all levels; None off sliders."""
+    """Share of scores that are multiples of ten, and the share of such levels; None if the scale is not a slider."""
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
         return None, None
     step = scale.step or 1.0

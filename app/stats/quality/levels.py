@@ -1,4 +1,4 @@
-"""Raters' levels, each beside the levels of those who rated the same items, and what is left of a score after them."""
+"""Raters' levels, relative to the levels of those who rated the same items, and the residuals of their scores."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from app.stats.quality.panel import RaterItemMeans
 from app.stats.ratings import Bools, Floats
 
 RIDGE = 1e-9
-"""Of the largest count: groups of raters who share no item have no common level, and each gets a mean of 0."""
+"""As a share of the largest count. Without a ridge, groups of raters who share no item would have no solution.
+
+Each group gets a mean of 0.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RaterScoreLevels:
-    """By rater code the level in the protocol's unit, NaN for who shares no item; its mean is 0 in each group of raters
-    that common items connect. residual: by cell the score less the rater's level, minus the mean of the same of the
-    other raters of the item; others: that mean; both NaN where there are none."""
+    """Levels and residuals of raters.
+
+    of_rater: by rater code, in the protocol's unit, NaN for a rater who shares no item; the mean is 0 in each group of
+    raters connected by common items. others: by cell, the mean, over the item's other raters, of the score minus the
+    rater's level. residual: the cell's own score minus its rater's level, minus `others`. Both are NaN without others.
+    """
 
     of_rater: Floats
     residual: Floats
@@ -26,12 +32,12 @@ class RaterScoreLevels:
 
 
 def estimate_rater_score_levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) -> RaterScoreLevels:
-    """Least squares of score = item + rater, so that nobody's residual holds the level of those they are compared with.
+    """Least squares of score = item + rater, so that a residual is free of the levels of the raters compared with.
 
     Parameters
     ----------
-    beside : by rater code, whether others are compared with them; all where it is not given. Who is left out is still
-        compared with the others.
+    beside : by rater code, whether others are compared with them; by default all. Those left out are still compared
+        with the others.
 
     Source: the fixed effects of the crossed model in Searle, Casella & McCulloch 1992, ch. 4.
 
@@ -64,7 +70,7 @@ def estimate_rater_score_levels(cells: RaterItemMeans, n_raters: int, beside: Bo
 
 
 def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: int) -> Floats:
-    """Normal equations with the items swept out: a Laplacian of raters who meet at items."""
+    """Solve the normal equations without the items: a Laplacian of raters who share items."""
     item, rater, score = cells.item[inside], cells.rater[inside], cells.score[inside]
     count = np.bincount(item, minlength=n_items)
     mean = np.bincount(item, weights=score, minlength=n_items) / np.maximum(count, 1)
@@ -86,11 +92,11 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
 
 
 def iterate_cell_pairs(item: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of cells of one item, each cell with itself among them, by how far apart they stand in order of items.
+    """Yield pairs of cells of one item, including each cell with itself, by their distance in the order of items.
 
-    item : code of each cell, shape (cells,). Yields parallel indices of cells, shape (pairs at this distance,).
-
-    One after another: where 100 raters judge every item, all pairs have 100 times as many entries as there are cells.
+    item : code of each cell, shape (cells,). Yields parallel indices of cells, shape (pairs at this distance,). Goes
+        distance by distance: if 100 raters judge every item, all pairs have 100 times as many entries as there are
+        cells.
     """
     order = np.argsort(item, kind="stable")
     ordered = item[order]

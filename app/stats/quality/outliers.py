@@ -1,4 +1,4 @@
-"""Raters who stand out: the chance that one of a panel of alike raters lies so far from the usual one."""
+"""Outlying raters: the chance that a rater of a homogeneous panel lies so far from the usual one."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from app.stats.ratings import Floats
 
 MIN_RATERS = 5
 MOST_RATERS = 60
-"""Panels above this size are taken as of this size: the reference hardly changes."""
+"""Larger panels are treated as of this size, because the reference hardly changes."""
 DRAWN = 300_000
 SEED = 1981
 TINY = 1e-18
 NORMAL = 1.4826
-"""Median distance from the median, as an SD of normal values."""
+"""Factor from the median distance from the median to the SD of normal values."""
 
 
 def outlier_p_values(values: Floats, *, floor: float, error: Floats | None = None) -> Floats:
-    """Chance by rater of a value as far above the median, had all raters the same normal distribution; one-sided.
+    """Chance, by rater, of a value as far above the median if all raters had one normal distribution; one-sided.
 
-    Median and median distance withstand up to a half of bad raters; the reference is the same statistic of as many
-    drawn normal values, so that few raters need a larger distance. With fewer than five, the spread cannot be told
-    from them: it is taken to be the floor.
+    Median and median distance are robust to up to half bad raters. The reference is the same statistic of as many
+    simulated normal values, so few raters need a larger distance. With fewer than five raters the spread cannot be
+    estimated and is taken to be the floor.
 
     Parameters
     ----------
-    values : one a rater, shape (raters,).
-    floor : SD that raters have at least, in the unit of the values.
-    error : standard error of each value; one with a larger error than usual may lie as much farther out.
+    values : one per rater, shape (raters,).
+    floor : smallest SD of raters, in the unit of the values.
+    error : standard error of each value; one with a larger error than usual may lie correspondingly farther out.
 
     Source: Iglewicz & Hoaglin 1993 (the statistic); chances by simulation.
 
@@ -53,7 +53,7 @@ def outlier_p_values(values: Floats, *, floor: float, error: Floats | None = Non
 
 @lru_cache(maxsize=MOST_RATERS)
 def _reference(n: int) -> Floats:
-    """Sorted values of the statistic for n raters who are alike."""
+    """Sorted values of the statistic for n raters from one distribution."""
     drawn = np.random.default_rng((SEED, n)).standard_normal((DRAWN // n, n)).astype(np.float32)
     drawn -= np.median(drawn, axis=1, keepdims=True)
     drawn /= NORMAL * np.median(np.abs(drawn), axis=1, keepdims=True)

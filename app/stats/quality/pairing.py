@@ -1,4 +1,4 @@
-"""Which row a repeat or a degraded row goes back to, and the pairs that follow from it."""
+"""The original row of each repeat or degraded row, and the pairs that result."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ NO_ROW = -1
 class PairsWithOriginals:
     """Pairs of ratings by one rater of one output, ordered by rater.
 
-    rater: code. changed: mean score of the rows of a role that go back to one original; original: its own; both of
-    shape (pairs,).
-    unmatched: by rater code the judgments that go back to no rated original.
+    rater: code. changed: mean score of the rows of a role that have one original; original: the original's score; both
+    of shape (pairs,). unmatched: by rater code, the number of judgments without a rated original.
     """
 
     rater: Codes
@@ -28,7 +27,7 @@ class PairsWithOriginals:
     unmatched: Codes
 
     def scores_of_rater(self, rater: int) -> tuple[Floats, Floats]:
-        """Changed and original scores of one rater."""
+        """Return changed and original scores of one rater."""
         first, last = np.searchsorted(self.rater, (rater, rater + 1))
         return self.changed[first:last], self.original[first:last]
 
@@ -36,9 +35,9 @@ class PairsWithOriginals:
 def find_original_rows(
     ratings: Ratings, roles: tuple[RatingRole, ...] = (RatingRole.REPEAT, RatingRole.DEGRADED)
 ) -> OriginalRatingLinks:
-    """Each row of these roles back to the rating of the same output by the same rater, of the same task first.
+    """Link each row of these roles to the rating of the same output by the same rater, preferably in the same task.
 
-    Several ratings in the same task: the first in canonical order.
+    If there are several ratings in the same task, the first in canonical order counts.
     """
     rows = np.arange(len(ratings))
     rated = ratings.role == RatingRole.RATING
@@ -57,7 +56,7 @@ def find_original_rows(
 def pair_with_originals(
     ratings: Ratings, links: OriginalRatingLinks, role: RatingRole, *, with_repeats: bool = False
 ) -> PairsWithOriginals:
-    """The pairs of all rows of a role; a judgment that is shared by several systems counts once.
+    """Return the pairs of all rows of a role; a judgment that is shared by several systems counts once.
 
     with_repeats: the original's score is the mean of it and its repeats (Appraise), not its own alone.
     """
@@ -77,7 +76,7 @@ def pair_with_originals(
 
 
 def _with_repeats(ratings: Ratings, links: OriginalRatingLinks, once: Bools) -> Floats:
-    """By row the mean of its score and of those that repeat it."""
+    """Return, by row, the mean of its score and of its repeats' scores."""
     repeats = np.flatnonzero(once & (ratings.role == RatingRole.REPEAT) & (links.original >= 0))
     to = links.original[repeats]
     total = ratings.score + np.bincount(to, weights=ratings.score[repeats], minlength=len(ratings))
@@ -85,7 +84,7 @@ def _with_repeats(ratings: Ratings, links: OriginalRatingLinks, once: Bools) -> 
 
 
 def mask_first_rows_of_judgments(ratings: Ratings) -> Bools:
-    """One row a judgment: what is counted by rater counts judgments, not the systems that share them."""
+    """Mark one row per judgment, because counts by rater are of judgments, not of the systems that share them."""
     keep: npt.NDArray[np.bool_] = np.zeros(len(ratings), dtype=np.bool_)
     keep[np.unique(ratings.judgment, return_index=True)[1]] = True
     return keep

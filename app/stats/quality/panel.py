@@ -1,4 +1,4 @@
-"""A rater against the panel: level, spread and order of their scores on items that others rated too."""
+"""A rater compared with the panel: level, spread and order of their scores on items that others rated too."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Codes, Floats, RatingRole, Ratings
 
 MIN_ITEMS = 10
-"""Items below which a rank correlation and a spread ratio are not given."""
+"""With fewer items, rank correlation and spread ratio are not given."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaterItemMeans:
-    """One entry a (item, rater), ordered by item and rater: the mean of that rater's scores of the item.
+    """One entry per item and rater, ordered by them: the mean of that rater's scores of the item.
 
-    others: mean over the other raters of the item, NaN where there are none. others_square: Σ of the squares of their
+    others: mean over the other raters of the item, NaN if there are none. others_square: Σ of the squares of their
     scores. others_n: the number of these scores.
     """
 
@@ -58,13 +58,13 @@ class RaterPanelComparison:
 
 
 def compare_raters_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, RaterPanelComparison]:
-    """Each rater (by code) against the others on common items, or against the consensus where one is given.
+    """Compare each rater (by code) with the others on common items, or with the consensus if one is given.
 
-    Calibration items are used where there are any, else all ratings. `ratings` are of one kind.
+    Calibration items are used if there are any, otherwise all ratings. `ratings` are of one kind.
 
     Parameters
     ----------
-    consensus : agreed score of each row, NaN where there is none, shape (rows,).
+    consensus : agreed score of each row, NaN if there is none, shape (rows,).
 
     Sources: Licht et al. 2022, §4 (shift to a consensus); Knowles 2021, §5 (common items).
     """
@@ -106,7 +106,7 @@ def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd
 
 
 def compute_rater_item_means(ratings: Ratings) -> RaterItemMeans:
-    """Scores by (item, rater), each with what the other raters of the item gave."""
+    """Return scores by (item, rater), each with the scores of the other raters of the item."""
     address = np.stack((ratings.system, ratings.document, ratings.segment, ratings.rater), axis=1)
     keys, cell = np.unique(address, axis=0, return_inverse=True)
     cell = cell.ravel()
@@ -130,7 +130,7 @@ def compute_rater_item_means(ratings: Ratings) -> RaterItemMeans:
 
 
 def _pooled_sd(cells: RaterItemMeans, mine: np.ndarray[tuple[int], np.dtype[np.intp]]) -> float:
-    """SD of all scores that the others gave to these items."""
+    """SD of all scores of the other raters on these items."""
     n = int(cells.others_n[mine].sum())
     total = float((cells.others[mine] * cells.others_n[mine]).sum())
     spread = float(cells.others_square[mine].sum()) - total * total / n
@@ -138,7 +138,7 @@ def _pooled_sd(cells: RaterItemMeans, mine: np.ndarray[tuple[int], np.dtype[np.i
 
 
 def spearman(first: Floats, second: Floats) -> float:
-    """Rank correlation with average ranks for ties (Spearman 1904); NaN where a side does not vary.
+    """Rank correlation with average ranks for ties (Spearman 1904); NaN if one side does not vary.
 
     >>> import numpy as np
     >>> round(spearman(np.array([1.0, 2, 2, 4]), np.array([3.0, 3, 5, 9])), 6)

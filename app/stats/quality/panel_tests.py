@@ -1,4 +1,4 @@
-"""What is usual on a panel, and by how much a rater's habits, pace, level and order of scores differ from it."""
+"""What is usual on a panel, and how far a rater's habits, pace, level and order of scores differ from it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ RUN_SPREAD = 0.35
 ROUND_SPREAD = 0.5
 PACE_SPREAD = 0.35
 RANK_SPREAD = 0.15
-"""SDs that raters have at least: of the log of a run over its expectation, of the logit of a share, of log pace, and of
-a correlation by Fisher's transformation. Paces of WMT's raters have .3 to .5."""
+"""Smallest SDs of raters.
+
+Of the log of a run over its expectation, of the logit of a share, of log pace, and of a correlation by Fisher's
+transformation. Paces of WMT's raters have .3 to .5.
+"""
 SAME = 1e-9
 Ints = np.ndarray[tuple[int], np.dtype[np.integer]]
 Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
@@ -28,7 +31,7 @@ Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
 def add_habit_p_values(
     ways: dict[int, ScoringHabits], rows: Ratings, order: Orders, least: int
 ) -> dict[int, ScoringHabits]:
-    """Habits with their chances among the raters of at least `least` judgments."""
+    """Add the chances of habits among the raters with at least `least` judgments."""
     judged = {r: way for r, way in ways.items() if way.n >= least and way.distinct > 1}
     runs = {r: float(np.log(way.longest_run / way.expected_run)) for r, way in judged.items()}
     round_share = {r: _logit(way.round_share, way.n) for r, way in judged.items() if way.round_share is not None}
@@ -41,7 +44,7 @@ def add_habit_p_values(
 
 
 def add_pace_p_values(speeds: dict[int, RaterSpeed], least: int) -> dict[int, RaterSpeed]:
-    """Paces with their chances among the raters of at least `least` timed judgments, few raters as well."""
+    """Add the chances of paces among the raters with at least `least` timed judgments, even if there are few raters."""
     logs = {r: -float(np.log(one.ratio)) for r, one in speeds.items() if one.n >= least and one.ratio}
     q_values = _q_values(logs, floor=PACE_SPREAD, few=True)
     return {r: replace(one, q_value=q_values.get(r)) for r, one in speeds.items()}
@@ -50,7 +53,7 @@ def add_pace_p_values(speeds: dict[int, RaterSpeed], least: int) -> dict[int, Ra
 def add_panel_p_values(
     panel: dict[int, RaterPanelComparison], cells: RaterItemMeans, rater_levels: RaterScoreLevels
 ) -> dict[int, RaterPanelComparison]:
-    """The panel with chances of each rater's level and correlation; who is not trusted is in nobody's comparison."""
+    """Add the chances of each rater's level and correlation; comparisons do not include untrusted raters."""
     ranks: dict[int, float] = {}
     level: dict[int, float] = {}
     errors: dict[int, float] = {}
@@ -110,8 +113,11 @@ def _logit(share: float, n: int) -> float:
 
 
 def _constant(rows: Ratings, order: Orders, rater: int) -> float:
-    """Chance of this rater's only score throughout: by how often others give it to the first judgment of a document,
-    and once more to the next where they gave it before, since judgments of one document resemble each other."""
+    """Chance that this rater gives only one score.
+
+    It is the chance that others give this score to the first judgment of a document, and of their repeating it on the
+    next one, because judgments of one document resemble each other.
+    """
     value, n = rows.score[order[rater][0]], order[rater].size
     documents = np.unique(rows.document[order[rater]]).size
     given = met = stayed = followed = 0
@@ -125,19 +131,18 @@ def _constant(rows: Ratings, order: Orders, rater: int) -> float:
 
 
 def deviation_from_group(score: Floats, group: Ints, trusted: Bools) -> Floats:
-    """How far each score lies above the mean of its group, as a multiple of how far scores of the group lie from it on
-    average.
+    """Distance of each score above the mean of its group, relative to the average distance of the group's scores.
 
-    What others gave to the same output stays out of it: one who stops reading would take their partners along.
+    Other scores of the same output are not used, because a rater who stops reading would affect their partners.
 
     Parameters
     ----------
-    group : codes by row. trusted : rows from which mean and distance are taken. A group without such rows is measured
-        by all of its own.
+    group : codes by row. trusted : rows from which mean and distance are computed; a group without such rows uses all
+        of its own.
 
     Returns
     -------
-    By row; 0 where no scores of the group differ.
+    By row; 0 if the scores of the group do not differ.
     """
     n = int(group.max(initial=0)) + 1
     kept = trusted | (np.bincount(group[trusted], minlength=n) == 0)[group]

@@ -1,4 +1,4 @@
-"""Hidden references: how far above an output did a rater score the human translation shown in its place?"""
+"""Hidden references: how far above an output does a rater score the human translation shown in its place?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class HiddenReferenceComparison:
 
 
 def compare_hidden_references(ratings: Ratings) -> dict[int, HiddenReferenceComparison]:
-    """Of each rater (by code) who scored a reference in the place of an output that they scored too.
+    """Compare, for each rater (by code), references with the outputs in whose place they were shown.
 
     Evidence only: a good output may well score above its reference. Source: Graham et al. 2017 (REF items).
     """

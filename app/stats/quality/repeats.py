@@ -1,4 +1,4 @@
-"""Repeats: how far a rater agrees with themself on the same output."""
+"""Repeats: how well a rater agrees with their own scores of the same output."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from app.stats.testing.adjust import benjamini_hochberg
 SLACK = 1e-9
 """|a − b| ≤ t + SLACK counts as within t, so that rounding does not decide."""
 MARGIN = 1.3
-"""Times the noise of the others that an honest rater may have."""
+"""Largest noise of an honest rater, as a multiple of the others' noise."""
 MIN_OTHERS = 20
 DRAWS = 9_999
 SEED = 2013
 SHARE_OF_SCALE = 0.1
-"""Default tolerance: a tenth of the scale, rounded down to a step of it but at least one."""
+"""Default tolerance: a tenth of the scale, rounded down to whole steps, but at least one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class RepeatConsistency:
 def summarize_repeats(
     ratings: Ratings, links: OriginalRatingLinks, *, tolerance: float | None = None
 ) -> dict[int, RepeatConsistency]:
-    """Agreement of each rater (by code) with themself; raters without a repeat are not in it.
+    """Agreement of each rater (by code) with their own scores; raters without a repeat are left out.
 
     Sources: Graham et al. 2013 (repeats); Shrout & Fleiss 1979 (ICC(1), two ratings per item).
     """
@@ -64,16 +64,16 @@ def compare_repeats_with_other_raters(
     margin: float = MARGIN,
     least: int = 5,
 ) -> dict[int, RepeatConsistency]:
-    """The same with a test of each rater who has at least `least` repeats against the repeats of the other raters.
+    """Add a test of each rater who has at least `least` repeats against the repeats of the other raters.
 
-    How far two scores of one rater for one output lie apart depends on the scale and the texts, not on a tenth of the
-    scale: what an honest rater gives is what the others give, by the residual of the model that they share. Honest
-    raters differ in their noise, hence the margin. One-sided; chances by as many distances drawn from those of the
-    others, which assumes no distribution.
+    How far apart two scores of one rater for one output are depends on the scale and the texts, not on a tenth of the
+    scale: in the model that raters share, an honest rater has the residual of the others. Honest raters differ in their
+    noise, hence the margin. One-sided; chances are from drawing as many distances from those of the others, which
+    assumes no distribution.
 
     Parameters
     ----------
-    trusted : by rater code, whose repeats tell what is usual.
+    trusted : by rater code, whose repeats define what is usual.
 
     Source: Searle, Casella & McCulloch 1992 (the residual of the mixed model); Efron & Tibshirani 1993, ch. 16.
     """
@@ -110,7 +110,7 @@ def _draws_as_far(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
 
 
 def default_tolerance(scale: ScoreScale | None) -> float:
-    """A tenth of the scale in whole steps, at least one step; 1 where the scale has no ends.
+    """A tenth of the scale in whole steps, at least one step; 1 if the scale has no ends.
 
     >>> default_tolerance(ScoreScale(0, 100, 1)), default_tolerance(ScoreScale(1, 5, 1)), default_tolerance(None)
     (10.0, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""All evidence on the raters of a campaign, with a verdict each where there is enough of it."""
+"""All evidence on the raters of a campaign, with a verdict for each if there is enough evidence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Untested = Literal["complete", "review"]
 Completion = Literal["complete", "review"]
 
 ALONE: Final[frozenset[Check]] = frozenset({"controls", "habits", "speed"})
-"""Checks that say something of a rater whatever the verdicts on others are."""
+"""Checks of a rater that do not depend on the verdicts on others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,11 @@ class AlikeRaterPair:
 
 @dataclass(frozen=True, slots=True)
 class RaterQualityReport:
-    """Evidence on all raters, by key. unit: kind of the ratings looked at. counts: raters by verdict. alike: pairs of
-    raters whose answers are too much alike."""
+    """Evidence on all raters, by key.
+
+    unit: kind of the ratings used. counts: number of raters by verdict. alike: pairs of raters whose answers are too
+    much alike.
+    """
 
     raters: tuple[RaterQuality, ...]
     choices: RaterQualityCriteria
@@ -100,17 +103,17 @@ def make_rater_quality_report(
     words: Floats | None = None,
     choices: RaterQualityCriteria | None = None,
 ) -> RaterQualityReport:
-    """Evidence and verdict for every rater who judged something.
+    """Return evidence and verdict for every rater with judgments.
 
-    Segment scores are looked at, document scores where there are no others. The verdict is that of the control items
-    alone; everything else is evidence beside it.
+    Segment scores are used, or document scores if there are no others. The verdict is that of the control items alone;
+    everything else is additional evidence.
 
     Parameters
     ----------
     events : times and positions of the rows; without them there is no speed, and order is by task and segment.
     words : words of the source shown with each row, NaN where unknown, shape (rows,).
 
-    Sources: those of the modules beside this one; docs/quality.md explains the report.
+    Sources: those of the other modules here; docs/quality.md explains the report.
     """
     chosen = choices or RaterQualityCriteria()
     work = _Work.of(ratings, events, words, chosen)
@@ -137,16 +140,15 @@ def make_rater_quality(
     words: Floats | None = None,
     choices: RaterQualityCriteria | None = None,
 ) -> RaterQuality | None:
-    """One rater as `quality` finds them, by some of the checks and in a part of its time; None where nothing is rated.
+    """Return the evidence on one rater from some of the checks, in less time; None if the rater has no rating.
 
-    Verdict, flags and `beyond` of those checks are the same. Evidence of other checks may be missing.
-
-    Parameters as of `quality`.
+    For these checks, verdict, flags and `beyond` are those of `make_rater_quality_report`, which has the same
+    parameters. Evidence of other checks may be missing.
     """
     chosen = choices or RaterQualityCriteria()
     names = ratings.labels.raters
     code = names.index(rater) if rater in names else -1
-    # Whom the other checks compare with depends on everybody's verdict.
+    # In the other checks, whom a rater is compared with depends on the verdicts on all raters.
     work = _Work.of(ratings, events, words, chosen, code if checks <= ALONE else None)
     if code not in work.order:
         return None
@@ -157,7 +159,7 @@ def make_rater_quality(
 
 
 def completion_code_kind_for_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
-    """What the verdict means for a completion code: only a failed test sends work to a person.
+    """Return the kind of completion code for a verdict: by default only a failed test requires a review by a person.
 
     >>> completion_code_kind_for_verdict("fail"), completion_code_kind_for_verdict("not_testable")
     ('review', 'complete')
@@ -178,7 +180,7 @@ def _choose_rating_kind(ratings: Ratings) -> tuple[Bools, str]:
 
 
 def _order(rows: Ratings, events: RatingEventTable | None) -> Orders:
-    """By rater the rows of their judgments in the order of work: by time where it is known, else by task."""
+    """Return, by rater, the rows of their judgments in the order of work: by time if it is known, else by task."""
     once = np.flatnonzero(mask_first_rows_of_judgments(rows))
     position = events.position if events is not None else rows.segment
     time = events.submitted if events is not None else np.full(len(rows), -1)
@@ -211,7 +213,10 @@ class _Work:
         chosen: RaterQualityCriteria,
         only: int | None = None,
     ) -> _Work:
-        """only: the one rater whose control items are tested. Raises Invalid as `run_control_tests` does."""
+        """Prepare the ratings; only : the one rater whose control items are tested.
+
+        Raises Invalid as `run_control_tests` does.
+        """
         keep, unit = _choose_rating_kind(ratings)
         rows = ratings.where(keep)
         links = find_original_rows(rows)
@@ -233,10 +238,10 @@ class _Work:
 def _evidence(
     work: _Work, chosen: RaterQualityCriteria, checks: frozenset[Check] = frozenset(CHECKS), *, only: int | None = None
 ) -> FlagEvidence:
-    """What is flagged. Raters who fail by their controls, their habits or their pace are compared with the others, and
-    nobody is compared with them.
+    """Collect the evidence for flags.
 
-    checks: those whose evidence is wanted. only: code of the one rater who is looked at.
+    Raters who fail by their controls, habits or pace are compared with the others, but others are not compared with
+    them. checks: those whose evidence is wanted. only: code of the one rater in question.
     """
     limits, rows, order = chosen.limits, work.rows, work.order
     ways = {r: compute_rater_habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
@@ -284,7 +289,7 @@ def _evidence(
 
 
 def _reference_raters(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Bools:
-    """By rater code, whom others are compared with: everybody where fewer than two would be left."""
+    """Return, by rater code, with whom others are compared: all raters if fewer than two would be left."""
     trusted = np.ones(len(work.rows.labels.raters), dtype=np.bool_)
     failed = {r for r, test in work.controls.items() if test.verdict == "fail"}
     trusted[[r for r, told in flags.items() if told or r in failed]] = False
@@ -294,9 +299,9 @@ def _reference_raters(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Boo
 def _test_within_tasks(
     steps: dict[int, OrderedJudgments], chance: float, only: int | None
 ) -> dict[int, WithinTaskChange]:
-    """Of everybody; where one rater is looked at, of nobody if their own p says already that they are not flagged.
+    """Test all raters; if one rater is in question, none if that rater's own p already rules out a flag.
 
-    Over all raters the q-value is no smaller than the p-value, and drawing orders for everybody takes seconds.
+    Over all raters the q-value is no smaller than the p-value, and drawing orders for all raters takes seconds.
     """
     if only is not None:
         own = measure_change_within_tasks({only: steps[only]}).get(only)
@@ -306,7 +311,7 @@ def _test_within_tasks(
 
 
 def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, PositionsInRaterWork]:
-    """Ratings by output and rater, with the place of each in the work of its rater, and its document."""
+    """Return ratings by output and rater, with the position of each in the work of its rater, and its document."""
     ranked = np.isin(rows.role, (RatingRole.RATING, RatingRole.CALIBRATION))
     cells = compute_rater_item_means(rows.where(ranked))
     place = np.full(len(rows), np.nan)
@@ -324,7 +329,7 @@ def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, PositionsInRat
 
 
 def _steps(rows: Ratings, order: Orders, rater_levels: RaterScoreLevels, trusted: Bools) -> dict[int, OrderedJudgments]:
-    """Each rater's judgments from the beginning to the end of their tasks, by how far they lie from the usual ones."""
+    """Return each rater's judgments from the start to the end of tasks, with their distance from usual scores."""
     degraded = rows.role == RatingRole.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
     level = np.where(degraded, 0.0, np.nan_to_num(rater_levels.of_rater)[rows.rater])

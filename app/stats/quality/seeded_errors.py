@@ -1,4 +1,4 @@
-"""Errors that were put into a text: did the rater find them?"""
+"""Errors that were inserted into a text: did the rater find them?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SeededErrorHits:
 
 @dataclass(frozen=True, slots=True)
 class SeededSegment:
-    """One degraded segment that a rater judged. changed: parts of the text; marked: errors that have a place in it."""
+    """One degraded segment that a rater judged. changed: parts of the text; marked: errors with a position in it."""
 
     rater: str
     changed: Sequence[Range]
@@ -38,7 +38,7 @@ class SeededSegment:
 
 
 def overlaps_change(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
-    """Whether an error shares a character with a changed part.
+    """Return whether an error shares a character with a changed part.
 
     >>> overlaps_change([(4, 9)], [(0, 4), (9, 12)]), overlaps_change([(4, 9)], [(0, 5)]), overlaps_change([(4, 9)], [])
     (False, True, False)
@@ -47,10 +47,10 @@ def overlaps_change(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
 
 
 def count_seeded_error_hits(seeded: Iterable[SeededSegment]) -> dict[str, SeededErrorHits]:
-    """By rater: in how many of the segments degraded for them did they mark an error inside what was changed?
+    """Count, by rater, the degraded segments in which they marked an error inside a changed part.
 
-    Segments of which nothing was changed are left out. Source: the `HOTW-test` rows of Google's public MQM data, where
-    raters are asked to find errors put in on purpose; what counts as a hit is our own rule.
+    Segments without a change are left out. Source: the `HOTW-test` rows of Google's public MQM data, where raters are
+    asked to find errors inserted on purpose; the definition of a hit is our own.
     """
     counts: dict[str, list[bool]] = {}
     for error in seeded:
@@ -60,7 +60,7 @@ def count_seeded_error_hits(seeded: Iterable[SeededSegment]) -> dict[str, Seeded
 
 
 def count_attention_checks(answers: Mapping[str, Sequence[str]]) -> dict[str, AttentionCheckCounts]:
-    """By rater, of what the file says of each check: `Found` or `Missed` in any case, else it is not counted.
+    """Count, by rater, checks that the file marks as `Found` or `Missed` in any case; others are not counted.
 
     >>> count_attention_checks({"r1": ["Found", "missed", "Found", "?"]})
     {'r1': AttentionCheckCounts(found=2, missed=1)}

@@ -1,4 +1,4 @@
-"""Chances by simulation that are fine enough for one rater alone to stand out among many."""
+"""Chances by simulation, precise enough for a single rater to stand out among many."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 FEW = 10
-"""Draws as far as the given case from which on more of them tell no more."""
+"""With this many draws as extreme as the given case, more draws are not needed."""
 RARE = 125
 """Draws for each test: the smallest chance of one among m tests is then 1 / 125 over all of them, which is rare."""
 Key = TypeVar("Key", bound=Hashable)
@@ -15,14 +15,14 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class ExceedanceCount:
-    """Simulated cases, and how many of them were as far as the given one."""
+    """Number of simulated cases, and of those as extreme as the given one."""
 
     hits: int
     drawn: int
 
     @property
     def p_value(self) -> float:
-        """With the given case as one of them.
+        """p, counting the given case as one of the draws.
 
         >>> ExceedanceCount(hits=0, drawn=199).p_value
         0.005
@@ -33,14 +33,14 @@ class ExceedanceCount:
 def refine_p_values(
     tallies: Mapping[Key, ExceedanceCount], more: Callable[[Key, int], int], size: int
 ) -> dict[Key, float]:
-    """The chance of each test, after further draws for those that hardly any draw reached.
+    """Return the chance of each test, after further draws for tests with hardly any draw as extreme.
 
     With few draws the smallest chance, times the number of tests, is no longer small: one careless rater among sixty
     could not be found, however clear the case.
 
     Parameters
     ----------
-    more : how many of the n-th further part of `size` draws are as far, for a test and n from 1.
+    more : given a test and n from 1, number of draws as extreme in the n-th further part of `size` draws.
 
     Source: Besag & Clifford 1991 (sequential Monte Carlo p-values); Benjamini & Hochberg 1995.
     """

@@ -1,4 +1,4 @@
-"""Pace: seconds a word of each rater, beside the usual pace of the panel."""
+"""Pace: seconds per word of each rater, relative to the usual pace of the panel."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class RaterSpeed:
 
 
 def compute_rater_paces(rows: Ratings, events: RatingEventTable | None, words: Floats | None) -> dict[int, RaterSpeed]:
-    """Pace of each rater (by code) from judgments that took time; nobody's without events.
+    """Pace of each rater (by code) from judgments with a duration; empty without events.
 
-    words: of the source shown with each row, NaN where unknown. Pace is by words where any are known, else by
+    words: of the source shown with each row, NaN where unknown. Pace is per word if any are known, otherwise per
     judgment. The measure is our own (docs/quality.md).
     """
     if events is None:

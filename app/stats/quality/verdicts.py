@@ -1,4 +1,4 @@
-"""The verdicts of control items alone, for whoever asks for no other evidence."""
+"""The verdicts of control items alone, for callers that need no other evidence."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from app.stats.ratings import Ratings
 def decide_rater_verdicts_by_controls(
     ratings: Ratings, choices: RaterQualityCriteria, *, of_segments: bool, only: str | None = None
 ) -> dict[str, Verdict]:
-    """The verdict on every rater, by key, who judged a degraded item; the same as `quality` gives on all ratings.
+    """Return the verdict, by key, on every rater who judged a degraded item; as `make_rater_quality_report` gives it.
 
     Parameters
     ----------
     ratings : at least all ratings of outputs of which the same rater judged a degraded copy or a repeat.
-    of_segments : whether segments are scored in the campaign; document scores are looked at where none is.
-    only : key of the one rater whose verdict is wanted; everybody's where it is not given.
+    of_segments : whether segments are scored in the campaign; otherwise document scores are used.
+    only : key of the one rater whose verdict is wanted; by default all.
 
     Sources: Graham et al. 2013, 2016 (control items); docs/quality.md lists the verdicts.
     """

@@ -1,4 +1,4 @@
-"""Within tasks: does a rater who begins with care end without it?"""
+"""Within tasks: does a rater start carefully and end carelessly?"""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class WithinTaskChange:
 class OrderedJudgments:
     """Judgments of one rater in the order of work, task after task; all of shape (judgments,).
 
-    task, document: codes. place: from 0 to 1 within the task. beside: the score less what is usual, signed.
+    task, document: codes. place: from 0 to 1 within the task. beside: the signed difference of the score from what is
+    usual.
     """
 
     task: Codes
@@ -51,10 +52,10 @@ class OrderedJudgments:
 
 
 def measure_change_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTaskChange]:
-    """Every rater (by code) with at least 20 judgments.
+    """Measure every rater (by code) with at least 20 judgments.
 
-    The clearest of seven cuts is compared with the clearest after the documents of each task were put in another order
-    and turned round by any number of steps. So what the segments of one document have in common stays together.
+    The clearest of seven cuts is compared with the clearest one after the documents of each task are shuffled and the
+    task is rotated by any number of steps, so that the segments of one document stay together.
 
     Source: the cumulative sum for a change at an unknown place (Page 1954), with chances from drawn orders.
     """
@@ -77,7 +78,7 @@ def _tally(steps: OrderedJudgments, rater: int) -> ExceedanceCount:
 
 
 def _orders_as_clear(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> int:
-    """Drawn orders whose clearest cut is as clear as that of the given one."""
+    """Count drawn orders whose clearest cut is at least as clear as that of the given one."""
     late = _mark_late_judgments(steps)
     reached = _contrasts(steps.beside[None, :], late, steps.task).max() - 1e-9
     return sum(
@@ -100,19 +101,19 @@ def _clearest_change(steps: OrderedJudgments) -> tuple[int, float, float, float]
 
 
 def _distances(orders: Floats, late: Bools) -> Floats:
-    """How far each score lies from the level of those before the cut; shape (orders, judgments)."""
+    """Distance of each score from the level of those before the cut; shape (orders, judgments)."""
     level = orders @ (~late / max(int((~late).sum()), 1))
     return np.asarray(np.abs(orders - level[:, None]))
 
 
 def _contrasts(orders: Floats, late: Bools, task: Codes) -> Floats:
-    """Distances after each cut less those before it, within tasks; shape (orders, cuts)."""
+    """Distances after each cut minus those before it, within tasks; shape (orders, cuts)."""
     weights = _contrast(task, late)
     return np.stack([_distances(orders, late[:, i]) @ weights[:, i] for i in range(late.shape[1])], axis=1)
 
 
 def _contrast(task: Codes, late: Bools) -> Floats:
-    """By cut the weights of late minus early within each task, of length 1; shape (judgments, cuts)."""
+    """Weights, by cut, of late minus early within each task, of length 1; shape (judgments, cuts)."""
     code = np.unique(task, return_inverse=True)[1]
     n = np.bincount(code)
     share = np.stack([np.bincount(code, weights=late[:, i]) / n for i in range(late.shape[1])], axis=1)
@@ -122,13 +123,13 @@ def _contrast(task: Codes, late: Bools) -> Floats:
 
 
 def _draw_orders(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> Iterator[Floats]:
-    """What lies beside the usual in drawn orders, shape (some draws, judgments)."""
+    """Yield the differences from the usual in drawn orders, shape (some draws, judgments)."""
     task = np.unique(steps.task, return_inverse=True)[1].ravel()
     block = np.unique(np.stack((steps.task, steps.document)), axis=1, return_inverse=True)[1].ravel()
     n_blocks = int(block.max()) + 1
     n = np.bincount(task)
     start = np.cumsum(n) - n
-    # One stream of numbers: first those that order the documents of all draws, then those that turn the tasks round.
+    # One stream of numbers: first those that shuffle the documents of all draws, then those that rotate the tasks.
     ordering, turning = np.random.PCG64(seed), np.random.PCG64(seed)
     turning.advance(draws * n_blocks)
     for some in iterate_draw_block_sizes(draws, task.size):

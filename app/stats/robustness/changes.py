@@ -1,4 +1,4 @@
-"""Changes of the raw scores, made before anything is normalized."""
+"""Changes of the raw scores, made before normalization."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Group = Literal[
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 FACTORS: Final = (1.25, 1.5, 2.0, 4.0, 10.0)
 MOST_UNITS = 2_000
-"""Raters, documents or systems that are left out in turn; with more there are too many rankings to make."""
+"""Most raters, documents or systems that are left out in turn; more would need too many rankings."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreChange:
-    """One change. group: which experiment it belongs to.
+    """One change.
 
-    what: `WHAT:KEY` of the unit left out, or the factor d. left_out: rows of these systems go from everything.
-    scaled: scores of these systems are degraded or inflated. references: rows of references go or are scaled too.
-    unshown: systems that are not ranked, neither before nor after the change, so that only what they do to others
-    is seen.
+    group: the experiment it belongs to. what: `WHAT:KEY` of the unit left out, or the factor d. left_out: rows of these
+    systems are removed everywhere. scaled: scores of these systems are degraded or inflated. references: whether rows
+    of references are removed or scaled too. unshown: systems that are not ranked, neither before nor after the change,
+    so that only its effect on the others is seen.
     """
 
     group: Group
@@ -51,7 +51,10 @@ class ScoreChange:
 
 @dataclass(frozen=True, slots=True)
 class ScoreChangeContext:
-    """What decides which changes there are. order: systems, best first. humans: keys of human translations."""
+    """The facts that decide which changes are possible.
+
+    order: systems, best first. humans: keys of human translations.
+    """
 
     order: tuple[str, ...]
     humans: frozenset[str]
@@ -59,12 +62,12 @@ class ScoreChangeContext:
 
 
 def list_score_changes(rows: Ratings, facts: ScoreChangeContext, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
-    """Every change of the groups asked for that these data can have, in a fixed order."""
+    """Return every change of the requested groups that is possible with these data, in a fixed order."""
     return tuple(change for group in GROUPS if group in groups for change in _changes_of_group(rows, facts, group))
 
 
 def explain_missing_change(rows: Ratings, facts: ScoreChangeContext, group: Group) -> str | None:
-    """Why a group has no change here; None where it has some."""
+    """Return why a group has no change here; None if it has one."""
     if next(_changes_of_group(rows, facts, group), None) is not None:
         return None
     if group == "degraded_reference_rows":
@@ -89,7 +92,7 @@ def _changes_of_group(rows: Ratings, facts: ScoreChangeContext, group: Group) ->
 
 
 def _changes_of_references(rows: Ratings, facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
-    """Human systems and reference rows: gone, or worse by each factor; the humans are not ranked."""
+    """Yield the removal or degradation by each factor of human systems and reference rows; humans are unranked."""
     humans = facts.humans & frozenset(facts.order)
     reference_rows = bool((rows.role == RatingRole.REFERENCE).any())
     only_rows = group == "degraded_reference_rows"
@@ -104,7 +107,7 @@ def _changes_of_references(rows: Ratings, facts: ScoreChangeContext, group: Grou
 
 
 def _changes_of_ranks(facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
-    """Systems by their rank: the last, the first, the last made better, each."""
+    """Yield changes of systems by rank: the last or first removed, the last inflated, or each removed in turn."""
     if not 2 < len(facts.order) <= MOST_UNITS:
         return
     if group == "inflated":
@@ -118,7 +121,7 @@ def _changes_of_ranks(facts: ScoreChangeContext, group: Group) -> Iterator[Score
 
 
 def _changes_of_units(rows: Ratings, facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
-    """Raters, documents and domains, each in turn."""
+    """Yield the removal of each rater, document or domain."""
     names = _domains(rows, facts) if group == "domain" else _units(rows, group)
     if 1 < len(names) <= MOST_UNITS:
         yield from (ScoreChange(group, f"{group}:{name}") for name in names)
@@ -137,9 +140,9 @@ def _units(rows: Ratings, group: Group) -> list[str]:
 
 
 def apply_score_change(rows: Ratings, change: ScoreChange, documents: DocumentTable | None = None) -> Ratings:
-    """The ratings with the change made in their raw scores.
+    """Return the ratings with the change applied to their raw scores.
 
-    Raises Invalid where the scale has no end to degrade or inflate towards.
+    Raises Invalid if the scale has no end towards which to degrade or inflate.
     """
     touched = _rows_of_systems(rows, change.left_out | change.scaled)
     if change.references:
@@ -170,12 +173,12 @@ def _rows_of_unit(rows: Ratings, what: str, key: str, documents: DocumentTable |
 
 
 def degrade_scores(rows: Ratings, d: float) -> Floats:
-    """Every score made worse by d: min + (x − min)/d where higher is better, x·d for a penalty.
+    """Make every score worse by d: min + (x − min)/d where higher is better, x·d for a penalty.
 
-    Raises Invalid where the scale has no lower end.
+    Raises Invalid if the scale has no lower end.
 
-    Source: Knowles 2021, §5.2 (raw scores divided by d). The forms for penalties and for scales that do not begin
-    at 0 are our own.
+    Source: Knowles 2021, §5.2 (raw scores divided by d). The forms for penalties and for scales that do not start at 0
+    are our own.
     """
     if not rows.higher_is_better:
         return np.asarray(rows.score * d, dtype=np.float64)
@@ -184,9 +187,9 @@ def degrade_scores(rows: Ratings, d: float) -> Floats:
 
 
 def inflate_scores(rows: Ratings, d: float) -> Floats:
-    """Every score made better by d: max − (max − x)/d where higher is better, x/d for a penalty.
+    """Make every score better by d: max − (max − x)/d where higher is better, x/d for a penalty.
 
-    Raises Invalid where the scale has no upper end.
+    Raises Invalid if the scale has no upper end.
 
     Source: our own, the counterpart of `degrade_scores`.
     """
@@ -197,19 +200,19 @@ def inflate_scores(rows: Ratings, d: float) -> Floats:
 
 
 class ScoreScaleInfo(Protocol):
-    """What scores mean."""
+    """The meaning of scores."""
 
     @property
     def scale(self) -> ScoreScale | None:
-        """Their ends, where they are known."""
+        """The scale with its ends, if known."""
 
     @property
     def standardised(self) -> bool:
-        """Whether they were normalized before they came."""
+        """Whether the scores were normalized before import."""
 
 
 def find_scale_end(meaning: ScoreScaleInfo, *, lowest: bool) -> float:
-    """The end that scores are moved towards. Raises Invalid where there is none."""
+    """Return the end towards which scores are moved. Raises Invalid if there is none."""
     scale = meaning.scale
     end = None if scale is None else scale.minimum if lowest else scale.maximum
     if end is None or not np.isfinite(end) or meaning.standardised:

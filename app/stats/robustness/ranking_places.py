@@ -1,4 +1,4 @@
-"""Who stands where in a ranking, and what is different in another one."""
+"""The places of systems in a ranking, and their differences from another ranking."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.stats.ranking.result import Ranking
 
 @dataclass(frozen=True, slots=True)
 class RankingPlaces:
-    """Systems best first, with rank and cluster of each; clusters is None where the recipe draws none."""
+    """Systems, best first, with rank and cluster of each; clusters is None if the recipe draws none."""
 
     order: tuple[str, ...]
     ranks: tuple[float, ...]
@@ -22,8 +22,8 @@ class RankingDifference:
     """What a change did to a ranking.
 
     rank_changed: the flattened order differs. cluster_changed: the sequence of clusters, each a set, differs; None
-    without clusters. swaps: pairs of systems that stand the other way round. largest_move: in ranks, and of which
-    system.
+    without clusters. swaps: number of pairs of systems in the reverse order. largest_move: in ranks; mover: the system
+    that moved so far.
     """
 
     rank_changed: bool
@@ -34,12 +34,12 @@ class RankingDifference:
 
     @property
     def is_order_and_clusters_changed(self) -> bool:
-        """Whether order and clusters differ."""
+        """Whether both order and clusters differ."""
         return self.rank_changed and bool(self.cluster_changed)
 
 
 def list_ranking_places(ranking: Ranking) -> RankingPlaces:
-    """The places in a ranking."""
+    """Return the places of the systems in a ranking."""
     rows = ranking.systems
     clusters = [row.cluster for row in rows if row.cluster is not None]
     return RankingPlaces(
@@ -72,7 +72,7 @@ def compare_rankings(before: RankingPlaces, after: RankingPlaces) -> RankingDiff
 
 
 def _places_of_systems(places: RankingPlaces, systems: set[str]) -> RankingPlaces:
-    """The places of some systems; ranks are counted among these, ties kept."""
+    """Return the places of some systems; ranks are recounted among these, keeping ties."""
     kept = [i for i, system in enumerate(places.order) if system in systems]
     ranks = [places.ranks[i] for i in kept]
     recounted = tuple(1 + sum(r < rank for r in ranks) + (ranks.count(rank) - 1) / 2 for rank in ranks)

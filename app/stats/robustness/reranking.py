@@ -1,4 +1,4 @@
-"""Rankings before and after a change: the change is made first, and only then raters are normalized."""
+"""Rankings before and after a change: the change comes first, and raters are normalized after it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EVERY_ROLE = tuple(role.name.lower() for role in RatingRole)
 
 @dataclass(frozen=True, slots=True)
 class ScoreChangeEffect:
-    """What one change did. before, after: None where there is no such ranking; why: the reason then."""
+    """What one change did. before, after: None if there is no such ranking; why: the reason in this case."""
 
     change: ScoreChange
     before: RankingPlaces | None
@@ -50,7 +50,7 @@ class ScoreChangeEffect:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreChangeExperiments(ABC):
-    """Changes of a campaign under a recipe, resolved once on all data: what settles itself stays as it is then.
+    """Changes of a campaign under a recipe that is resolved once, on all data; automatic choices stay as resolved then.
 
     warnings, dropped: of the ranking without any change.
     """
@@ -62,14 +62,14 @@ class ScoreChangeExperiments(ABC):
 
     @abstractmethod
     def load_changeable_rows(self) -> Ratings:
-        """What is ranked, and reference rows; one row may stand for all of a document, rater and role."""
+        """Return the ranked rows and reference rows; one row may stand for all of a document, rater and role."""
 
     @abstractmethod
     def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
-        """The ranking after a change without some systems. Raises Invalid where there is none."""
+        """Return the ranking after a change, without some systems. Raises Invalid if there is none."""
 
     def list_changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
-        """Every change of these groups, and for groups that have none the reason."""
+        """Return every change of these groups, and the reasons for groups that have none."""
         ranked = self.load_changeable_rows()
         none = {
             group: why for group in groups if (why := explain_missing_change(ranked, self.facts, group)) is not None
@@ -77,7 +77,7 @@ class ScoreChangeExperiments(ABC):
         return list_score_changes(ranked, self.facts, groups), none
 
     def apply_changes(self, some: Sequence[ScoreChange]) -> tuple[ScoreChangeEffect, ...]:
-        """What each change does; a ranking without it is made once for all that need the same one."""
+        """Return the effect of each change; each ranking without a change is computed once for all that need it."""
         before: dict[frozenset[str], RankingPlaces | str] = {}
         rankings = []
         for change in some:
@@ -87,7 +87,7 @@ class ScoreChangeExperiments(ABC):
         return tuple(rankings)
 
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
-        """Who stands where, or the reason why there is no ranking."""
+        """Return the places, or the reason why there is no ranking."""
         try:
             return list_ranking_places(self.rank_after_change(change, unshown))
         except Invalid as error:
@@ -96,7 +96,7 @@ class ScoreChangeExperiments(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreChangeExperimentsFromRatings(ScoreChangeExperiments):
-    """Changes of ratings that are held at once."""
+    """Changes of ratings that are all in memory."""
 
     rows: Ratings
 
@@ -104,7 +104,7 @@ class ScoreChangeExperimentsFromRatings(ScoreChangeExperiments):
     def from_ratings(
         cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
     ) -> ScoreChangeExperimentsFromRatings:
-        """Settle the recipe on all data. Raises Invalid where it does not fit them."""
+        """Settle the recipe on all data. Raises Invalid if it does not fit them."""
         return cls(
             rows=rows,
             **make_score_change_experiment_fields(
@@ -113,12 +113,12 @@ class ScoreChangeExperimentsFromRatings(ScoreChangeExperiments):
         )
 
     def load_changeable_rows(self) -> Ratings:
-        """What is ranked, and reference rows, which count where the moments of raters rest on all rows."""
+        """Return the ranked rows, and reference rows, which count if the moments of raters use all rows."""
         selection = select_rows_by_recipe(self.rows, self.recipe)
         return selection.ratings.where(selection.ranked | (selection.ratings.role == RatingRole.REFERENCE))
 
     def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
-        """The ranking after a change. Raises Invalid where there is none."""
+        """Return the ranking after a change. Raises Invalid if there is none."""
         rows = self.rows if change is None else apply_score_change(self.rows, change, self.facts.documents)
         return rerank_systems(rows, self.recipe, unshown, self.facts)
 
@@ -126,7 +126,7 @@ class ScoreChangeExperimentsFromRatings(ScoreChangeExperiments):
 def make_score_change_experiment_fields(
     base: Ranking, humans: frozenset[str], documents: DocumentTable | None
 ) -> dict[str, Any]:
-    """The fields that `ScoreChangeExperiments` takes from the ranking without any change, by name."""
+    """Return, by name, the fields that `ScoreChangeExperiments` takes from the ranking without any change."""
     order = tuple(row.system for row in base.systems)
     return {
         "recipe": base.recipe,
@@ -146,14 +146,14 @@ def _effect(change: ScoreChange, before: RankingPlaces | str, after: RankingPlac
 
 
 def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: ScoreChangeContext) -> Ranking:
-    """Normalize by all rows, take the systems that are not shown away, and rank the others.
+    """Normalize by all rows, remove the systems that are not shown, and rank the others.
 
-    Raises Invalid where the recipe does not fit the rows.
+    Raises Invalid if the recipe does not fit the rows.
     """
     scored, _ = select_normalized_rows(rows, recipe)
     gone = [code for code, key in enumerate(rows.labels.systems) if key in unshown]
     shown = scored.where(~np.isin(scored.system, gone)).in_canonical_order()
-    # What the recipe says of rows and normalization is done.
+    # The recipe's choices of rows and normalization have been applied already.
     rest = replace(
         drop_slow_recipe_choices(recipe),
         normalize="none",
@@ -166,9 +166,9 @@ def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts
 
 
 def select_normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowSelection]:
-    """The rows that a recipe ranks, with their normalized scores, and the selection they come of.
+    """Return the rows that a recipe ranks, with normalized scores, and the selection they come from.
 
-    recipe : with its normalization settled. Raises Invalid where the scores do not allow it.
+    recipe : with its normalization settled. Raises Invalid if the scores do not allow it.
     """
     selection = select_rows_by_recipe(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
@@ -178,7 +178,7 @@ def select_normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowS
 def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> ScoreMatrix:
     """System × segment scores under a recipe whose normalization is settled, systems in ranking order.
 
-    domains : code of each document label, None where unknown. Raises Invalid where the scores do not allow the recipe.
+    domains : code of each document label, None if unknown. Raises Invalid if the scores do not allow the recipe.
     """
     if rows.standardised and recipe.normalize != "none":
         raise Invalid("the scores are standardised already")
@@ -193,5 +193,5 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
 
 
 def drop_slow_recipe_choices(recipe: Recipe) -> Recipe:
-    """The recipe without what takes time and is not compared: influence, rank sets, and resampled intervals."""
+    """Return the recipe without slow choices that are not compared: influence, rank sets and resampled intervals."""
     return replace(recipe, influence=False, rank_sets=False, interval="t")

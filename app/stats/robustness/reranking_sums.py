@@ -1,4 +1,4 @@
-"""Rankings before and after a change of a campaign that is too large to be held at once: each from sums of its own."""
+"""Rankings before and after a change of a campaign that does not fit into memory: each from its own sums."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from app.stats.side_tables import DocumentTable
 
 
 class SummableChangedRatings(Protocol):
-    """Ratings that are changed and summed where they are stored."""
+    """Ratings that can be changed and summed where they are stored."""
 
     def open_rating_sums(
         self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
     ) -> AbstractContextManager[SummableRatings]:
-        """Sums under a recipe after a change.
+        """Open the sums under a recipe after a change.
 
-        unshown: systems that are not ranked; raters' moments rest on their rows all the same. Raises Invalid where the
-        change cannot be made.
+        unshown: systems that are not ranked; raters' moments still use their rows. Raises Invalid if the change cannot
+        be made.
         """
 
     def load_document_rater_rows(self, recipe: Recipe) -> Ratings:
-        """A row for each document, rater and role that is ranked or of a reference."""
+        """Return a row for each document, rater and role that is ranked or of a reference."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
-    """Changes of ratings that are summed. base: the ranking without a change, of all systems."""
+    """Changes of ratings that are summed. base: the ranking of all systems without a change."""
 
     sums: SummableChangedRatings
     base: RankingPlaces
@@ -47,7 +47,7 @@ class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
     def from_sums(
         cls, sums: SummableChangedRatings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
     ) -> ScoreChangeExperimentsFromSums:
-        """Settle the recipe, which `can_rank_from_sums`, on all data. Raises Invalid where it does not fit them."""
+        """Settle a recipe that `can_rank_from_sums` accepts on all data. Raises Invalid if it does not fit them."""
         simple = drop_slow_recipe_choices(recipe)
         with sums.open_rating_sums(simple, None, frozenset(), documents) as source:
             base = rank_from_sums(source, simple, documents)
@@ -56,15 +56,15 @@ class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
         )
 
     def load_changeable_rows(self) -> Ratings:
-        """A row for each document, rater and role."""
+        """Return a row for each document, rater and role."""
         return self.sums.load_document_rater_rows(self.recipe)
 
     def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
-        """The ranking after a change. Raises Invalid where there is none."""
+        """Return the ranking after a change. Raises Invalid if there is none."""
         documents = self.facts.documents
         with self.sums.open_rating_sums(self.recipe, change, unshown, documents) as source:
             return rank_from_sums(source, self.recipe, documents)
 
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
-        """The ranking of all is known."""
+        """Return the places; those of all systems without a change are known."""
         return self.base if change is None and not unshown else super()._places(change, unshown)
