@@ -1,1 +1,1 @@
-"""What is timed, and against what: the speed table of the project, run by `python -m benchmarks.run`."""
+"""Measurements for the speed table of the project, with the bounds that they are compared with."""

@@ -1,4 +1,4 @@
-"""What the product is measured against: the least that Postgres and its driver need for the same rows."""
+"""The bounds that the product is compared with: the least that Postgres and its driver need for the same rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb, set_json_loads
 
 BATCH: Final = 50_000
-# The columns of `Ratings` and the types that hold them; ids stand in for codes.
+# The columns of `Ratings` with their types in Postgres and numpy; database ids take the place of codes.
 PACKED: Final = {
     "system": ("int4", ">i4"),
     "document": ("int4", ">i4"),
@@ -37,10 +37,10 @@ JOIN credits c ON c.item_id = i.id WHERE a.key = %s"""
 
 
 def copy_table(url: str, table: str, campaign: str, *, encoded: bool) -> float:
-    """Seconds to COPY a campaign's rows of a table with `write_row`, in binary, commit included.
+    """Return the seconds to COPY a campaign's rows of a table with `write_row`, in binary, including the commit.
 
-    The rows go into a table of the same columns without constraints; fetching them is not timed. encoded: JSON is at
-    hand as text; otherwise the driver writes it from Python objects.
+    The rows go into a table with the same columns and without constraints. Fetching them is not timed. encoded: JSON is
+    available as text; otherwise the driver encodes it from Python objects.
     """
     copy_name, source_name = sql.Identifier(f"bound_{table}"), sql.Identifier(table)
     with psycopg.connect(url) as source, psycopg.connect(url) as target:
@@ -58,7 +58,7 @@ def copy_table(url: str, table: str, campaign: str, *, encoded: bool) -> float:
 
 
 def _batches(rows: psycopg.ServerCursor[Any], types: Sequence[int]) -> Iterator[list[list[Any]]]:
-    """Rows with their JSON wrapped for the driver."""
+    """Yield batches of rows whose JSON is wrapped for the driver."""
     jsonb = psycopg.adapters.types["jsonb"].oid
     places = [i for i, oid in enumerate(types) if oid == jsonb]
     while batch := rows.fetchmany(BATCH):
@@ -91,14 +91,14 @@ def _copy(
 
 
 def flatten(url: str, campaign: str) -> None:
-    """Put the columns of a campaign's `Ratings` into one flat table."""
+    """Write the columns of a campaign's `Ratings` into one flat table."""
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE IF EXISTS bound_ratings")
         connection.execute(FLAT, (campaign,))
 
 
 def load_flat(url: str) -> float:
-    """Seconds to read the flat table into numpy: each column packed into one byte string, all in one SELECT."""
+    """Return the seconds to read the flat table into numpy: one SELECT packs each column into one byte string."""
     packed = ", ".join(f"string_agg({kind}send({name}), ''::bytea)" for name, (kind, _) in PACKED.items())
     with psycopg.connect(url) as connection, connection.cursor(binary=True) as cursor:
         connection.execute("SELECT 1")

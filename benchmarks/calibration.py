@@ -49,15 +49,15 @@ MEASURED: Final = Path(__file__).with_suffix(".json")
 SYSTEMS: Final = 3
 SEED: Final = 20
 TYPICAL: Final = 0.9
-"""A warning belongs to a world where this share of its campaigns has it."""
+"""A warning belongs to a world if this share of its campaigns has it."""
 Kind = Literal["size", "coverage"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One claim in one world. found: of n campaigns, how many (or the sum of shares) erred or held the truth.
+    """One claim in one world. found: the number of campaigns (or sum of shares), of n, that erred or held the truth.
 
-    warnings: what the program said in nearly all of these campaigns about what this world is like.
+    warnings: what the program said about the properties of this world in nearly all of these campaigns.
     """
 
     claim: str
@@ -70,7 +70,7 @@ class Cell:
 
     @property
     def rate(self) -> float:
-        """Share of the campaigns."""
+        """The share of campaigns."""
         return self.found / self.n
 
     @property
@@ -80,20 +80,20 @@ class Cell:
 
     @property
     def kept(self) -> bool:
-        """Whether the claim keeps its level, but for chance."""
+        """Whether the claim keeps its level, apart from chance."""
         if self.kind == "size":
             return self.rate <= self.nominal + self.margin
         return self.rate >= self.nominal - self.margin
 
     @property
     def warned(self) -> bool:
-        """Whether the program said something about what this world is like."""
+        """Whether the program warned about the properties of this world."""
         return bool(self.warnings)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Findings of one simulated campaign by claim, and what was said beside them."""
+    """The findings of one simulated campaign by claim, and the warnings of the program."""
 
     found: Mapping[str, float]
     warnings: tuple[str, ...]
@@ -101,7 +101,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """What makes claims. claims: name → (kind, nominal). tried: one simulated campaign of a world."""
+    """Something that makes claims. claims: name → (kind, nominal). tried: simulates one campaign of a world."""
 
     name: str
     claims: Mapping[str, tuple[Kind, float]]
@@ -109,7 +109,7 @@ class Claimant:
 
 
 def by_recipe(recipe: Recipe) -> Claimant:
-    """The claims of a ranking: that one system is better, the intervals of differences, the rank sets."""
+    """Return the claims of a ranking: one system is better, intervals of differences, rank sets."""
     pairwise = recipe.adjust not in {"holm", "maxT"}
     sides = 2 if pairwise and recipe.alternative == "greater" else 1
     claims: dict[str, tuple[Kind, float]] = {
@@ -149,7 +149,7 @@ def _rank_once(world: SimulatedWorld, number: int, *, recipe: Recipe) -> Trial |
             return None
         findings = compare_ranking_with_truth(ranking, _TRUTH)
         for name in _NAMES.values():
-            if name in findings:  # asked several times, to have claimed once is to have claimed
+            if name in findings:  # if the data are tested several times, one claim is enough
                 found[name] = max(found.get(name, 0.0), findings[name]) if "claim" in name else findings[name]
         warnings = _said(ranking)
     return Trial({name: found[own] for name, own in _NAMES.items() if own in found}, warnings)
@@ -160,7 +160,7 @@ _TRUTH: Final = TrueScores(_EQUAL, values=_EQUAL)
 
 
 def topics_of(world: SimulatedWorld, rows: Ratings) -> DocumentTable:
-    """What is known of the documents: their topics as domains, in worlds that have several."""
+    """Return what is known about the documents: their topics, as domains, in worlds that have several."""
     n = len(rows.labels.documents)
     lengths = np.bincount(rows.labels.segment_document, minlength=n).astype(np.int32)
     return DocumentTable(_domains(world, n), ("test",) * n, lengths, np.full(n, -1, dtype=np.int32))
@@ -184,7 +184,7 @@ def _said(ranking: Ranking) -> tuple[str, ...]:
 
 
 def cells(claimant: Claimant, n: int, worlds: Sequence[WorldName] = tuple(WORLDS)) -> list[Cell]:
-    """Every claim of a claimant in every world."""
+    """Simulate every claim of a claimant in every world."""
     made = list[Cell]()
     for world in worlds:
         trials = [trial for number in range(n) if (trial := claimant.tried(WORLDS[world], number)) is not None]
@@ -216,21 +216,21 @@ ABOUT: Final[Mapping[WorldName, str]] = MappingProxyType(
         "peeking": r"one look|compared before",
     }
 )
-"""Words of a warning that is about what a world is like; one about segments taken as independent is about them all."""
+"""Words of a warning about the properties of a world. A warning about dependent segments fits all worlds."""
 
 
 def is_about(warning: str, world: WorldName) -> bool:
-    """Whether a warning tells of what makes this world unlike the clean one, or of segments taken as independent."""
+    """Return whether a warning is about what distinguishes this world from the clean one, or dependent segments."""
     return bool(re.search(ABOUT.get(world, "(?!)"), warning)) or "segments of a document are alike" in warning
 
 
 def shape(warning: str) -> str:
-    """A warning without its figures, so that the same one of two campaigns is the same."""
+    """Return a warning without its figures, so that the same warning in two campaigns compares as equal."""
     return "".join("#" if c.isdigit() else c for c in warning).replace("#.#", "#")
 
 
 def by_gate(rule: GateRule) -> Claimant:
-    """A claim of the gate about a candidate that stands at the border of it."""
+    """Return a claim of the gate about a candidate that lies on the border of this claim."""
     name = rule.claim.replace("_", " ")
     return Claimant("gate", {name: ("size", rule.alpha)}, partial(_gate_once, rule=rule))
 
@@ -255,7 +255,7 @@ MARGIN: Final = 0.5
 
 
 def by_forecast() -> Claimant:
-    """Where a study of the same kind, with documents, topics and raters of its own, finds the difference of a pair."""
+    """Return the forecast of a pair's difference in a new study with its own documents, topics and raters."""
     return Claimant("forecast", {"difference of a new study": ("coverage", 0.95)}, _forecast_once)
 
 
@@ -266,7 +266,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     )
     (sums, counts), (new_sums, new_counts) = (_by_document(rows) for rows in (this, again))
     known = estimate_precision(sums, counts)
-    reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as `stats.replication` has it
+    reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as in `stats.replication`
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
     laid = make_score_matrix(average_segment_scores(this), this.labels, domains=domains)
@@ -275,20 +275,20 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
 
 
 def _by_document(rows: Ratings) -> tuple[Floats, Floats]:
-    """Sums of the differences of two systems by document, and segments behind them."""
+    """Return the sum of the differences of two systems in each document, and its number of segments."""
     ahead = np.where(rows.system == 1, rows.score, -rows.score)
     sums = np.bincount(rows.document, weights=ahead).astype(np.float64)
     return sums, np.bincount(rows.document[rows.system == 0]).astype(np.float64)
 
 
 def by_flags() -> Claimant:
-    """The flags of the quality report, on raters who are all honest: shares of the campaigns in which any is raised."""
+    """Return the flags of the quality report, for honest raters: the share of campaigns in which any is raised."""
     claims: dict[str, tuple[Kind, float]] = {f"any {check} flag": ("size", 0.05) for check in CHECKS}
     return Claimant("quality", claims, _flags_once)
 
 
 def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
-    """Every output rated by two raters in turn, as flags compare raters with each other."""
+    """Simulate a campaign in which two raters in turn rate every output, because flags compare raters."""
     if world.dealing != "all systems" or len(world.looks) > 1:
         return None
     drawn = world.make_design(np.random.Generator(np.random.PCG64([SEED, number])), SYSTEMS)
@@ -307,14 +307,14 @@ def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
 
 
 def together(first: Ratings, second: Ratings) -> Ratings:
-    """Two ratings of the same outputs as one set of rows."""
+    """Combine two ratings of the same outputs into one set of rows."""
     columns: dict[str, Any] = {name: np.concatenate((getattr(first, name), getattr(second, name))) for name in COLUMNS}
     columns["judgment"] = np.arange(columns["judgment"].size, dtype=np.int32)
     return replace(first, **columns).in_canonical_order()
 
 
 def claimants() -> list[Claimant]:
-    """All that makes claims."""
+    """Return everything that makes claims."""
     rules = (GateRule("better"), GateRule("not_worse", MARGIN), GateRule("equivalent", MARGIN))
     return [
         *(by_gate(rule) for rule in rules),
@@ -330,18 +330,18 @@ def _of(part: int, n: int) -> list[Cell]:
 
 
 OURS: Final = ("gate", "`recommended`", "forecast")
-OTHERS: Final = 10  # per cent of the campaigns, for recipes that are kept as they were published, and flags
+OTHERS: Final = 10  # per cent of the campaigns, for flags and for recipes that are kept as published
 
 
 def measure(n: int, processes: int) -> list[Cell]:
-    """All cells."""
+    """Simulate all cells."""
     with ProcessPoolExecutor(processes) as pool:
         return [cell for found in pool.map(partial(_of, n=n), range(len(claimants()))) for cell in found]
 
 
 def main() -> None:
-    """Measure, write the figures, and make the page and the picture."""
-    from benchmarks import calibration_page  # which reads what is written here
+    """Measure, write the figures, and create the page and the picture."""
+    from benchmarks import calibration_page  # reads what this module writes
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument("--campaigns", type=int, default=1000, help="simulated campaigns a cell")

@@ -1,4 +1,4 @@
-"""The page and the picture of the measured sizes and coverages: `docs/calibration.md`."""
+"""The page `docs/calibration.md` with the measured sizes and coverages, and its picture."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ below the tables. **!!** marks such a share if the program does not warn.
 
 
 def page(cells: Sequence[Cell]) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     described = "\n".join(
         [
             "| world | campaign |",
@@ -75,7 +75,7 @@ def _shown(cell: Cell | None) -> str:
 
 
 def share(value: float) -> str:
-    """A share as the field prints it.
+    """Format a share as usual in the field.
 
     >>> share(0.0512), share(1.0)
     ('.051', '1.00')
@@ -84,7 +84,7 @@ def share(value: float) -> str:
 
 
 def _warnings(cells: Iterable[Cell]) -> Iterator[str]:
-    """The warnings of cells that are off, each once, with its figures of one world."""
+    """Yield the warnings of cells that miss their level, each once, with its figures from one world."""
     said: dict[str, _Said] = {}
     for cell in cells:
         if not cell.kept:
@@ -98,7 +98,7 @@ def _warnings(cells: Iterable[Cell]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A warning, the worlds in which it was given, and who gave it; both in the order of the tables."""
+    """A warning, the worlds in which it was given, and the claimants that gave it, both in the order of the tables."""
 
     warning: str
     worlds: dict[str, None] = field(default_factory=dict)
@@ -110,7 +110,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 class _Rate(NamedTuple):
-    """A cell as the chart reads it."""
+    """A cell in the form that the chart reads."""
 
     meaning: str
     expected: float | None
@@ -130,7 +130,7 @@ class _Rate(NamedTuple):
 
 
 def picture(cells: Sequence[Cell]) -> bytes:
-    """The default recipe and the gate as SVG, a row a claim and world."""
+    """Draw the default recipe and the gate as SVG, with one row per claim and world."""
     drawn = [cell for cell in cells if cell.claim.startswith(PICTURED)]
     groups = {world: [_Rate.of(cell) for cell in drawn if cell.world == world] for world in WORLDS}
     notes = ["No system is better than another in any of these campaigns; a gate's candidate stands at its border."]
@@ -140,12 +140,12 @@ def picture(cells: Sequence[Cell]) -> bytes:
 
 
 def read(path: Path = MEASURED) -> list[Cell]:
-    """The figures that were measured."""
+    """Read the measured figures."""
     return [Cell(**{**cell, "warnings": tuple(cell["warnings"])}) for cell in json.loads(path.read_text())]
 
 
 def write() -> None:
-    """Make page and picture from the figures."""
+    """Create page and picture from the figures."""
     cells = read()
     PAGE.write_text(page(cells), encoding="utf-8")
     PICTURE.write_bytes(picture(cells))

@@ -1,4 +1,4 @@
-"""What is timed runs in a process of its own, so that it starts cold and its memory is its own."""
+"""Runs each measurement in a process of its own, so that it starts cold and its memory can be measured."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MEGABYTE: Final = 1024  # in the kilobytes of /proc
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a child printed, and seconds from its start to its end."""
+    """What a child printed, and its duration in seconds."""
 
     answer: dict[str, Any]
     seconds: float
 
 
 def run(task: str, *arguments: str) -> Run:
-    """Run one task of `benchmarks.tasks` and wait for it. Raises CalledProcessError where it fails."""
+    """Run one task of `benchmarks.tasks` and wait for it. Raises CalledProcessError if it fails."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "benchmarks.tasks", task, *arguments]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
@@ -33,14 +33,14 @@ def run(task: str, *arguments: str) -> Run:
 
 
 def peak_memory() -> float:
-    """Most memory that this process has held, in megabytes; unlike getrusage it leaves out the parent's."""
+    """Return the peak memory of this process in megabytes; unlike getrusage, without that of the parent."""
     return _status(Path("/proc/self"), "VmHWM") / MEGABYTE
 
 
 class HeldByChildren:
-    """Most private memory that the children of a process held together, in megabytes, sampled while a block runs.
+    """Measures the peak of the private memory of all children of a process, in megabytes, by samples during a block.
 
-    The buffers that the processes of a server share are counted apart, by the setting that bounds them.
+    The buffers that the processes of a database server share are not included; a setting bounds them.
     """
 
     def __init__(self, parent: int) -> None:
@@ -65,7 +65,7 @@ class HeldByChildren:
 
 
 def _status(process: Path, name: str) -> int:
-    """Kilobytes of one line of a process's status; 0 where the process has ended."""
+    """Return the kilobytes in one line of a process's status; 0 if the process has ended."""
     try:
         lines = (process / "status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):

@@ -39,28 +39,28 @@ CLIENTS: Final = 16
 WRK: Final = shutil.which("wrk")
 LOADER: Final = "`wrk`" if WRK else "`benchmarks.hot_load`"
 Credential = str | hot_data.PageSession
-"""A token, or what a page shows."""
+"""A token, or the session of a page."""
 Sent = tuple[float, int, str, str]
-"""One request of a timetable: second, client, kind, text."""
+"""A request of a timetable: second, client, kind, text."""
 ROUNDS: Final = 20
 STARTED: Final = 0.5
-"""Seconds in which processes that have started take hardly any processor time."""
+"""Seconds in which processes take hardly any processor time once they have started."""
 ASKING: Final = 100
 CAMPAIGNS: Final = 4
 APART: Final = 0.05
-"""Seconds between two leases that are not to meet."""
+"""Seconds between two leases that must not coincide."""
 ONE: Final = "post.sql"
 BOUNDS: Final = {
     "`post.sql` under pgbench: one statement": (ONE, 0),
     "`post_six.sql`: the same in six statements": ("post_six.sql", 0),
     "`post_six.sql`, where each client takes the next data version": ("post_six.sql", 1),
 }
-"""The scripts, and whether they take the next version."""
+"""The scripts, and whether they take the next data version."""
 
 
 @dataclass(slots=True)
 class Bench:
-    """A server, an application on it, and the lines of the table."""
+    """A database server, an application on it, and the lines of the table."""
 
     server: EmbeddedServer
     database: Database
@@ -70,7 +70,7 @@ class Bench:
     lines: list[str] = field(default_factory=list)
 
     def post(self) -> None:
-        """Judgments from 16 connections, taken in turn with the bounds on the same server."""
+        """Measure judgments from 16 connections, in turn with the bounds on the same server."""
         plan = hot_data.judged(self.server.url("owner"), self.database, "posts", CLIENTS)
         ours: list[dict[str, Any]] = []
         bounds: dict[str, list[float]] = {what: [] for what in BOUNDS}
@@ -91,7 +91,7 @@ class Bench:
         )
 
     def mqm(self) -> None:
-        """Judgments with none to three marked errors, beside the bound with the same payloads."""
+        """Measure judgments with zero to three marked errors, and the bound with the same payloads."""
         owner = self.server.url("owner")
         plan = hot_data.judged(owner, self.database, "errors", CLIENTS, "mqm")
         rates, floors = [], []
@@ -109,7 +109,7 @@ class Bench:
         )
 
     def processes(self) -> None:
-        """One web process and two, on one campaign and on four: rate, judgments of a commit, processor time of each."""
+        """Measure 1 and 2 web processes, on 1 and 4 campaigns: rate, judgments per commit, processor time of each."""
         owner = self.server.url("owner")
         keys = [f"p{n}" for n in range(CAMPAIGNS)]
         held = {key: list(hot_data.judged(owner, self.database, key, CLIENTS).items()) for key in keys}
@@ -131,7 +131,7 @@ class Bench:
                 )
 
     def _by_processes(self, workers: int, plan: list[list[str]]) -> tuple[float, float, float]:
-        """Judgments a second, judgments per commit, milliseconds of processor time per judgment."""
+        """Return judgments per second, judgments per commit, and milliseconds of processor time per judgment."""
         with serving(self.server.url("owner"), workers) as address:
             watched = Watched(serving_at(address[1]), postmaster(self.server))
             before, at = self._written(), watched.taken()
@@ -141,7 +141,7 @@ class Bench:
         return figures["rate"], judgments / commits, taken.whole / judgments * 1e3
 
     def _written(self) -> tuple[int, int]:
-        """Judgments and commits of judgments up to now; a commit takes one version of its campaign's data."""
+        """Return the judgments and their commits so far; each commit takes one version of its campaign's data."""
         with self.database.transaction() as session:
             query = "SELECT (SELECT count(*) FROM judgments), (SELECT count(*) FROM versions WHERE what = 'judgments')"
             judgments, commits = session.execute(text(query)).one()
@@ -153,7 +153,7 @@ class Bench:
         return figures
 
     def _pgbench(self, script: str, versioned: int) -> float:
-        """Transactions a second of a script, a path or a name beside this module."""
+        """Return the transactions per second of a script, given as a path or as a name beside this module."""
         program = self.server.cluster.programs / "pgbench"
         variables = {"items": hot_data.ITEMS, "segments": hot_data.SEGMENTS, "versioned": versioned}
         command = [str(program), "--no-vacuum", "--protocol=prepared", f"--client={CLIENTS}", "--jobs=2"]
@@ -166,7 +166,7 @@ class Bench:
         return float(rate[1])
 
     def lease(self) -> None:
-        """The next task, with more free tasks, and with more raters enrolled."""
+        """Measure the lease of a task, with more free tasks and with more enrolled raters."""
         owner = self.server.url("owner")
         shapes = {"few": (1_000, ASKING), "many": (100_000, ASKING), "crowd": (1_000, 10_000)}
         asking = {
@@ -196,7 +196,7 @@ class Bench:
                 )
 
     def contended(self) -> None:
-        """Raters of one campaign who ask for a task at the same moment, beside as many who ask one after another."""
+        """Measure raters of one campaign who request a task at the same moment, and as many who do so one by one."""
         owner = self.server.url("owner")
         secrets = list(
             hot_data.waiting(owner, self.database, "herd", tasks=1_000, raters=ASKING, asking=ASKING).values()
@@ -223,7 +223,7 @@ class Bench:
 
 
 def mqm_bound(script: str) -> str:
-    """The bound with payloads of none to three marked errors. Raises ValueError where the script is another one."""
+    """Return the bound with payloads of zero to three errors. Raises ValueError if the script has changed."""
     plain = "jsonb_build_object('protocol', 'da', 'score', CAST(:score AS int))"
     errors = (
         "jsonb_build_object('protocol', 'mqm', 'errors', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', 'e' || e, "
@@ -238,12 +238,12 @@ def mqm_bound(script: str) -> str:
 
 
 def rated(score: float) -> dict[str, object]:
-    """A judgment that is a score."""
+    """Return a judgment that is a score."""
     return {"protocol": "da", "score": score}
 
 
 def marked(score: float) -> dict[str, object]:
-    """A judgment with none to three errors; which ones, the score says."""
+    """Return a judgment with zero to three errors, which the score determines."""
     errors = [
         {"start": at * 3, "end": at * 3 + 2 + int(2 * score) % 7, "severity": "minor", "category": "Fluency/Grammar"}
         for at in range(1, 1 + int(score) % 4)
@@ -252,28 +252,28 @@ def marked(score: float) -> dict[str, object]:
 
 
 def posts(task: str, secret: Credential, n: int, payload: Callable[[float], dict[str, object]] = rated) -> list[str]:
-    """Requests for every address of a task, each with an answer that was not given before."""
+    """Return requests for every address of a task, each with an answer that was not given before."""
     requests = []
     for item in range(1, hot_data.ITEMS + 1):
         for segment in range(1, hot_data.SEGMENTS + 1):
-            for turn in (0, 1):  # so that the next round over the same addresses says something new
+            for turn in (0, 1):  # so that the next round over the same addresses sends different answers
                 score = (item * 37 + segment * 11 + n * 5 + turn) % 100
                 requests.append(judgment(task, secret, item, segment, payload(score + turn / 2)))
     return requests
 
 
 def judgment(task: str, secret: Credential, item: int, segment: int, payload: object) -> str:
-    """The request that answers one segment."""
+    """Return the request that answers one segment."""
     return request("PUT", f"/v1/tasks/{task}/judgments/{item}/{segment}", secret, json.dumps(payload))
 
 
 def heartbeat(task: str, secret: Credential) -> str:
-    """The request by which a page says that its rater is there."""
+    """Return the request with which a page reports that its rater is present."""
     return request("POST", f"/v1/tasks/{task}/heartbeat", secret, json.dumps({"events": []}))
 
 
 def request(method: str, path: str, secret: Credential, body: str | None = None) -> str:
-    """A request as it is sent."""
+    """Return a request in the form in which it is sent."""
     shown = f"Authorization: Bearer {secret}" if isinstance(secret, str) else secret.lines
     more = "" if body is None else f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{shown}\r\n{more}\r\n"
@@ -281,7 +281,7 @@ def request(method: str, path: str, secret: Credential, body: str | None = None)
 
 
 def _leases(client: httpx.Client, campaign: str, secrets: Mapping[str, str]) -> Iterator[float]:
-    """Seconds of each lease of one round."""
+    """Yield the seconds of each lease in one round."""
     for secret in secrets.values():
         began = time.perf_counter()
         answer = client.post(f"/v1/campaigns/{campaign}/lease", headers={"Authorization": f"Bearer {secret}"})
@@ -291,19 +291,19 @@ def _leases(client: httpx.Client, campaign: str, secrets: Mapping[str, str]) -> 
 
 
 def load(address: tuple[str, int], plan: Sequence[Sequence[str]], seconds: float) -> dict[str, Any]:
-    """Figures of one run of the load generator."""
+    """Return the figures of one run of the load generator."""
     if WRK is not None:
         return _wrk(WRK, address, plan, seconds)
     return generate(address, plan, seconds)
 
 
 def keep_time(address: tuple[str, int], clients: int, sent: Sequence[Sent]) -> dict[str, dict[str, Any]]:
-    """Figures by kind of request of one run of a timetable, which our generator alone can keep."""
+    """Return the figures of a timetable by kind of request; only our own generator can follow a timetable."""
     return generate(address, {"clients": clients, "sent": sent}, 0.0)
 
 
 def generate(address: tuple[str, int], plan: object, seconds: float) -> dict[str, Any]:
-    """Figures of one run of our own generator."""
+    """Return the figures of one run of our own generator."""
     command = [sys.executable, "-m", "benchmarks.hot_load", address[0], str(address[1]), str(seconds)]
     done = subprocess.run(command, cwd=ROOT, input=json.dumps(plan).encode(), stdout=subprocess.PIPE, check=True)
     figures: dict[str, Any] = json.loads(done.stdout)
@@ -311,7 +311,7 @@ def generate(address: tuple[str, int], plan: object, seconds: float) -> dict[str
 
 
 def _wrk(program: str, address: tuple[str, int], plan: Sequence[Sequence[str]], seconds: float) -> dict[str, Any]:
-    """Figures of one run of wrk: it gives the requests to whichever connection is free, each rater's in turn."""
+    """Return the figures of one run of wrk, which uses any free connection, but sends each rater's requests in turn."""
     turns = [turn for requests in zip(*plan, strict=True) for turn in requests]
     with tempfile.NamedTemporaryFile() as file:
         file.write("\0".join(turns).encode())
@@ -327,14 +327,14 @@ def _wrk(program: str, address: tuple[str, int], plan: Sequence[Sequence[str]], 
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     told = json.loads(done.stdout.strip().splitlines()[-1])
     assert not told["failed"], done.stdout
-    # It counts what is refused only; what the others are called, the first request says.
+    # wrk counts only refusals; the first request shows which status the other answers have.
     answered, refused = _status(address, turns[0]), told["refused"]
     statuses = {answered: told["requests"] - refused, **({"refused": refused} if refused else {})}
     return {"rate": told["requests"] / told["seconds"], "p50": told["p50"], "p99": told["p99"], "statuses": statuses}
 
 
 def _status(address: tuple[str, int], asked: str) -> str:
-    """The status that a request is answered with."""
+    """Return the status of the answer to a request."""
     with socket.create_connection(address, timeout=60) as line:
         line.sendall(asked.encode())
         return line.makefile("rb").readline().split()[1].decode()
@@ -342,7 +342,7 @@ def _status(address: tuple[str, int], asked: str) -> str:
 
 @contextmanager
 def throw_away(folder: Path) -> Iterator[tuple[EmbeddedServer, Database]]:
-    """A server with an empty database in a folder of its own, with fsync on, as it ships."""
+    """Start a database server with an empty database in a folder of its own, with fsync on, as in a release."""
     folder.chmod(0o711)  # under root the server runs as another user, who must get through
     with embedded.start_server(folder / "data") as server:
         migrate.upgrade_schema(server.url("owner"))
@@ -352,7 +352,7 @@ def throw_away(folder: Path) -> Iterator[tuple[EmbeddedServer, Database]]:
 
 @contextmanager
 def serving(url: str, workers: int) -> Iterator[tuple[str, int]]:
-    """The service on a database, as `plumbline serve` runs it, without a worker beside it."""
+    """Run the service on a database, as `plumbline serve` does, but without a worker."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         host, port = free.getsockname()
@@ -383,7 +383,7 @@ def _wait(host: str, port: int) -> None:
 
 
 def _calm(pid: int) -> None:
-    """Wait until all processes have started: the first that is ready answers for all, and others still import."""
+    """Wait until all processes have started: one ready process answers for all, while others still import."""
     before = processor_seconds(pid)
     for _ in range(60):
         time.sleep(STARTED)

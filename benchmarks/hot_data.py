@@ -1,4 +1,4 @@
-"""Made-up campaigns for the hot routes, put into the database by a few statements."""
+"""Synthetic campaigns for the hot routes, written to the database with a few statements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.storage.db import Database
 ITEMS: Final = 20
 SEGMENTS: Final = 20
 LIFETIME: Final = timedelta(hours=12)
-DONE: Final = 5  # tasks that each asking rater has handed in already
+DONE: Final = 5  # tasks that each rater who requests one has already handed in
 ANALYZED: Final = (
     "tasks",
     "items",
@@ -31,14 +31,14 @@ ANALYZED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PageSession:
-    """What raters' pages show: the cookie of a session, and the proof that the page is ours."""
+    """What raters' pages send: the cookie of a session, and the proof that the page is ours."""
 
     secret: str
     csrf: str
 
     @property
     def lines(self) -> str:
-        """As headers, beside what browsers send with each request."""
+        """Both as headers, with the other headers that browsers send with each request."""
         return (
             f"Cookie: rater={self.secret}\r\nX-CSRF-Token: {self.csrf}\r\nOrigin: http://localhost\r\n"
             "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\nSec-Fetch-Dest: empty\r\n"
@@ -103,10 +103,10 @@ DELETE FROM leases USING t WHERE leases.campaign_id = %(c)s AND leases.task_id =
 
 
 def judged(url: str, database: Database, key: str, raters: int, protocol: str = "da") -> Mapping[str, str]:
-    """A campaign in which each of some raters holds one large task; their secrets, by task.
+    """Create a campaign in which each rater holds one large task; return the raters' secrets by task.
 
-    The bound writes to the campaign that was made last. Scores of a protocol with weights have a profile from the first
-    answer on.
+    The bound writes to the most recent campaign. Scores of a protocol with weights have a profile from the first answer
+    on.
     """
     sizes = {"items": ITEMS, "documents": ITEMS, "segments": SEGMENTS}
     with psycopg.connect(url) as db:
@@ -119,7 +119,7 @@ def judged(url: str, database: Database, key: str, raters: int, protocol: str = 
             (campaign,),
         ).fetchall()
     secrets = _secrets(database, key, [rater for rater, _ in held])
-    with psycopg.connect(url) as db:  # the names that the bound finds its tokens by
+    with psycopg.connect(url) as db:  # the names by which the bound finds its tokens
         db.execute("DELETE FROM tokens WHERE name = 'bound'")
         db.execute(
             """INSERT INTO tokens (prefix, hash, role, campaign_id, rater_id, name)
@@ -131,7 +131,7 @@ def judged(url: str, database: Database, key: str, raters: int, protocol: str = 
 
 
 def waiting(url: str, database: Database, key: str, *, tasks: int, raters: int, asking: int) -> Mapping[str, str]:
-    """A campaign of free tasks of two items; the secrets of the raters who will ask, who did some tasks before."""
+    """Create a campaign of free two-item tasks; return secrets of raters who will request one and did some before."""
     with psycopg.connect(url) as db:
         campaign = _make(db, key, raters, "da", tasks=tasks + asking * DONE, items=2, documents=50, segments=3)
         db.execute(_DONE, {"c": campaign, "asking": asking, "done": DONE})
@@ -141,7 +141,7 @@ def waiting(url: str, database: Database, key: str, *, tasks: int, raters: int, 
 
 
 def give_back(url: str, key: str) -> None:
-    """Free all that is leased, as if it never had been."""
+    """Free all leased tasks, and delete their leases."""
     with psycopg.connect(url) as db:
         row = db.execute("SELECT id FROM campaigns WHERE key = %s", (key,)).fetchone()
         assert row is not None
@@ -152,7 +152,7 @@ def _make(db: psycopg.Connection[Any], key: str, raters: int, protocol: str, **s
     row = db.execute(_CAMPAIGN, {"key": key, "raters": raters, "protocol": protocol}).fetchone()
     assert row is not None
     given = {"c": row[0], **sizes}
-    # What a statement makes itself the planner has no statistics of: it would pair 100,000 tasks and groups one by one.
+    # The planner has no statistics about rows of the same statement: it would pair 100,000 tasks and groups one by one.
     db.execute("SET LOCAL enable_nestloop = off")
     db.execute(_TEXTS, given)
     db.execute(_TASKS, given)
@@ -161,7 +161,7 @@ def _make(db: psycopg.Connection[Any], key: str, raters: int, protocol: str, **s
 
 
 def _analyze(db: psycopg.Connection[Any]) -> None:
-    """What autovacuum does a minute later."""
+    """Do what autovacuum would do a minute later."""
     db.autocommit = True
     for table in ANALYZED:
         db.execute(f"VACUUM ANALYZE {table}".encode())
@@ -169,7 +169,7 @@ def _analyze(db: psycopg.Connection[Any]) -> None:
 
 
 def signed_in(database: Database, secrets: Mapping[str, str]) -> dict[str, PageSession]:
-    """The sessions that raters open by their tokens, by the keys of these."""
+    """Exchange raters' tokens for sessions, and return these by the tokens' keys."""
     with database.transaction() as session:
         opened = {
             key: sessions.exchange_token_for_session(session, one, lifetime=LIFETIME) for key, one in secrets.items()

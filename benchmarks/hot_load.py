@@ -2,11 +2,11 @@
 
     python -m benchmarks.hot_load HOST PORT SECONDS < plan.json > figures.json
 
-Two kinds of plan. A list of connections, each a list of requests as text: a connection sends its requests over and
-over, each as soon as the one before is answered. Or a timetable, `{"clients": N, "sent": [[second, client, kind,
-request], ...]}`, by second: each request is sent when its time has come, however slow the answers are, and its latency
-counts from that time, so waiting for the answer to an earlier one counts as well. It shares the cores with the server,
-as the bound's load generator does.
+There are two kinds of plan. The first is a list of connections, each a list of requests as text. A connection repeats
+its requests, and sends each as soon as the previous one is answered. The second is a timetable, `{"clients": N, "sent":
+[[second, client, kind, request], ...]}`, sorted by second. Each request is sent at its time, however slow the answers
+are. Its latency counts from that time, so it includes waiting for the answer to an earlier request. The generator
+shares the cores with the server, as the bound's load generator does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import uvloop
 
 
 class Caller(asyncio.Protocol):
-    """One connection: sends the next request once the answer to the one before it is whole."""
+    """A connection that sends the next request once the answer to the previous one is complete."""
 
     def __init__(self, requests: Sequence[bytes], seconds: list[float], statuses: Counter[int]) -> None:
         self.requests = requests
@@ -37,12 +37,12 @@ class Caller(asyncio.Protocol):
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start sending."""
         self._transport = cast("asyncio.Transport", transport)
         self._send()
 
     def data_received(self, data: bytes) -> None:
-        """Count a whole answer and go on."""
+        """Count a complete answer, and send the next request."""
         self._buffer += data
         head, found, rest = self._buffer.partition(b"\r\n\r\n")
         if not found or len(rest) < _length(head):
@@ -57,7 +57,7 @@ class Caller(asyncio.Protocol):
             self._send()
 
     def connection_lost(self, _: Exception | None) -> None:
-        """The end."""
+        """Note the end of the connection."""
         if not self.done.done():
             self.done.set_result(None)
 
@@ -68,18 +68,18 @@ class Caller(asyncio.Protocol):
 
 
 class Answer:
-    """An answer as it arrives. Of its body only the end is kept: a report has 23 MB, and to put these together kept the
-    generator from everybody's answers for seconds.
+    """An answer as it arrives. It stores only the end of the body: a report has 23 MB, and joining its pieces would
+    delay the generator's other answers for seconds.
     """
 
     def __init__(self) -> None:
         self.status = ""
         self._head = b""
         self._end = b""
-        self._missing: int | None = None  # bytes; None: of a body in chunks, whose end says so
+        self._missing: int | None = None  # bytes; None: a chunked body, which marks its own end
 
     def take(self, data: bytes) -> bool:
-        """Whether the answer is whole with these bytes; of a stream of events, its headers."""
+        """Return whether these bytes complete the answer; a stream of events is complete after its headers."""
         if not self.status:
             self._head += data
             head, found, data = self._head.partition(b"\r\n\r\n")
@@ -105,16 +105,16 @@ def _length(head: bytes) -> int:
 
 
 LAST = b"0\r\n\r\n"
-"""The end of a body in chunks."""
+"""The end of a chunked body."""
 PATIENCE = 30.0
-"""Seconds for answers that are due when the last request has been sent."""
+"""Seconds to wait for answers after the last request has been sent."""
 EVENTS = "events"
 BEGAN = "began"
 """When the timetable began, by the clock that all processes of a machine share."""
 
 
 class Latencies:
-    """Seconds from when requests were due until they were answered, and their statuses, by kind."""
+    """Seconds from the time when requests were due to their answers, and the statuses, by kind."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, list[float]] = defaultdict(list)
@@ -122,12 +122,12 @@ class Latencies:
         self.events = 0
 
     def note(self, kind: str, seconds: float, status: str) -> None:
-        """One answer; `lost` is the status of a request whose connection ended twice."""
+        """Note an answer; the status of a request whose connection ended twice is `lost`."""
         self.seconds[kind].append(seconds)
         self.statuses[kind][status] += 1
 
     def figures(self) -> dict[str, dict[str, Any]]:
-        """By kind."""
+        """Return the figures by kind."""
         return {
             kind: {"n": len(taken), **_ends(sorted(taken)), "statuses": dict(self.statuses[kind])}
             for kind, taken in self.seconds.items()
@@ -135,7 +135,7 @@ class Latencies:
 
 
 class Client(asyncio.Protocol):
-    """One client of a timetable: one request at a time; it connects anew where the server has closed the connection."""
+    """A client of a timetable with one request at a time; it reconnects if the server has closed the connection."""
 
     def __init__(self, address: tuple[str, int], latencies: Latencies) -> None:
         self._address, self._latencies = address, latencies
@@ -147,17 +147,17 @@ class Client(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether all has been answered."""
+        """Whether everything has been answered."""
         return not self._waiting
 
     def due(self, at: float, kind: str, request: bytes) -> None:
-        """Send a request as soon as those before it are answered. at: when it was to be sent."""
+        """Send a request as soon as earlier ones are answered. at: when it was due."""
         self._waiting.append((at, kind, request))
         if not self._asking:
             self._send()
 
     def give_up(self) -> None:
-        """The end; what is not answered by now is noted as such."""
+        """Stop, and note the requests that have no answer yet."""
         for at, kind, _ in self._waiting:
             self._latencies.note(kind, time.perf_counter() - at, "none")
         self._waiting.clear()
@@ -166,11 +166,11 @@ class Client(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what to write to."""
+        """Store the transport for sending."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Note a whole answer and go on. What comes unasked belongs to a stream, which is answered by its headers."""
+        """Note a complete answer and continue. Unrequested data belong to a stream, which its headers have answered."""
         if not self._asking:
             self._latencies.events += data.count(b"event: ")
             return
@@ -178,7 +178,7 @@ class Client(asyncio.Protocol):
             self._answered(self._answer.status)
 
     def connection_lost(self, _: Exception | None) -> None:
-        """Servers close connections on which nothing was asked for a while; what was just sent is sent once more."""
+        """Reconnect: servers close idle connections. A request that was just sent is sent once more."""
         self._transport = None
         if not self._asking:
             return
@@ -213,7 +213,7 @@ class Client(asyncio.Protocol):
 
 
 async def keep_time(host: str, port: int, timetable: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Figures by kind of request, once each of a timetable is answered."""
+    """Send the requests of a timetable, and return figures by kind of request once all are answered."""
     latencies = Latencies()
     clients = [Client((host, port), latencies) for _ in range(timetable["clients"])]
     began, clock = time.perf_counter(), time.monotonic()
@@ -231,7 +231,7 @@ async def keep_time(host: str, port: int, timetable: Mapping[str, Any]) -> dict[
 
 
 def _ends(taken: Sequence[float]) -> dict[str, float]:
-    """Median and p99 of sorted seconds."""
+    """Return median and 99th percentile of sorted seconds."""
     return {"p50": taken[len(taken) // 2], "p99": taken[int(len(taken) * 0.99)]}
 
 
@@ -240,7 +240,7 @@ async def _connect(loop: asyncio.AbstractEventLoop, caller: Caller, host: str, p
 
 
 async def drive(host: str, port: int, seconds: float, plan: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Figures of one run: a fifth of the time to warm up, then what is counted."""
+    """Return the figures of one run, after warming up for a fifth of its time."""
     taken: list[float] = []
     statuses: Counter[int] = Counter()
     loop = asyncio.get_running_loop()
@@ -266,7 +266,7 @@ async def drive(host: str, port: int, seconds: float, plan: Sequence[Sequence[st
 
 
 def main() -> None:
-    """Read a plan, run it, print the figures."""
+    """Read a plan, run it, and print the figures."""
     host, port, seconds = sys.argv[1:]
     plan = json.load(sys.stdin)
     timed = isinstance(plan, dict)

@@ -47,7 +47,7 @@ ROUNDS = 8
 
 
 def table(data: MultiplyRatedDocuments, file: Path) -> None:
-    """The campaign as a file of MQM: its errors minor or major as its scores say."""
+    """Write the campaign as an MQM file whose errors are minor or major according to its scores."""
     with file.open("w") as out:
         out.write(HEAD)
         assert data.errors is not None
@@ -66,14 +66,14 @@ def table(data: MultiplyRatedDocuments, file: Path) -> None:
 
 
 def ask(database: Database, seed: int) -> StoredReport | JobView:
-    """All figures."""
+    """Request all figures."""
     options = StabilityIn(designs="paper", seed=seed)
     return report_requests.find_or_queue_report(database, ReportRequest(REPORT, ("paper",), options))
 
 
 @contextmanager
 def worker(url: str, folder: Path, processes: int) -> Iterator[psutil.Process]:
-    """A worker for the length of a block."""
+    """Run a worker for the duration of a block."""
     environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATA_DIR": str(folder)}
     command = [sys.executable, "-m", "app.cli", "worker", "--processes", str(processes)]
     process = subprocess.Popen(command, env=environment)
@@ -85,7 +85,7 @@ def worker(url: str, folder: Path, processes: int) -> Iterator[psutil.Process]:
 
 
 def until_done(database: Database, job: JobView, look: Callable[[JobView], None]) -> JobView:
-    """Look at a job until it has ended."""
+    """Poll a job until it has ended."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         with database.transaction() as session:
@@ -98,13 +98,13 @@ def until_done(database: Database, job: JobView, look: Callable[[JobView], None]
 
 
 def memory_of(process: psutil.Process) -> float:
-    """MB of the largest process of a worker."""
+    """Return the megabytes of the largest process of a worker."""
     everyone = [process, *process.children(recursive=True)]
     return float(max(one.memory_info().rss for one in everyone) / 1e6)
 
 
 def once(database: Database, job: JobView, busy: psutil.Process) -> None:
-    """Print how long a job took, how much memory and processor time."""
+    """Print the duration, memory and processor time of a job."""
     peak, spent = 0.0, 0.0
 
     def look(view: JobView) -> None:
@@ -123,7 +123,7 @@ def once(database: Database, job: JobView, busy: psutil.Process) -> None:
 
 
 def twice(database: Database) -> None:
-    """Print how long the second answer takes, and how far another seed is away in its errors."""
+    """Print how long the second answer takes, and how far another seed differs, in units of its error."""
     begun = time.perf_counter()
     first = ask(database, 1)
     assert isinstance(first, StoredReport)
@@ -142,7 +142,7 @@ def twice(database: Database) -> None:
 
 
 def beside(database: Database, n: int = 100) -> list[float]:
-    """Milliseconds of a small durable transaction, again and again."""
+    """Return the milliseconds of repeated small durable transactions."""
     taken = []
     for _ in range(n):
         begun = time.perf_counter()
@@ -154,12 +154,12 @@ def beside(database: Database, n: int = 100) -> list[float]:
 
 
 def _post_times(address: tuple[str, int], plans: Sequence[Sequence[Sequence[str]]], turn: int) -> list[float]:
-    """The slowest posts of one turn, in milliseconds."""
+    """Return the 99th percentile of the posts in one turn, in milliseconds."""
     return [1e3 * load(address, plans[turn % 2], SECONDS)["p99"]]
 
 
 def in_turns(database: Database, url: str, busy: psutil.Process, plan: Mapping[str, str]) -> None:
-    """Print how long posts and transactions take beside processes that compute, and beside the same ones paused."""
+    """Print the times of posts and transactions while other processes compute, and while these are paused."""
     with serving(url, 1) as address:
         for raters in (1, CLIENTS):
             some = list(plan.items())[:raters]
@@ -176,7 +176,7 @@ def in_turns(database: Database, url: str, busy: psutil.Process, plan: Mapping[s
 def compared(
     what: str, busy: psutil.Process, measure: Callable[[int], list[float]], summed: Callable[[list[float]], float]
 ) -> None:
-    """Measure by turns beside computing and beside paused processes, and print how both compare."""
+    """Measure in turn with computing and with paused processes, and print the comparison."""
     children = busy.children(recursive=True)
     computing, paused = [], []
     for turn in range(0, 2 * ROUNDS, 2):
@@ -191,7 +191,7 @@ def compared(
 
 
 def p99(values: list[float]) -> float:
-    """The 99th percentile."""
+    """Return the 99th percentile."""
     return statistics.quantiles(values, n=100)[-1]
 
 
@@ -212,7 +212,7 @@ def main() -> None:
 
 
 def measured(database: Database, url: str, folder: Path, processes: int) -> None:
-    """All of it, on a database."""
+    """Take all measurements on a database."""
     table(campaign(), folder / "paper.tsv")
     file = InputFile("paper.tsv", lambda: (folder / "paper.tsv").open("rb"))
     imports.run_import(
@@ -239,7 +239,7 @@ def measured(database: Database, url: str, folder: Path, processes: int) -> None
 
 
 def until_done_some(database: Database, job: JobView) -> None:
-    """Wait until chunks are computed."""
+    """Wait until some chunks are computed."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
         with database.transaction() as session:

@@ -31,11 +31,11 @@ ROWS: Final = (1_000_000, 10_000_000, 30_000_000, 100_000_000)
 RATERS: Final = 1000
 GOAL_SECONDS, GOAL_MEMORY = 60, 4096
 _SEGMENTS: Final = 1 << 19  # written at a time
-_POOL: Final = 64  # raters that may share a document
+_POOL: Final = 64  # raters that can share a document
 
 
 def main() -> None:
-    """Measure and print a table."""
+    """Measure, and print a table."""
     asked = _arguments()
     with tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as name:
         folder = Path(name)
@@ -61,9 +61,9 @@ def _from_file(folder: Path, n: int) -> dict[str, Any]:
 
 
 def write_made_up_file(folder: Path, n: int, *, seed: int = 7) -> dict[str, int]:
-    """Write n judgments as a file of ratings; numbers of judgments and documents.
+    """Write n judgments as a file of ratings; return the numbers of judgments and documents.
 
-    As in `synthetic`, three raters of a document rate every system on it. Scores are whole, from 0 to 100.
+    As in `synthetic`, three raters of a document rate every system on it. Scores are whole numbers from 0 to 100.
     """
     draw = np.random.default_rng(seed)
     systems, per_output = len(synthetic.SYSTEMS), synthetic.RATINGS
@@ -117,7 +117,7 @@ def write_made_up_file(folder: Path, n: int, *, seed: int = 7) -> dict[str, int]
 
 
 def _from_database(folder: Path, n: int) -> list[tuple[str, dict[str, Any]]]:
-    """Import, write the file, rank and report from sums and in memory; each in a process of its own."""
+    """Import, write the file, rank and report from sums and in memory, each in a process of its own."""
     print(f"importing {n:,}", file=sys.stderr)
     with embedded.start_server(folder / "data") as server:
         migrate.upgrade_schema(server.url("owner"))
@@ -140,7 +140,7 @@ def _from_database(folder: Path, n: int) -> list[tuple[str, dict[str, Any]]]:
 
 
 def check_alike(one: Any, other: Any) -> None:
-    """Assert that two answers have the same figures to twelve digits, and the same words."""
+    """Assert that two answers have the same figures to twelve digits, and the same text."""
     if isinstance(one, dict):
         assert one.keys() == other.keys()
         one, other = list(one.values()), list(other.values())

@@ -33,7 +33,7 @@ KEY: Final = "watched"
 SIGHT: Final = ProgressScope(raters=True, systems=True, team=None)
 GOAL: Final = 10
 POSTS: Final = 6
-"""Judgments between two looks: two seconds of a hundred raters."""
+"""Judgments between two looks: those of a hundred raters in two seconds."""
 
 FURTHER: Final = """
 INSERT INTO tasks (campaign_id, public_id, key, rater_id, state, plan, bucket, queue, handed_in_at)
@@ -82,7 +82,7 @@ WHERE c.key = %(key)s"""
 
 
 class Watched:
-    """A campaign that is looked at over one connection, by one process."""
+    """A campaign whose progress one process reads over one connection."""
 
     def __init__(self, database: Database, owner: psycopg.Connection, judgments: int) -> None:
         self._database, self._owner, self.judgments = database, owner, judgments
@@ -95,7 +95,7 @@ class Watched:
             self._owner.execute(statement.encode(), {"key": KEY, **more})
 
     def look(self) -> tuple[float, float, float]:
-        """Seconds of Postgres, of this process, and until it is done."""
+        """Look once; return the seconds of Postgres, of this process, and in total."""
         with self._database.transaction() as session:
             backend = int(session.execute(text("SELECT pg_backend_pid()")).scalar_one())
             before, ours, began = scheduled_seconds(backend), time.process_time(), time.perf_counter()
@@ -111,7 +111,7 @@ class Watched:
 
 
 def kinds(watched: Watched) -> dict[str, Callable[[], None]]:
-    """What happened before a look, by its name on the page."""
+    """Return what happened before a look, by its name on the page."""
     return {
         "nothing has changed": lambda: None,
         f"{POSTS} judgments arrived": lambda: watched.change(VERSION, JUDGE, what="judgments"),
@@ -121,7 +121,7 @@ def kinds(watched: Watched) -> dict[str, Callable[[], None]]:
 
 
 def rows(watched: Watched, repeats: int) -> Iterator[str]:
-    """The lines of one size."""
+    """Yield the lines of one size."""
     first = watched.look()
     yield _row(watched.judgments, "the first look of a process", [first])
     taken: dict[str, list[tuple[float, float, float]]] = {}
@@ -139,7 +139,7 @@ def _row(judgments: int, kind: str, looks: list[tuple[float, float, float]]) -> 
 
 
 def table(sizes: list[int], tasks: int, repeats: int, folder: Path | None) -> Iterator[str]:
-    """The table of the page."""
+    """Yield the lines of the page's table."""
     yield f"{load_average()}."
     yield ""
     yield f"| judgments | since the last look | Postgres, ms (goal < {GOAL}) | looking process, ms | elapsed, ms |"

@@ -48,13 +48,13 @@ from benchmarks.processes import Watched, load_average, postmaster, private_mega
 THINKS: Final = 5.0
 """Seconds between two pages that a manager opens."""
 EACH: Final = 2
-"""Managers of each campaign."""
+"""Managers per campaign."""
 RATERS: Final = "pace"
 PROBE: Final = "probe"
 PROBE_EVERY: Final = 0.1
-"""Seconds between two of them."""
+"""Seconds between two probes."""
 SLOW: Final = 0.05
-"""Seconds, one of the limits of the histogram of flushes."""
+"""Seconds; one of the limits in the histogram of flushes."""
 RATIO_GOAL: Final = 1.5
 MEMORY_GOAL: Final = 300
 PLACE: Final = "/v1/campaigns/{campaign}/"
@@ -62,7 +62,7 @@ STREAM: Final = f"{PLACE}progress/stream"
 
 
 def addresses() -> dict[str, str]:
-    """What a manager can open of a campaign, without any further choice, by address: `list` or `report`."""
+    """Return what a manager can open without further choices in a campaign, by address: `list` or `report`."""
     document = json.loads((ROOT / "openapi.json").read_text(encoding="utf-8"))
     shared = document["components"]["parameters"]
     found: dict[str, str] = {}
@@ -78,7 +78,7 @@ def addresses() -> dict[str, str]:
 
 @dataclass(slots=True)
 class Managers:
-    """Who looks, and at what. campaigns: those that each of some managers goes through."""
+    """The managers and what they open. campaigns: several managers go through each of them."""
 
     secret: str
     campaigns: Sequence[str]
@@ -86,7 +86,7 @@ class Managers:
     draw: random.Random = field(default_factory=lambda: random.Random(11))  # noqa: S311  (no secret)
 
     def sent(self, first: int, seconds: float) -> tuple[int, list[Sent]]:
-        """How many clients they are, and what they ask for. first: the number of the first client."""
+        """Return the number of clients and their requests. first: the number of the first client."""
         sent: list[Sent] = []
         for client in range(first, first + self.streams):
             text = request("GET", STREAM.format(campaign=RATERS), self.secret)
@@ -110,10 +110,10 @@ class Managers:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: of the raters, and of what managers asked, by kind. memory: of the web process when it ended, in MB.
+    """One run: figures of raters, and of managers' requests by kind. memory: of the web process at the end, in MB.
 
-    livez: figures of the requests for nothing. slow: the share of the flushes of judgments that took longer than SLOW
-    from their start to their commit; what else delays a post is not the database's.
+    livez: figures of requests that do nothing. slow: the share of flushes of judgments that took longer than SLOW from
+    start to commit. Any other delay of a post is not due to the database.
     """
 
     raters: Figures
@@ -124,7 +124,7 @@ class Run:
 
 
 def beside(pace: Pace, seconds: float, managers: Managers | None) -> Run:
-    """Raters, with managers or without, who begin when all raters have come."""
+    """Run raters with or without managers, who start when all raters have come."""
     coming = len(pace.raters) / PER_SECOND
     sent = timetable(pace.raters, seconds, HALF_A_MINUTE, pace.draw, beats=True, coming=coming)
     asked = list(probes(len(pace.raters), seconds))
@@ -142,7 +142,7 @@ def beside(pace: Pace, seconds: float, managers: Managers | None) -> Run:
 
 
 def flushes(address: tuple[str, int]) -> tuple[float, float]:
-    """Flushes of judgments up to now, those that took no longer than SLOW and all, as the service counts them."""
+    """Return the service's counts of flushes of judgments so far: those that took at most SLOW, and all."""
     told = httpx.get(f"http://{address[0]}:{address[1]}/metrics", trust_env=False, timeout=60).text
     counts = {
         name: float(count)
@@ -154,14 +154,14 @@ def flushes(address: tuple[str, int]) -> tuple[float, float]:
 
 
 def probes(client: int, seconds: float) -> Iterator[Sent]:
-    """Requests for nothing at all, of one client: how long they take tells how long the process was busy."""
+    """Yield requests that do nothing, from one client: their duration shows how long the process was busy."""
     text = request("GET", "/livez", "")
     for n in range(int(seconds / PROBE_EVERY)):
         yield n * PROBE_EVERY, client, PROBE, text
 
 
 def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
-    """The page: raters without managers and with, then what managers got."""
+    """Yield the lines of the page: raters without and with managers, then the managers' requests."""
     yield "| raters' posts | per second | p50, ms | p99, ms | commits over 50 ms | status | web process after it, MB |"
     yield "|---|--:|--:|--:|--:|---|--:|"
     for alone, looked_at in pairs:
@@ -194,7 +194,7 @@ def _row(what: str, run: Run) -> str:
 
 
 def fill(server: EmbeddedServer, folder: Path, sizes: Sequence[int]) -> list[str]:
-    """Campaigns of MQM judgments, one of each size; their keys."""
+    """Import a campaign of MQM judgments for each size, and return their keys."""
     keys = []
     for size in sizes:
         file, n = folder / "mqm.tsv", synthetic.whole(size)
@@ -207,7 +207,7 @@ def fill(server: EmbeddedServer, folder: Path, sizes: Sequence[int]) -> list[str
 
 @contextmanager
 def working(url: str, folder: Path) -> Iterator[None]:
-    """A worker on a database, as `plumbline serve` runs one beside it."""
+    """Run a worker on a database, as `plumbline serve` does."""
     environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATA_DIR": str(folder)}
     with (folder / "log").open("wb") as log:
         command = [sys.executable, "-m", "app.cli", "worker"]
@@ -220,13 +220,13 @@ def working(url: str, folder: Path) -> Iterator[None]:
 
 
 def viewer(database: Database) -> str:
-    """The secret of somebody who may see everything."""
+    """Return the secret of somebody who can see everything."""
     with database.transaction() as session:
         return tokens.issue_token(session, role="manager", name="bench").secret
 
 
 def measure(server: EmbeddedServer, database: Database, folder: Path, asked: argparse.Namespace) -> Iterator[str]:
-    """The lines of the page."""
+    """Yield the lines of the page."""
     keys = fill(server, folder, asked.sizes)
     raters = campaign(server.url("owner"), database, RATERS, asked.raters)
     managers = Managers(viewer(database), [RATERS, *keys], asked.streams)

@@ -1,4 +1,4 @@
-"""One run of the speed table: everything is timed on one server, so that the ratios are of one run."""
+"""One run of the speed table: everything is timed on one server, so that ratios come from a single run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECLARED: Final = ("systems", "documents", "raters", "segments", "outputs", "tas
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. ratio: as the goal states it; None for a figure without a goal."""
+    """A line of the table. ratio: in the direction of the goal; None for a figure without a goal."""
 
     what: str
     seconds: float
@@ -33,9 +33,9 @@ class Row:
 
 @dataclass(slots=True)
 class Bench:
-    """A server with synthetic campaigns, and the figures found on it.
+    """A server with synthetic campaigns, and the figures measured on it.
 
-    memory: peaks in megabytes, by what held them.
+    memory: peaks in megabytes, by what used the memory.
     """
 
     server: EmbeddedServer
@@ -46,22 +46,22 @@ class Bench:
 
     @property
     def url(self) -> str:
-        """The address that serves: not the owner's, as in production."""
+        """The address for serving, which is not the owner's, as in production."""
         return self.server.url("app")
 
     @property
     def starts(self) -> int:
-        """How often what needs a process of its own is timed: more often than the rest, unless once is enough."""
+        """How often a measurement in its own process is repeated: more often than others, unless once is enough."""
         return self.repeats + 2 if self.repeats > 1 else 1
 
     def import_mqm(self, n: int) -> str:
-        """Import n MQM judgments into a campaign of their own and time it; the campaign's key."""
+        """Import n MQM judgments into a new campaign, time this, and return the campaign's key."""
         file, key = self.folder / f"mqm-{n}.tsv", f"mqm-{n}"
         synthetic.mqm_tsv(file, n)
         return self._import(file, key, "mqm-tsv", "mqm", n)
 
     def import_da(self, n: int) -> str:
-        """The same with direct assessments: no texts, no errors, one row a judgment."""
+        """Import n direct assessments in the same way: no texts, no errors, one row per judgment."""
         file, key = self.folder / f"da-{n}.tsv", f"da-{n}"
         synthetic.wmt_da(file, n)
         return self._import(file, key, "wmt-da", "da", n)
@@ -95,7 +95,7 @@ class Bench:
         )
 
     def load(self, key: str, n: int) -> float:
-        """Time the loading of a campaign against reading its flat table; seconds of loading in a fresh process."""
+        """Time the loading of a campaign against reading its flat table; return the seconds in a fresh process."""
         print(f"loading {n:,}", file=sys.stderr)
         owner = self.server.url("owner")
         bounds.flatten(owner, key)
@@ -115,7 +115,7 @@ class Bench:
         return float(median(cold))
 
     def rank(self, key: str, n: int, load: float) -> float:
-        """Time a ranking that nobody asked for before, in fresh processes; seconds without imports."""
+        """Time a ranking that is not stored yet, in fresh processes; return the seconds without imports."""
         print(f"ranking {n:,}", file=sys.stderr)
         runs, full = [], []
         for seed in range(self.starts):
@@ -134,7 +134,7 @@ class Bench:
         return float(median(one.answer["seconds"] for one in runs))
 
     def growth(self, what: str, large: float, small: float, goal: str = "") -> None:
-        """State how much longer the large campaign takes than the small one."""
+        """Add how much longer the large campaign takes than the small one."""
         self.rows.append(Row(what, large, f"the same at {SMALL:,}", small, large / small, goal))
 
 

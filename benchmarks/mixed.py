@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-# One thread, as in the service, and as R's own linear algebra has.
+# One thread, as in the service and in R's own linear algebra.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
@@ -40,11 +40,11 @@ VARIANCES: Final[Mapping[str, float]] = {
 }
 REPEATS: Final = 3
 AS_FAR_AS: Final = 0.03
-"""By how much of the total variance a component may differ: lme4 stops earlier by default."""
+"""The share of the total variance by which a component may differ, because lme4 stops earlier by default."""
 
 
 def lme4_fit(fit: VarianceComponentsFit, folder: Path) -> tuple[float, dict[str, float]]:
-    """Processor seconds of lme4's fit of the same rows and terms (a median), and its variances by term."""
+    """Return the median processor seconds of lme4's fit of the same rows and terms, and its variances by term."""
     script = f"""
     {lme4.FACTORS}
     taken <- c()
@@ -57,7 +57,7 @@ def lme4_fit(fit: VarianceComponentsFit, folder: Path) -> tuple[float, dict[str,
 
 
 def measure(documents: int, folder: Path) -> tuple[VarianceComponentsFit, float, float]:
-    """Our fit, its processor seconds and those of lme4. Raises AssertionError where their variances differ."""
+    """Return our fit, its processor seconds and those of lme4. Raises AssertionError if their variances differ."""
     ratings = crossed(7, documents=documents, systems=8, raters=12, ratings=2, segments=8, variance=dict(VARIANCES))
     taken = []
     for _ in range(REPEATS):
@@ -72,7 +72,7 @@ def measure(documents: int, folder: Path) -> tuple[VarianceComponentsFit, float,
 
 
 def table(folder: Path) -> Iterator[str]:
-    """The table of the page."""
+    """Yield the lines of the page's table."""
     rows = []
     for documents in DOCUMENTS:
         fit, ours, theirs = measure(documents, folder)

@@ -52,40 +52,40 @@ from benchmarks.hot_load import BEGAN
 from benchmarks.processes import Taken, Watched, load_average, postmaster, serving_at
 
 PAUSES: Final = (10.0, 60.0)
-"""Seconds between two posts of a rater."""
+"""Least and most seconds between two posts of a rater."""
 HALF_A_MINUTE: Final = (10.0, 50.0)
-"""The same for a post every 30 s on average."""
+"""The same, for one post every 30 s on average."""
 BEAT: Final = 20.0
 STEPS: Final = (500, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000)
 KEEPS_UP: Final = 1.0
-"""Seconds of p99 up to which a node keeps up."""
+"""A node keeps up as long as p99 is at most this many seconds."""
 GOAL: Final = 1.5
 COMING: Final = "coming"
 PER_SECOND: Final = 200.0
-"""Raters who come in a second. All have posted before, so the service does not limit them as strangers."""
+"""Raters who arrive per second. All have posted before, so the service does not limit them as strangers."""
 STRANGERS_PER_SECOND: Final = 45.0
-"""The same before that: of more behind one address, a service refuses some."""
+"""Raters who arrive per second before that: the service refuses some if more come from one address."""
 LOOK: Final = 0.2
-"""Seconds between two looks at the processes."""
+"""Seconds between two samples of the processes."""
 PROXIED: Final = 64
 SMALLEST: Final = "/livez"
 IDLE: Final = 10.0
 PLAIN: Final = 5.0
-"""Seconds of a loop without a service."""
+"""Seconds of the loop without a service."""
 PLAIN_DOCUMENT: Final = json.dumps([{"segment": n, "text": "x" * n} for n in range(40)])
 SEGMENTS: Final = hot_data.ITEMS * hot_data.SEGMENTS
 
 
 @dataclass(slots=True)
 class Rater:
-    """Somebody who judges one task, segment after segment."""
+    """A rater who judges one task, segment after segment."""
 
     task: str
     secret: Credential
     done: int = 0
 
     def post(self) -> str:
-        """The next judgment."""
+        """Return the request for the next judgment."""
         item, segment = divmod(self.done % SEGMENTS, hot_data.SEGMENTS)
         self.done += 1
         payload = {"protocol": "da", "score": (self.done * 7 + self.done // SEGMENTS) % 101}
@@ -94,7 +94,7 @@ class Rater:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One run. taken: processor time for one post. kinds: figures of the load by kind of request."""
+    """The figures of one run. taken: processor time per post. p50, p99: latency in seconds."""
 
     rate: float
     taken: Taken
@@ -117,10 +117,10 @@ def timetable(
     coming: float = 0.0,
     ask: Callable[[Rater], str] | None = None,
 ) -> list[Sent]:
-    """When each rater posts. beats: and when their pages send heartbeats. ask: the request that is sent, if no post.
+    """Return when each rater posts. beats: include their pages' heartbeats. ask: makes other requests than posts.
 
-    coming: seconds in which the raters come, before those that count; what is sent in these is of the kind COMING.
-    Each posts on coming, and then as if there for long, so that the rate is the same all the time.
+    coming: seconds before the measured ones, in which the raters arrive; requests in this time are of the kind COMING.
+    Each rater posts on arrival, and then as if present for a long time, so that the rate is constant.
     """
     sent: list[Sent] = []
     end = coming + seconds
@@ -143,14 +143,14 @@ def timetable(
 
 
 def _rest_of_a_pause(pauses: tuple[float, float], draw: random.Random) -> float:
-    """Seconds from some moment to the next post: a moment falls into a pause as often as the pause is long."""
+    """Draw the seconds from a random moment to the next post; long pauses contain more moments than short ones."""
     shortest, longest = pauses
     return draw.uniform(0.0, sqrt(draw.uniform(shortest**2, longest**2)))
 
 
 @dataclass(slots=True)
 class Pace:
-    """A service, its raters, and what was measured."""
+    """A service, its raters, and the measured processes."""
 
     address: tuple[str, int]
     watched: Watched
@@ -158,7 +158,7 @@ class Pace:
     draw: random.Random = field(default_factory=lambda: random.Random(7))  # noqa: S311  (no secret)
 
     def settle(self) -> None:
-        """Every rater posts once, as soon as a service lets strangers of one address."""
+        """Let every rater post once, as fast as the service permits strangers from one address."""
         seconds = len(self.raters) / STRANGERS_PER_SECOND
         times = sorted(self.draw.uniform(0.0, seconds) for _ in self.raters)
         sent = [
@@ -169,7 +169,7 @@ class Pace:
         assert set(statuses) == {"200"}, statuses
 
     def idle(self) -> Taken:
-        """Processor time for one second in which nobody asks anything."""
+        """Return the processor time per second without any requests."""
         before, began = self.watched.taken(), monotonic()
         sleep(IDLE)
         return self.watched.since(before).per(monotonic() - began)
@@ -177,7 +177,7 @@ class Pace:
     def hammered(
         self, seconds: float, turn: int, connections: int = CLIENTS, ask: Callable[[Rater], str] | None = None
     ) -> Figures:
-        """Posts from few connections, each as soon as the one before is answered. ask: the request, if no post."""
+        """Send posts over few connections, each as soon as the previous one is answered. ask: makes other requests."""
         before = self.watched.taken()
         plan = [
             posts(rater.task, rater.secret, turn) if ask is None else [ask(rater)]
@@ -185,7 +185,7 @@ class Pace:
         ]
         counted = generate(self.address, plan, seconds)
         taken = self.watched.since(before)
-        lasted = seconds * WARMED  # the generator does not count its first posts, the processes do
+        lasted = seconds * WARMED  # the processes count the first posts, but the generator does not
         return Figures(
             counted["rate"], taken.per(counted["rate"] * lasted), counted["p50"], counted["p99"], counted["statuses"]
         )
@@ -200,9 +200,9 @@ class Pace:
         connections: int | None = None,
         ask: Callable[[Rater], str] | None = None,
     ) -> Figures:
-        """Posts of some raters by a timetable, each on a connection of its own or all on some connections.
+        """Let raters post by a timetable, each on a connection of their own or all on a few connections.
 
-        ask: the request, if no post.
+        ask: makes other requests than posts.
         """
         coming = n / PER_SECOND
         sent = timetable(self.raters[:n], seconds, pauses, self.draw, beats, coming, ask)
@@ -213,7 +213,7 @@ class Pace:
     def timed(
         self, sent: list[Sent], clients: int, seconds: float, coming: float
     ) -> tuple[Figures, dict[str, dict[str, Any]]]:
-        """Carry out a timetable: the posts within the seconds that count, and all figures by kind of request."""
+        """Carry out a timetable; return figures of posts in the measured time, and all figures by kind of request."""
         with Sampled(self.watched) as sampled:
             figures = keep_time(self.address, clients, sent)
         began = figures[BEGAN]["clock"] + coming
@@ -221,7 +221,7 @@ class Pace:
 
 
 class Sampled:
-    """What processes have taken at many moments, so that a part of a run can be told apart afterwards."""
+    """Samples the processor time of processes, so that a part of a run can be separated afterwards."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -247,7 +247,7 @@ class Sampled:
         self._seen.append((monotonic(), self._watched.taken()))
 
     def between(self, first: float, last: float) -> Taken:
-        """What was taken between two moments, from the first look after each."""
+        """Return the time taken between two moments, each replaced by the first sample after it."""
         before, after = (
             next((taken for at, taken in self._seen if at >= when), self._seen[-1][1]) for when in (first, last)
         )
@@ -255,11 +255,11 @@ class Sampled:
 
 
 WARMED: Final = 1.2
-"""All seconds of a run of `benchmarks.hot_load`, of which it counts 1."""
+"""The duration of a run of `benchmarks.hot_load` relative to the part that it counts."""
 
 
 def of_posts(figures: Mapping[str, Mapping[str, Any]], taken: Taken, seconds: float) -> Figures:
-    """What a run of a timetable says of posts; a heartbeat that is refused counts as well."""
+    """Return the figures of posts in a timetable; refused heartbeats appear among the statuses."""
     mine = figures["post"]
     statuses = dict(mine["statuses"])
     beats = figures.get("beat", {"statuses": {}})["statuses"]
@@ -268,7 +268,7 @@ def of_posts(figures: Mapping[str, Mapping[str, Any]], taken: Taken, seconds: fl
 
 
 def middle(runs: Sequence[Figures]) -> Figures:
-    """The medians of several runs; the statuses of all."""
+    """Return the medians of several runs, with the statuses of all."""
     statuses: dict[str, int] = {}
     for run in runs:
         for status, n in run.statuses.items():
@@ -279,7 +279,7 @@ def middle(runs: Sequence[Figures]) -> Figures:
 
 
 def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
-    """A table of processor time for one post, of thinking raters beside the hammered path."""
+    """Return a table of processor time per post, for thinking raters and for the hammered path."""
     pairs = [(pace.hammered(seconds / 3, n), pace.human(len(pace.raters), seconds, PAUSES)) for n in range(repeats)]
     hammered, human = middle([pair[0] for pair in pairs]), middle([pair[1] for pair in pairs])
     ratios = ", ".join(f"{slow.taken.whole / fast.taken.whole:.2f}" for fast, slow in pairs)
@@ -314,9 +314,9 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
 
 
 def json_seconds(pause: float, draw: random.Random) -> float:
-    """Mean processor time, in seconds, to read and write a document of 2 kB as JSON.
+    """Return the mean processor time, in seconds, to read and write a JSON document of 2 kB.
 
-    pause: seconds between two such turns, on average; they vary as those between requests of many raters.
+    pause: mean seconds between two turns; they vary like the time between requests of many raters.
     """
     taken, turns, end = 0.0, 0, monotonic() + PLAIN
     while monotonic() < end:
@@ -330,12 +330,12 @@ def json_seconds(pause: float, draw: random.Random) -> float:
 
 
 def smallest(rater: Rater) -> str:
-    """A request that does nothing, so what pauses cost is seen without what a post does."""
+    """Return a request that does nothing, which shows the cost of pauses without the work of a post."""
     return request("GET", SMALLEST, rater.secret)
 
 
 def _columns(taken: Taken) -> tuple[float, float, float, float]:
-    """Of the web process, its code and the kernel, of Postgres, and of both processes."""
+    """Return the times of the web process's code, of the kernel for it, of Postgres, and in total."""
     return taken.web - taken.kernel, taken.kernel, taken.postgres, taken.whole
 
 
@@ -345,12 +345,12 @@ def _row(what: str, run: Figures) -> str:
 
 
 def told(statuses: Mapping[str, int]) -> str:
-    """Statuses and how many there were of each, as a page tells it."""
+    """Format statuses and their counts for a page."""
     return ", ".join(f"{status}: {n:,}" for status, n in sorted(statuses.items()))
 
 
 def capacity(pace: Pace, seconds: float, steps: Sequence[int] = STEPS) -> list[str]:
-    """A table of more and more raters, up to those with whom the node does not keep up, and of half of the most."""
+    """Return a table with more and more raters until the node does not keep up, and with half of the maximum."""
     counts = [n for n in steps if n < len(pace.raters)] + [len(pace.raters)]
     runs: list[tuple[int, Figures]] = []
     for n in counts:
@@ -378,14 +378,14 @@ def _busy(what: str, run: Figures) -> str:
 
 
 def campaign(url: str, database: Database, key: str, n: int, *, tokens: bool = False) -> list[Rater]:
-    """Raters of a new campaign, each with a task, signed in as our pages are. tokens: they show a token instead."""
+    """Create a campaign, and return its raters, each with a task and a session; with `tokens`, a token instead."""
     secrets = hot_data.judged(url, database, key, n)
     shown: Mapping[str, Credential] = secrets if tokens else hot_data.signed_in(database, secrets)
     return [Rater(task, secret) for task, secret in shown.items()]
 
 
 def measure(server: EmbeddedServer, database: Database, asked: argparse.Namespace) -> Iterator[str]:
-    """The lines of the page."""
+    """Yield the lines of the page."""
     raters = campaign(server.url("owner"), database, "pace", asked.raters, tokens=asked.tokens)
     with serving(server.url("owner"), 1) as address:
         pace = Pace(address, Watched(serving_at(address[1]), postmaster(server)), raters)

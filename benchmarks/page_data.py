@@ -1,4 +1,4 @@
-"""A campaign as large as pages have to bear, made in the database: for `benchmarks.page_loads`."""
+"""The largest campaign that pages must cope with, written to the database for `benchmarks.page_loads`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ SYSTEMS: Final = 60
 RATERS: Final = 2000
 DOCUMENTS: Final = 20
 SEGMENTS: Final = 20
-"""Of a document: 400 in all."""
+"""Per document: 400 in all."""
 RATINGS: Final = 4
-"""Of an output: 96,000 judgments in all."""
+"""Per output: 96,000 judgments in all."""
 
 _STATEMENTS: Final = f"""
 INSERT INTO campaigns (key, name, protocol, protocol_version, options, basis, state, settings, source_language,
@@ -64,9 +64,9 @@ FROM tasks t, generate_series(1, 5) n
 
 
 def fill(url: str, ratings: int = RATINGS) -> None:
-    """Make the campaign in an empty database of any version since tables got their present names.
+    """Create the campaign in an empty database of any version since tables were given their present names.
 
-    ratings: of an output.
+    ratings: per output.
     """
     with psycopg.connect(url, autocommit=True) as db:
         for statement in _STATEMENTS.split(";\n"):

@@ -34,7 +34,7 @@ CHROMIUM: Final = "/usr/bin/chromium"
 FLAGS: Final = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
 WIDE, PHONE = (1280, 900), (390, 844)
 GOAL_RATIO, GOAL_SHIFT, GOAL_SHOWN = 1.5, 0.1, 1000
-LONG: Final = 120_000  # milliseconds, for what is computed when it is asked for first
+LONG: Final = 120_000  # milliseconds, for data that are first computed on request
 WATCH: Final = """
 window.seen = { paint: 0, shift: 0 };
 new PerformanceObserver((list) => {
@@ -44,7 +44,7 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) seen.shift += entry.value;
 }).observe({ type: "layout-shift", buffered: true });
 """
-# Two frames after nothing is read any more, on the page's own clock.
+# Two frames after the page has finished reading, by the page's own clock.
 SHOWN: Final = """() => new Promise((done) => {
   const look = () => document.querySelector("[aria-busy=true]") ? requestAnimationFrame(look)
     : requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now())));
@@ -90,7 +90,7 @@ PAGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One opening of a page. paint, shown: milliseconds; shift: cumulative, without a unit."""
+    """One load of a page. paint, shown: milliseconds; shift: cumulative, without a unit."""
 
     paint: float
     shown: float
@@ -99,7 +99,7 @@ class Load:
 
 @contextmanager
 def served(checkout: Path, ratings: int) -> Iterator[str]:
-    """The service of a checkout on the large campaign; a link that signs an admin in."""
+    """Serve the large campaign from a checkout; yield a link that signs in an admin."""
     python = str(checkout / ".venv" / "bin" / "python")
     program = [python, "-c", "from app.cli import main; main()"]
     with ExitStack() as opened:
@@ -122,7 +122,7 @@ def served(checkout: Path, ratings: int) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has."""
+    """Return a free port on the loopback interface."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
@@ -143,7 +143,7 @@ def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def visitor(browser: Browser, link: str, size: tuple[int, int]) -> Iterator[Page]:
-    """Somebody signed in, in a window of a size."""
+    """Open a signed-in page in a window of the given size."""
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, locale="en-GB")
     context.set_default_timeout(LONG)
     context.add_init_script(WATCH)
@@ -155,7 +155,7 @@ def visitor(browser: Browser, link: str, size: tuple[int, int]) -> Iterator[Page
 
 
 def load(page: Page, address: str) -> Load | None:
-    """Open a page and wait until it is shown; None where there is none, as in another version."""
+    """Open a page and wait until it is shown; None if there is no such page, for example in another version."""
     page.goto("about:blank")
     answer = page.goto(address)
     if answer is None or answer.status != httpx.codes.OK:
@@ -172,7 +172,7 @@ def load(page: Page, address: str) -> Load | None:
 def measure(
     browser: Browser, links: Sequence[str], repeats: int, paths: Sequence[str] = PAGES
 ) -> Iterator[tuple[str, list[list[Load]]]]:
-    """Each page, with the loads of each service, wide, and then those of the first service on a phone."""
+    """Yield each page with its loads from each service in a wide window, and from the first service on a phone."""
     with ExitStack() as opened:
         visitors = [opened.enter_context(visitor(browser, link, WIDE)) for link in links]
         phone = opened.enter_context(visitor(browser, links[0], PHONE))
@@ -181,13 +181,13 @@ def measure(
             for n in range(repeats + 1):
                 for i, (page, link) in enumerate(zip([*visitors, phone], [*links, links[0]], strict=True)):
                     seen = load(page, link.partition("/#")[0] + path)
-                    if seen is not None and n:  # the first opening computes what the others find
+                    if seen is not None and n:  # the first load computes what the others find
                         loads[i].append(seen)
             yield path, loads
 
 
 def table(taken: Iterable[tuple[str, list[list[Load]]]]) -> Iterator[str]:
-    """The table of the page; `before` is the second service, where there is one."""
+    """Yield the lines of the page's table; `before` is the second service, if there is one."""
     yield f"{load_average()}."
     yield ""
     yield "| page | largest paint, ms | before, ms | ratio | all shown, ms | before, ms | shift | shift on a phone |"

@@ -1,4 +1,4 @@
-"""Where the figures of a run go: between two marks of a page of the documents."""
+"""Writes the figures of a run between two marks in a page of the documents."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 
 def marks(part: str = "") -> tuple[str, str]:
-    """The lines around a table. part: which of several benchmarks of one page."""
+    """Return the marks around a table. part: which one, if several benchmarks write to a page."""
     name = f"measured: {part}: " if part else "measured: "
     return f"<!-- {name}begin -->\n", f"<!-- {name}end -->\n"
 
 
 def write(page: Path, table: str, part: str = "") -> None:
-    """Put a table between the two marks of a page. Raises ValueError where they are missing."""
+    """Write a table between the two marks of a page. Raises ValueError if they are missing."""
     text = page.read_text(encoding="utf-8")
     first, last = marks(part)
     before, begin, rest = text.partition(first)

@@ -29,12 +29,12 @@ from benchmarks.processes import Watched, children, load_average, postmaster, pr
 from tests.formats.pearmut.program import PearmutProgram
 
 ITEMS: Final = 100
-"""Documents of each of Pearmut's users."""
+"""Documents per user of Pearmut."""
 NAME: Final = "peers"
 
 
 def file_of_campaign() -> dict[str, Any]:
-    """A campaign of Pearmut's: one list of single segments for each user."""
+    """Return a campaign for Pearmut: each user has one list of single segments."""
     tasks = [
         [[{"src": f"Source {user} {n}.", "tgt": {"s1": f"Output {user} {n}."}}] for n in range(ITEMS)]
         for user in range(CLIENTS)
@@ -43,7 +43,7 @@ def file_of_campaign() -> dict[str, Any]:
 
 
 def answers(user: str) -> list[str]:
-    """Requests that answer each of a user's documents."""
+    """Return requests that answer each of a user's documents."""
     sent = []
     for n in range(ITEMS):
         payload = {"annotation": [{"s1": {"score": n % 101, "error_spans": []}}], "actions": [{"time": float(n)}]}
@@ -55,7 +55,7 @@ def answers(user: str) -> list[str]:
 
 @contextmanager
 def pearmut(folder: Path) -> Iterator[tuple[tuple[str, int], int, list[str]]]:
-    """Pearmut's address, its process, and its users."""
+    """Run Pearmut; yield its address, its process id and its users."""
     program = PearmutProgram(folder)
     program.write({"campaign.json": json.dumps(file_of_campaign()).encode()})
     program.run("add", "campaign.json")
@@ -68,14 +68,14 @@ def pearmut(folder: Path) -> Iterator[tuple[tuple[str, int], int, list[str]]]:
 
 
 def measured(address: tuple[str, int], plan: list[list[str]], seconds: float, pid: int) -> tuple[dict[str, Any], float]:
-    """Figures of the load, and processor seconds of one answer."""
+    """Return the figures of the load, and the processor seconds per answer."""
     before = processor_seconds(pid)
     figures = generate(address, plan, seconds)
     return figures, (processor_seconds(pid) - before) / (figures["rate"] * seconds * WARMED)
 
 
 def table(folder: Path, seconds: float, repeats: int) -> Iterator[str]:
-    """The table of the page."""
+    """Yield the lines of the page's table."""
     theirs: list[tuple[dict[str, Any], float]] = []
     ours: list[Figures] = []
     with throw_away(folder) as (server, database), pearmut(folder / "pearmut") as (address, pid, users):
@@ -101,7 +101,7 @@ def table(folder: Path, seconds: float, repeats: int) -> Iterator[str]:
 
 
 def hammered(at: tuple[str, int], watched: Watched, raters: Any, seconds: float, turn: int) -> Figures:
-    """Our posts, as `benchmarks.pace` hammers them."""
+    """Send our posts, as `benchmarks.pace` hammers them, and return their figures."""
     before = watched.taken()
     counted = generate(at, [posts(rater.task, rater.secret, turn) for rater in raters], seconds)
     taken = watched.since(before).per(counted["rate"] * seconds * WARMED)

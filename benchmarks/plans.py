@@ -29,7 +29,7 @@ DESIGNS: Mapping[str, Mapping[str, object]] = {
 
 
 def world(documents: int, systems: int, raters: int) -> tuple[TestSet, list[System], list[Rater]]:
-    """A made-up campaign: words 5 to 40 a segment, no two outputs alike."""
+    """Make a synthetic campaign: 5 to 40 words per segment, no two outputs the same."""
     rng = np.random.default_rng(20261120)
     made = tuple(
         DesignDocument(f"d{n:05}", tuple(rng.integers(5, 41, size=int(rng.integers(1, 11))).tolist()))
@@ -45,7 +45,7 @@ def world(documents: int, systems: int, raters: int) -> tuple[TestSet, list[Syst
 
 
 def measure(documents: int, systems: int, raters: int) -> dict[str, dict[str, float | int]]:
-    """Seconds, tasks and items of each design."""
+    """Return seconds, tasks and items for each design."""
     given = world(documents, systems, raters)
     result: dict[str, dict[str, float | int]] = {}
     for name, design in DESIGNS.items():

@@ -27,7 +27,7 @@ Pair = tuple[list[str], list[str]]
 
 
 def post_edit(words: Sequence[str], draw: random.Random) -> list[str]:
-    """What a rater makes of an output: one to five words changed, dropped or added, and perhaps a phrase moved."""
+    """Return a rater's edit of an output: one to five words changed, dropped or added, and perhaps a phrase moved."""
     edited = list(words)
     for _ in range(draw.randint(1, max(1, min(5, len(edited) // 4)))):
         at = draw.randrange(len(edited))
@@ -49,12 +49,12 @@ def post_edit(words: Sequence[str], draw: random.Random) -> list[str]:
 
 
 def _word(draw: random.Random) -> str:
-    """Of running text half the words are a few frequent ones, so that many words stand twice in a segment."""
+    """Draw a word. As in running text, half of all words are a few frequent ones, so many occur twice in a segment."""
     return draw.choice(FREQUENT) if draw.random() < 0.5 else f"w{draw.randrange(VOCABULARY)}"
 
 
 def pairs(n: int, seed: int) -> list[Pair]:
-    """Outputs and their post-edits, in words."""
+    """Return outputs and their post-edits, as words."""
     draw = random.Random(seed)  # noqa: S311  (made-up data)
     drawn: list[Pair] = []
     for _ in range(n):
@@ -64,26 +64,26 @@ def pairs(n: int, seed: int) -> list[Pair]:
 
 
 def ours(drawn: Sequence[Pair]) -> list[int]:
-    """Edits of each pair."""
+    """Count the edits of each pair."""
     return [count_edit_operations(output, edited).total_edits for output, edited in drawn]
 
 
 def sacrebleus(drawn: Sequence[Pair]) -> list[int]:
-    """The same by sacrebleu's own function."""
+    """Count the edits of each pair by sacrebleu's own function."""
     from sacrebleu.metrics.lib_ter import translation_edit_rate
 
     return [int(translation_edit_rate(output, edited)[0]) for output, edited in drawn]
 
 
 def timed(count: Callable[[Sequence[Pair]], list[int]], drawn: Sequence[Pair]) -> tuple[float, list[int]]:
-    """Processor seconds, and the counts."""
+    """Return the processor seconds, and the counts."""
     began = time.process_time()
     counts = count(drawn)
     return time.process_time() - began, counts
 
 
 def table(n: int, seed: int) -> str:
-    """One line for each kind of pair. Raises AssertionError where a number differs."""
+    """Make a table with a line for each kind of pair. Raises AssertionError if a number differs."""
     whole = pairs(n, seed)
     kinds = {
         "all pairs": whole,

@@ -1,4 +1,4 @@
-"""What processes have taken and hold, from /proc: processor time and private memory, with all their children."""
+"""Processor time and private memory of processes with all their children, from /proc."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KERNEL: Final = (12, 14)
 
 
 def children(pid: int) -> list[int]:
-    """The living children of a process; none where it has ended."""
+    """Return the living children of a process; empty if it has ended."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
     except (FileNotFoundError, ProcessLookupError):
@@ -26,7 +26,7 @@ def children(pid: int) -> list[int]:
 
 
 def tree(pid: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all its descendants."""
     found, rest = [], [pid]
     while rest:
         found.append(rest.pop())
@@ -35,12 +35,12 @@ def tree(pid: int) -> list[int]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time that a process and all below it have taken, those included that have ended since."""
+    """Return the processor time of a process and its descendants, including those that have ended since."""
     return sum(_ticks(one) for one in tree(pid)) / TICKS
 
 
 def kernel_seconds(pid: int) -> float:
-    """The part of it that the kernel took for them, by samples at its clock's ticks."""
+    """Return the kernel's part of their processor time, sampled at the ticks of its clock."""
     return sum(_ticks(one, KERNEL) for one in tree(pid)) / TICKS
 
 
@@ -53,7 +53,7 @@ def _ticks(pid: int, which: Sequence[int] = ALL) -> int:
 
 
 def scheduled_seconds(pid: int) -> float:
-    """Processor time of one process alone, to the nanosecond where the kernel tells."""
+    """Return the processor time of one process alone, to the nanosecond if the kernel provides this."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
     except (FileNotFoundError, ProcessLookupError):
@@ -61,20 +61,20 @@ def scheduled_seconds(pid: int) -> float:
 
 
 class ProcessorClock:
-    """Seconds of processor time of this process and of all of a server, whatever else the machine does meanwhile."""
+    """Measures the processor seconds of this process and a database server, whatever else the machine is doing."""
 
     def __init__(self, postgres: int) -> None:
         self._postgres = postgres
         self._seen: dict[int, float] = {}
 
     def __call__(self) -> float:
-        """Up to now; what processes took that have ended since still counts."""
+        """Return the seconds so far, including those of processes that have ended since."""
         self._seen.update({pid: scheduled_seconds(pid) for pid in tree(self._postgres)})
         return time.process_time() + sum(self._seen.values())
 
 
 def private_megabytes(pid: int) -> float:
-    """Megabytes that a process and all below it hold for themselves."""
+    """Return the megabytes of private memory of a process and its descendants."""
     return sum(_private(one) for one in tree(pid)) / KILOBYTES
 
 
@@ -88,12 +88,12 @@ def _private(pid: int) -> int:
 
 
 def postmaster(server: EmbeddedServer) -> int:
-    """The process that all of a server are children of."""
+    """Return the process that is the parent of all processes of a database server."""
     return int((server.data_dir / "postgres" / "postmaster.pid").read_text(encoding="ascii").splitlines()[0])
 
 
 def serving_at(port: int) -> int:
-    """The child of this process that `benchmarks.hot.serving` started on a port. Raises LookupError."""
+    """Return the child of this process that `benchmarks.hot.serving` started on a port. Raises LookupError."""
     for child in children(os.getpid()):
         words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
         if "serve" in words and str(port) in words:
@@ -102,7 +102,7 @@ def serving_at(port: int) -> int:
 
 
 class Taken(NamedTuple):
-    """Processor time, in seconds, of the web processes and of Postgres. kernel: the kernel's part of the former."""
+    """Processor time, in seconds, of web processes and Postgres. kernel: the part of `web` in the kernel."""
 
     web: float
     postgres: float
@@ -110,34 +110,34 @@ class Taken(NamedTuple):
 
     @property
     def whole(self) -> float:
-        """Both."""
+        """The sum of both."""
         return self.web + self.postgres
 
     def per(self, n: float) -> Taken:
-        """The same for one of n."""
+        """Return this time divided by n."""
         return Taken(*(one / n for one in self))
 
     def since(self, before: Taken) -> Taken:
-        """From a former one to this one."""
+        """Return the time from an earlier measurement to this one."""
         return Taken(*(now - then for now, then in zip(self, before, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The processes of a service and of its server."""
+    """The processes of a service and of its database server."""
 
     web: int
     postgres: int
 
     def taken(self) -> Taken:
-        """Up to now."""
+        """Return the processor time so far."""
         return Taken(processor_seconds(self.web), processor_seconds(self.postgres), kernel_seconds(self.web))
 
     def since(self, before: Taken) -> Taken:
-        """From a former `taken` to now."""
+        """Return the processor time since an earlier result of `taken`."""
         return self.taken().since(before)
 
 
 def load_average() -> str:
-    """How many processes want to run, on average of the last minute, as pages tell it."""
+    """Return the average number of processes that wanted to run in the last minute, formatted for a page."""
     return f"Load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {time.strftime('%Y-%m-%d %H:%M')}"

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-# One thread a process for the linear algebra, before anything imports numpy, as in the service: threads that wait for
+# One thread per process for linear algebra, as in the service, set before numpy is imported: threads that wait for
 # each other on a busy machine made a report seventeen times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -42,12 +42,12 @@ from benchmarks.reports_stored import EMPTY, GOALS, stored
 
 GOAL: Final = 10.0
 IMPORTED: Final[Mapping[str, int]] = {"da_sqm": 7, "da_sqm-2": 8, "xsts": 7, "xsts-2": 8, "mqm2": 7, "postedit": 7}
-"""Seeds of the campaigns by protocol; the second of one is half as large."""
+"""Seeds of the campaigns by protocol; the second campaign of a protocol is half as large."""
 _begun = time.perf_counter()
 
 
 class Page(NamedTuple):
-    """What a run prints. answers: of stored reports, in milliseconds; none where they were not asked."""
+    """What a run prints. answers: milliseconds of stored reports; empty if these were not requested."""
 
     found: Sequence[Cold]
     answers: Sequence[tuple[str, float]]
@@ -56,7 +56,7 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cold:
-    """A kind at both sizes. load, seconds: medians or single runs, in seconds; why: no figures."""
+    """A kind at both sizes. load, seconds: medians or single runs, in seconds; why: the reason if there are none."""
 
     name: str
     long: bool
@@ -67,13 +67,13 @@ class Cold:
 
     @property
     def exponent(self) -> float | None:
-        """b of time ~ n^b between the two sizes."""
+        """The exponent b in time ~ n^b between the two sizes."""
         small, large = self.seconds
         return log(large / small) / log(self.sizes[1] / self.sizes[0]) if small and large else None
 
 
 def say(line: str) -> None:
-    """Tell how far the run is, with the seconds since it began, at once."""
+    """Print progress at once, with the seconds since the start of the run."""
     print(f"{time.perf_counter() - _begun:8.1f} s  {line}", file=sys.stderr, flush=True)
 
 
@@ -93,7 +93,7 @@ def _key(name: str, n: int) -> str:
 
 
 def loading(database: Database, clock: ProcessorClock, campaigns: Sequence[str]) -> float:
-    """Seconds of reading all ratings of some campaigns, median of three."""
+    """Return the seconds to read all ratings of some campaigns, the median of three."""
     took = []
     for _ in range(3):
         begun = clock()
@@ -109,7 +109,7 @@ def loading(database: Database, clock: ProcessorClock, campaigns: Sequence[str])
 def cold(
     database: Database, clock: ProcessorClock, kind: Report[Any, Any], campaigns: tuple[str, ...], repeats: int
 ) -> tuple[float, str | None]:
-    """Seconds until a report is made, its reading included, nothing stored; or why there is none."""
+    """Return the seconds to make a report, including reading, with nothing stored; or why there is none."""
     asking = request.ReportRequest(kind, campaigns, request.parse_report_options(kind, {}))
     took = []
     for _ in range(repeats):
@@ -126,7 +126,7 @@ def cold(
 
 
 def timed(database: Database, clock: ProcessorClock, name: str, kind: Report[Any, Any], wanted: Asked) -> Cold:
-    """One kind at both of its sizes: the median of three runs, of a job a single one."""
+    """Time one kind at both of its sizes: the median of three runs, or for a job a single run."""
     sizes, why = wanted.sizes(name), wanted.left_out(name, kind)
     if why is not None:
         return Cold(name, kind.long, sizes, why=why)
@@ -141,7 +141,7 @@ def timed(database: Database, clock: ProcessorClock, name: str, kind: Report[Any
 
 
 def table(page: Page) -> str:
-    """Both tables as Markdown; the second only where stored reports were asked."""
+    """Return both tables as Markdown; the second only if stored reports were requested."""
     small, large = page.sizes
     lines = [
         f"| kind | {small:,}, s | {large:,}, s | × loading, {small:,} | × loading, {large:,} | exponent | |",
@@ -159,7 +159,7 @@ def table(page: Page) -> str:
 
 
 def _row(one: Cold, sizes: tuple[int, int]) -> str:
-    """A line of the first table. Figures of other sizes than those of its head say which, each for itself."""
+    """Return a line of the first table. Each figure whose size differs from the heading names its own size."""
     capped = f"at most {one.sizes[1]:,}" if one.load and one.sizes != sizes else ""
     note = ", ".join(filter(None, (one.why or ("job" if one.long else ""), capped)))
     if one.why:
@@ -173,7 +173,7 @@ def _row(one: Cold, sizes: tuple[int, int]) -> str:
 
 
 def measured(wanted: Asked, scratch: Path) -> Page:
-    """Fill a throw-away database with what the run needs, and time what it asks for."""
+    """Fill a throw-away database with what the run needs, and take the requested measurements."""
     with embedded.start_server(scratch / "data") as server:
         migrate.upgrade_schema(server.url("owner"))
         with closing(Database(server.url("owner"), role=APP_ROLE)) as database:
@@ -189,10 +189,10 @@ def measured(wanted: Asked, scratch: Path) -> Page:
 
 
 def main() -> None:
-    """Measure, print the tables, and put them into a page where one is named."""
+    """Measure, print the tables, and write them to a page if one is named."""
     wanted = reports_asked.read(None, __doc__)
     with tempfile.TemporaryDirectory(prefix="plumbline-bench-") as scratch:
-        Path(scratch).chmod(0o711)  # under root the server runs as another user, who must get through
+        Path(scratch).chmod(0o711)  # under root, the server runs as another user, who needs access
         shown = table(measured(wanted, Path(scratch)))
     print(shown)
     if wanted.write is not None:

@@ -1,4 +1,4 @@
-"""What a run of `benchmarks.reports` is asked for: which kinds it times, and on campaigns of which sizes."""
+"""The arguments of a run of `benchmarks.reports`: which kinds it times, and on campaigns of which sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.reports.kit.report import Report
 ROWS: Final = 140_000
 REQUESTS: Final = 200
 LEAST: Final = 100
-"""Judgments of the larger campaign: with fewer the one of a tenth would have next to none."""
+"""Judgments of the larger campaign: with fewer, the campaign of a tenth of the size would have almost none."""
 ON: Final[Mapping[str, tuple[str, ...]]] = {
     "campaign/mqm2": ("mqm2",),
     "campaign/postediting": ("postedit",),
@@ -26,18 +26,18 @@ ON: Final[Mapping[str, tuple[str, ...]]] = {
     "campaigns/ui": ("da_sqm", "da_sqm-2"),
     "campaigns/robustness": ("da_sqm", "da_sqm-2"),
 }
-"""Campaigns that a kind is about, by protocol; else the first one."""
+"""The campaigns that a kind reads, by protocol; by default the first one."""
 FIRST_ONE: Final = "da_sqm"
 NO_DATA: Final = "preferences"
-"""Preferences come from screens, not from judgments: there are none here."""
+"""Preferences come from screens, not from judgments, and there are none here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A run.
 
-    only: all kinds where none is named. at_most: judgments of the larger campaign of a kind, where it is capped.
-    jobs: whether kinds that are jobs are timed; those that `only` names are in any case.
+    only: if empty, all kinds. at_most: judgments of the larger campaign of a kind, if it is capped. jobs: whether kinds
+    that are jobs are timed; those in `only` always are.
     """
 
     rows: int
@@ -50,11 +50,11 @@ class Asked:
 
     @property
     def names(self) -> list[str]:
-        """Every kind that the table names."""
+        """The names of all kinds in the table."""
         return sorted(self.only or registry.ALL)
 
     def left_out(self, name: str, kind: Report[Any, Any]) -> str | None:
-        """Why a kind is not timed; None where it is."""
+        """Return why a kind is not timed; None if it is."""
         if kind.name == NO_DATA:
             return "not timed, because its data are screens, not judgments"
         if name in self.without:
@@ -64,12 +64,12 @@ class Asked:
         return None
 
     def sizes(self, name: str | None = None) -> tuple[int, int]:
-        """Judgments of the smaller and the larger campaign; name: of a kind, which may be capped."""
+        """Return the judgments of the smaller and the larger campaign. name: a kind, which may be capped."""
         rows = self.at_most.get(name, self.rows) if name is not None else self.rows
         return rows // 10, rows
 
     def needed(self) -> dict[int, tuple[str, ...]]:
-        """Campaigns that are needed, by size: those of the kinds that are timed, and that of the stored reports."""
+        """Return the campaigns needed, by size: those of the timed kinds, and that of the stored reports."""
         found: dict[int, set[str]] = {}
         for name in self.names:
             if self.left_out(name, registry.ALL[name]) is None:
@@ -81,12 +81,12 @@ class Asked:
 
 
 def about(name: str) -> tuple[str, ...]:
-    """The campaigns that a kind is about."""
+    """Return the campaigns that a kind reads."""
     return ON.get(name, (FIRST_ONE,))
 
 
 def read(arguments: Sequence[str] | None, description: str | None) -> Asked:
-    """What the command line asks for; it ends the process where that makes no sense."""
+    """Parse the command line; end the process if the arguments make no sense."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reports", description=description)
     parser.add_argument("--rows", type=int, default=ROWS, help="judgments of a campaign")
     parser.add_argument("--requests", type=int, default=REQUESTS, help="of each kind of request")

@@ -1,4 +1,4 @@
-"""Made-up campaigns that reports are timed on: jsonl, seeded, three raters a document, of any number of judgments."""
+"""Synthetic campaigns for timing reports: jsonl, seeded, three raters per document, any number of judgments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 from benchmarks.postedits import UNCHANGED, post_edit
 
 SYSTEMS: Final = tuple(f"system-{i:02d}" for i in range(1, 15))
-SEGMENTS: Final = 9  # of a document; with the score of the whole, ten answers an output
+SEGMENTS: Final = 9  # per document; with the score of the whole document, ten answers per output
 RATERS: Final = 60
 RATINGS: Final = 3
 BEGUN: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ Record = dict[str, Any]
 
 
 def campaign(file: Path, protocol: str, n: int, seed: int = 7) -> int:
-    """Write a campaign of about n judgments, in whole documents; how many it has."""
+    """Write a campaign of about n judgments, in whole documents, and return its number of judgments."""
     draw = random.Random(seed)  # noqa: S311  (made-up data)
     humans = ("system-01",)
     left, lines = n, 0
@@ -46,7 +46,7 @@ def _head(protocol: str, humans: tuple[str, ...]) -> Iterator[Record]:
 
 
 def _document(draw: random.Random, protocol: str, number: int) -> Iterator[Record]:
-    """One document, with its texts, and all that three raters said of it. Every tenth of an xsts one is calibration."""
+    """Yield a document with its texts and three raters' judgments. For xsts, every tenth is a calibration document."""
     key, calibration = f"doc-{number:05d}", protocol == "xsts" and number % 10 == 0
     about = {"kind": "calibration", "meta": {"consensus": 3.0, "stratum": "3"}} if calibration else {}
     yield {"type": "document", "key": key, "name": key, "domain": f"domain {number % 3}", **about}
@@ -77,7 +77,7 @@ def _document(draw: random.Random, protocol: str, number: int) -> Iterator[Recor
 
 
 def _outputs(draw: random.Random, protocol: str, number: int, position: int) -> Iterator[tuple[str, str]]:
-    """What each system made of a segment. Where they are post-edited they share most words, as systems do."""
+    """Yield each system's output for a segment. Outputs for post-editing share most words, like real systems'."""
     common = _text(draw, number, position).split()
     for system in SYSTEMS:
         if protocol == "postedit":
@@ -98,7 +98,7 @@ def _payload(draw: random.Random, protocol: str, worse: int, text: str) -> Recor
 
 
 def _error(draw: random.Random, text: str) -> Record:
-    """A word or more from somewhere in the text."""
+    """Mark an error of one or more characters somewhere in the text."""
     start = draw.randrange(len(text))
     severity = draw.choices(("minor", "major", "critical"), (8, 3, 1))[0]
     return {

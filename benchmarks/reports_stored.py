@@ -1,4 +1,4 @@
-"""How a stored report answers beside an empty request."""
+"""How fast a stored report answers in comparison with an empty request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from benchmarks.hot import serving
 STORED: Final = ("card", "distributions", "agreement")
 EMPTY: Final = "empty: /livez"
 GOALS: Final = ("200", "304")
-"""What lines end with that have a goal."""
+"""The ends of lines that have a goal."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Stored:
 
 
 def stored(database: Database, url: str, campaign: str, requests: int) -> list[tuple[str, float]]:
-    """Milliseconds of an empty request and of stored reports, medians, taken in turn."""
+    """Return the median milliseconds of an empty request and of stored reports, measured in turn."""
     paths = _computed(database, campaign)
     with _served(database, url) as here:
         asked: dict[str, Callable[[], httpx.Response]] = {}
@@ -62,14 +62,14 @@ def stored(database: Database, url: str, campaign: str, requests: int) -> list[t
 
 
 def _place(names: list[str], line: tuple[str, float]) -> tuple[int, str]:
-    """The empty request first, what only checks the credential last, and between them the reports in their order."""
+    """Order the lines: the empty request first, then reports in order, last what only checks the credential."""
     what = line[0]
     name = what.partition(",")[0]
     return (0 if what == EMPTY else names.index(name) + 1 if name in names else len(names) + 1), what
 
 
 def _computed(database: Database, campaign: str) -> dict[str, str]:
-    """The addresses of reports, each computed and stored."""
+    """Compute and store the reports, and return their addresses."""
     paths = {}
     for name in STORED:
         kind = registry.ALL[f"campaign/{name}"]

@@ -30,7 +30,7 @@ def main() -> None:
     asked = _arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server is stopped then, too
     with tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder:
-        Path(folder).chmod(0o711)  # under root the server runs as another user, who must get through
+        Path(folder).chmod(0o711)  # under root, the server runs as another user, who needs access
         with embedded.start_server(Path(folder) / "data") as server:
             migrate.upgrade_schema(server.url("owner"))
             bench = Bench(server, Path(folder), asked.repeats)
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def measure(bench: Bench, n: int, parts: tuple[str, ...]) -> None:
-    """Take the figures of some parts at SMALL judgments and at n."""
+    """Measure some parts at SMALL judgments and at n."""
     keys = {size: bench.import_mqm(size) for size in dict.fromkeys((SMALL, n))}
     if "da" in parts:
         bench.import_da(n)
@@ -59,7 +59,7 @@ def measure(bench: Bench, n: int, parts: tuple[str, ...]) -> None:
 
 
 def markdown(bench: Bench, n: int) -> str:
-    """The figures as Markdown tables."""
+    """Return the figures as Markdown tables."""
     lines = [
         f"{n:,} judgments, {os.cpu_count()} cores, Python {platform.python_version()}.",
         "",

@@ -39,7 +39,7 @@ MEGABYTE: Final = 1 << 20
 
 
 def sizes(server: EmbeddedServer, folder: Path, n: int) -> list[str]:
-    """Import MQM judgments and say what they take on disk; rows of a table, for a million of them."""
+    """Import MQM judgments and measure their size on disk; return the lines of a table for a million of them."""
     file = folder / "mqm.tsv"
     synthetic.mqm_tsv(file, n)
     took = run("import", server.url("app"), "large", "mqm-tsv", "mqm", str(file)).answer["judgments"]
@@ -65,11 +65,11 @@ def sizes(server: EmbeddedServer, folder: Path, n: int) -> list[str]:
 
 
 def plans(database: Database, server: EmbeddedServer) -> dict[str, list[list[str]]]:
-    """Requests by what they are, one list a connection."""
+    """Return requests by kind, with one list per connection."""
     held = hot_data.judged(server.url("owner"), database, "posts", CLIENTS)
     with database.transaction() as session:
         viewer = tokens.issue_token(session, role="viewer", name="bench").secret
-    find_or_compute_ranking(database, "large", recipe=NAMED["recommended"])  # no worker is there to make it
+    find_or_compute_ranking(database, "large", recipe=NAMED["recommended"])  # there is no worker to compute it
     ranking = request("GET", "/v1/campaigns/large/ranking", viewer)
     return {
         "a judgment": [posts(task, secret, 0) for task, secret in held.items()],
@@ -81,7 +81,7 @@ def plans(database: Database, server: EmbeddedServer) -> dict[str, list[list[str
 
 
 def served(server: EmbeddedServer, database: Database, seconds: float) -> list[str]:
-    """Requests a second by one process and by two, and what a process holds."""
+    """Measure requests per second with one and two processes, and the memory of the processes."""
     rates: dict[str, list[dict[str, Any]]] = {}
     held: list[float] = []
     asked = plans(database, server)
@@ -114,7 +114,7 @@ def served(server: EmbeddedServer, database: Database, seconds: float) -> list[s
 
 
 def _tag(address: tuple[str, int], sent: str) -> str:
-    """The tag of the ranking."""
+    """Return the ETag of the ranking."""
     path, secret = sent.split()[1], sent.split("Bearer ")[1].split("\r\n")[0]
     url = f"http://{address[0]}:{address[1]}{path}"
     answer = httpx.get(url, headers={"Authorization": f"Bearer {secret}"}, trust_env=False, timeout=120)
@@ -122,7 +122,7 @@ def _tag(address: tuple[str, int], sent: str) -> str:
 
 
 def report(parts: Sequence[Sequence[str]]) -> str:
-    """The parts below each other."""
+    """Join the parts."""
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 

@@ -40,7 +40,7 @@ PARTS: Final[Mapping[str, tuple[str, float]]] = {
     "help": ("`plumbline --help`", 0.5),
     "rank": ("`plumbline rank` of a stored ranking", 1.2),
 }
-"""What each part is called, and its goal in seconds on a machine where `serve` took 9.8 s."""
+"""The name of each part, and its goal in seconds on a machine where `serve` took 9.8 s."""
 JUDGMENTS: Final = 10_000
 
 
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def table(base: float, seconds: Mapping[str, Sequence[float]]) -> str:
-    """A line of each command. base: seconds that numpy takes."""
+    """Make a table with a line for each command. base: seconds for numpy."""
     lines = ["| what | median | slowest | × `import numpy` | goal |", "|---|--:|--:|--:|--:|"]
     for part, taken in seconds.items():
         what, goal = PARTS[part]
@@ -85,7 +85,7 @@ def table(base: float, seconds: Mapping[str, Sequence[float]]) -> str:
 
 
 def until_done(command: Sequence[str], more: Mapping[str, str] | None = None) -> float:
-    """Seconds that a command takes. more: of its environment. Raises CalledProcessError where it fails."""
+    """Return the seconds of a command. more: environment variables. Raises CalledProcessError if it fails."""
     begun = time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env={**os.environ, **(more or {})})
     return time.monotonic() - begun
@@ -93,7 +93,7 @@ def until_done(command: Sequence[str], more: Mapping[str, str] | None = None) ->
 
 @contextmanager
 def stored_ranking(folder: Path | None) -> Iterator[Callable[[], float]]:
-    """What shows a stored ranking, and says how long that took."""
+    """Store a ranking; yield a function that shows it and returns the seconds for this."""
     with (
         tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=folder) as scratch,
         throw_away(Path(scratch)) as (server, _),
@@ -107,12 +107,12 @@ def stored_ranking(folder: Path | None) -> Iterator[Callable[[], float]]:
 
 
 def until_ready(folder: Path | None = None) -> float:
-    """Seconds from the start of the command on a new data folder to its first 200 at /readyz.
+    """Return the seconds from the start of the command on a new data folder to its first 200 at /readyz.
 
-    Raises RuntimeError where it ends before, or is not ready in time.
+    Raises RuntimeError if the command ends before that, or is not ready in time.
     """
     with tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=folder) as scratch:
-        Path(scratch).chmod(0o711)  # under root the server runs as another user, who must get through
+        Path(scratch).chmod(0o711)  # under root, the server runs as another user, who needs access
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PLUMBLINE_")}
         environment["PLUMBLINE_DATA_DIR"] = str(Path(scratch) / "data")
         begun = time.monotonic()

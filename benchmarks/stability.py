@@ -46,9 +46,9 @@ DOCUMENTS, SEGMENTS, SYSTEMS, RATERS, STUDIES, PERMUTATIONS = 181, 1315, 15, 7, 
 
 
 def campaign(seed: int = 1) -> MultiplyRatedDocuments:
-    """A campaign of the size and layout of the paper's English–German: 7 buckets, each of 3 raters.
+    """Make a campaign with the size and layout of the paper's English–German: 7 buckets of 3 raters each.
 
-    Errors are counts by system and rater severity; their weights 1 and 5.
+    Errors are counts that depend on system and rater severity; their weights are 1 and 5.
     """
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.choice(np.arange(1, SEGMENTS), DOCUMENTS - 1, replace=False))
@@ -74,7 +74,7 @@ def campaign(seed: int = 1) -> MultiplyRatedDocuments:
 
 
 def one_set(data: MultiplyRatedDocuments) -> None:
-    """Print a set's seconds beside those of the product, for each grouping and normalization; fail where it is slow."""
+    """Print seconds of a set and of the product, for each grouping and normalization; fail if the set is too slow."""
     (piece,) = sample_document_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
     signs = piece.unpack(0)
     sums = np.random.default_rng(2).normal(size=(STUDIES, DOCUMENTS, SYSTEMS))
@@ -93,7 +93,7 @@ def one_set(data: MultiplyRatedDocuments) -> None:
 
 
 def simulated(data: MultiplyRatedDocuments, design: StudyDesign) -> StabilitySimulator:
-    """One set of a design on all documents."""
+    """Return a simulator for one set of a design on all documents."""
     request = StabilityRequest((design,), documents=(DOCUMENTS,), studies=STUDIES, per_set=STUDIES, seed=1)
     return StabilitySimulator(data, request.resolve(DOCUMENTS, SYSTEMS))
 
@@ -113,7 +113,7 @@ def against_plain(data: MultiplyRatedDocuments) -> None:
 
 
 def check_plain(data: MultiplyRatedDocuments, simulator: StabilitySimulator, studies: int = 10) -> None:
-    """Assert that some studies of the same raters and signs have the same means and claims by plain numpy."""
+    """Assert that plain numpy gives the same means and claims for some studies with the same raters and signs."""
     documents = simulator.documents_of_set(DOCUMENTS, 0)
     raters = simulator._raters(simulator.chunks[0], 0, 0, documents, studies)
     (piece,) = sample_document_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
@@ -128,7 +128,7 @@ def check_plain(data: MultiplyRatedDocuments, simulator: StabilitySimulator, stu
 
 
 def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
-    """Check that pure Python finds the same, study for study; how much slower it is says little."""
+    """Check that pure Python finds the same in every study; how much slower it is says little."""
     request = StabilityRequest((StudyDesign(),), documents=(DOCUMENTS,), studies=studies, per_set=studies, seed=1)
     simulator = StabilitySimulator(data, request.resolve(DOCUMENTS, SYSTEMS))
     chunk, documents = simulator.chunks[0], simulator.documents_of_set(DOCUMENTS, 0)
@@ -193,20 +193,20 @@ def paper(data: MultiplyRatedDocuments, workers: int) -> None:
 
 
 def seconds(what: Callable[[], object]) -> float:
-    """Processor time of a call, which other work on the machine changes less than its length."""
+    """Return the processor time of a call, which other work on the machine affects less than its duration."""
     started = time.process_time()
     what()
     return time.process_time() - started
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Take the requested measurements."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stability", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to measure")
     parser.add_argument("--workers", type=int, default=2, help="processes for the figures of the paper")
     asked = parser.parse_args()
     if any(os.environ.get(name) != "1" for name in THREADS):
-        # The number of threads is read when numpy is loaded: begin again with it.
+        # numpy reads the number of threads when it is loaded, so start again with the right number.
         one_each = {**os.environ, **dict.fromkeys(THREADS, "1")}
         os.execve(sys.executable, [sys.executable, "-m", "benchmarks.stability", *sys.argv[1:]], one_each)  # noqa: S606, this very module
     data = campaign()

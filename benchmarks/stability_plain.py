@@ -1,7 +1,7 @@
-"""What a careful researcher writes in plain numpy for one set of studies: a study at a time, all pairs in one product.
+"""A careful researcher's plain numpy code for one set of studies: one study at a time, all pairs in one product.
 
-Documents are dealt bucket by bucket, scores are normalized per rater by masks, sums by document come from `reduceat`,
-and one matrix of signs is multiplied with the differences of all pairs.
+Documents are assigned bucket by bucket. Masks are used to normalize scores per rater, and `reduceat` to sum by
+document. One matrix of signs is multiplied by the differences of all pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.stats.stability.extraction import MultiplyRatedDocuments
 
 
 def one_set(data: MultiplyRatedDocuments, studies: int, permutations: int, seed: int) -> tuple[Floats, Codes]:
-    """Means of every system in so many studies of all documents, (n, S), and their claims of all pairs, (n, pairs)."""
+    """Simulate studies of all documents; return means of systems, (n, S), and claims on all pairs, (n, pairs)."""
     rng = np.random.default_rng(seed)
     means, claimed = [], []
     for _ in range(studies):
@@ -27,7 +27,7 @@ def one_set(data: MultiplyRatedDocuments, studies: int, permutations: int, seed:
 
 
 def dealt(data: MultiplyRatedDocuments, rng: np.random.Generator) -> Codes:
-    """A rater for each document, all its systems: those of a bucket in turn, in random order; shape (D,)."""
+    """Assign a rater to each document and all its systems; a bucket's raters take turns at random; shape (D,)."""
     raters = np.empty(len(data.documents), dtype=np.int64)
     for bucket, pool in enumerate(data.pools):
         documents = rng.permutation(np.flatnonzero(data.bucket == bucket))
@@ -37,7 +37,7 @@ def dealt(data: MultiplyRatedDocuments, rng: np.random.Generator) -> Codes:
 
 
 def study(data: MultiplyRatedDocuments, raters: Codes, signs: Floats) -> tuple[Floats, Codes]:
-    """Means of the systems by z-scores, and claims of all pairs. raters : of each document. signs : shape (B, D)."""
+    """Return systems' means of z-scores, and claims on all pairs. raters : of each document. signs : shape (B, D)."""
     place = np.array([np.flatnonzero(data.pools[b] == r)[0] for b, r in zip(data.bucket, raters, strict=True)])
     score, rater = data.score[np.arange(len(data.document)), :, place[data.document]], raters[data.document]
     for code in np.unique(rater):
@@ -46,7 +46,7 @@ def study(data: MultiplyRatedDocuments, raters: Codes, signs: Floats) -> tuple[F
         score[own] = (score[own] - score[own].mean()) / sd if sd > 0 else 0.0
     sums = np.add.reduceat(score, data.document_starts, axis=0)
     first, second = np.triu_indices(score.shape[1], k=1)
-    apart = sums[:, second] - sums[:, first]  # penalties: less is better
+    apart = sums[:, second] - sums[:, first]  # penalties: lower is better
     observed = apart.sum(axis=0)
     hits = (np.abs(signs @ apart) >= np.abs(observed) - 1e-9 * np.maximum(1.0, np.abs(observed))).sum(axis=0)
     p = (hits + 1) / (len(signs) + 1)

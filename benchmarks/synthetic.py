@@ -1,7 +1,7 @@
-"""Made-up judgments in published file formats: seeded, streamed to disk, the same bytes on every run.
+"""Synthetic judgments in published file formats: seeded, streamed to disk, the same bytes on every run.
 
-Every document is rated by three raters, and each of them rates all systems on it, so no judgment is missing and raters
-are comparable: 15 systems × n/45 segments × 3 raters.
+Three raters rate every document, and each of them rates all systems on it. Therefore, no judgment is missing, and
+raters are comparable: 15 systems × n/45 segments × 3 raters.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ SYSTEMS: Final = tuple(f"system-{i:02d}" for i in range(1, 16))
 RATERS: Final = tuple(f"rater{i:02d}" for i in range(1, 61))
 RATINGS: Final = 3
 STEP: Final = len(SYSTEMS) * RATINGS
-SEGMENTS: Final = (3, 17)  # of one document, fewest and most
-WORDS: Final = (8, 18)  # of one text
+SEGMENTS: Final = (3, 17)  # per document, fewest and most
+WORDS: Final = (8, 18)  # per text
 NO_ERROR: Final = 0.55  # share of judgments
-MORE: Final = 0.5  # chance of another error after one, so two on average
+MORE: Final = 0.5  # probability of another error after each one, so two on average
 CATEGORIES: Final = (
     "Accuracy/Mistranslation",
     "Accuracy/Omission",
@@ -39,7 +39,7 @@ SYLLABLES: Final = tuple(consonant + vowel for consonant in "bdfghklmnprstvwz" f
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document and who rates it."""
+    """A document and its raters."""
 
     name: str
     n_segments: int
@@ -47,12 +47,12 @@ class Document:
 
 
 def whole(n: int) -> int:
-    """The number of judgments of n and as many more as complete the last segment."""
+    """Round n up to a number of judgments that completes the last segment."""
     return -(-n // STEP) * STEP
 
 
 def documents(n: int, draw: random.Random) -> Iterator[Document]:
-    """Documents whose judgments number n together. Raises ValueError unless n is `whole`."""
+    """Yield documents that have n judgments in all. Raises ValueError unless n is a result of `whole`."""
     if n < STEP or n % STEP:
         raise ValueError(f"the number of judgments must be a multiple of {STEP}, not {n}")
     left = n // STEP
@@ -65,7 +65,7 @@ def documents(n: int, draw: random.Random) -> Iterator[Document]:
 
 
 def mqm_tsv(file: Path, n: int, seed: int = 7) -> None:
-    """Write n MQM judgments as an `mqm-tsv` file, 1.45 rows a judgment."""
+    """Write n MQM judgments as an `mqm-tsv` file, with 1.45 rows per judgment."""
     draw = random.Random(seed)  # noqa: S311  (made-up data)
     words = _vocabulary(draw)
     with file.open("w", encoding="utf-8") as out:
@@ -86,7 +86,7 @@ def _mqm_rows(
     words: list[str],
     draw: random.Random,
 ) -> Iterator[str]:
-    """All rows on one output; a system later in the list has more of its errors major."""
+    """Yield all rows on one output; the later a system is in the list, the more of its errors are major."""
     target = draw.choices(words, k=len(source))
     text, shown = " ".join(source), " ".join(target)
     for rater in document.raters:

@@ -1,6 +1,6 @@
-"""What is timed, one function each; `python -m benchmarks.tasks NAME …` runs one and prints its figures as JSON.
+"""The timed tasks, one function each; `python -m benchmarks.tasks NAME …` runs one and prints its figures as JSON.
 
-Imports stand inside the functions: what the product needs to start belongs to the time of a cold start.
+Imports are inside the functions, because the imports that the product needs are part of a cold start.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Figures = Mapping[str, float | int]
 
 
 def import_file(url: str, campaign: str, format: str, protocol: str, file: str) -> Figures:
-    """Import one file into a new campaign, the way that the command line and the API do."""
+    """Import one file into a new campaign, in the same way as the command line and the API."""
     from app.formats.base import InputFile
     from app.services.campaigns import campaigns
     from app.services.data import imports
@@ -51,7 +51,7 @@ def import_file(url: str, campaign: str, format: str, protocol: str, file: str) 
 
 
 def load(url: str, campaign: str) -> Figures:
-    """Load all ratings of a campaign, twice: in a fresh process, and once more when it is warm."""
+    """Load all ratings of a campaign twice: in the fresh process, and again when it is warm."""
     from app.domain.recipe import NAMED
     from app.reports.inputs import recipe_ratings, snapshot
 
@@ -67,7 +67,7 @@ def load(url: str, campaign: str) -> Figures:
 
 
 def rank(url: str, campaign: str, seed: str, extras: str) -> Figures:
-    """Answer a request for the ranking that nobody asked for before: load, rank, write as JSON, store.
+    """Answer a request for a ranking that is not stored yet: load, rank, write as JSON, store.
 
     extras: `with` or `without` rank sets and the influence of single raters, documents and domains.
     """
@@ -90,7 +90,7 @@ def rank(url: str, campaign: str, seed: str, extras: str) -> Figures:
 
 def rank_file(folder: str) -> Figures:
     """Rank a file of ratings by `recommended`, as a worker does: the whole report as JSON, without a database."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as every worker has it
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in every worker
     from datetime import UTC, datetime
 
     import numpy as np
@@ -137,9 +137,9 @@ def rank_file(folder: str) -> Figures:
 
 
 def study_file(folder: str) -> Figures:
-    """Sum a file of ratings by document, system and rater for curves of stability, and compute two points.
+    """Sum a file of ratings by document, system and rater for stability curves, and compute two points.
 
-    250 studies of 100 and of 1,000 documents each, normalized by z.
+    Each point has 250 studies, of 100 and 1,000 documents, normalized by z.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import numpy as np
@@ -176,7 +176,7 @@ def study_file(folder: str) -> Figures:
 
 
 def change_file(folder: str) -> Figures:
-    """Settle `recommended` on a file of ratings and leave out the lowest system, as a report on robustness does."""
+    """Prepare `recommended` on a file of ratings and leave out the lowest system, as in a robustness report."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import numpy as np
 
@@ -213,7 +213,7 @@ def _open_made_up_file(folder: str) -> Any:
 
 
 def report_large(url: str, campaign: str, folder: str, how: str, name: str) -> Mapping[str, Any]:
-    """A report on a campaign in Postgres, from sums over the file that is `there`, or in `memory`."""
+    """Compute a report on a campaign in Postgres: from sums over an existing file (`there`), or in `memory`."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from app.reports import registry
     from app.reports.kit import store
@@ -236,7 +236,7 @@ def report_large(url: str, campaign: str, folder: str, how: str, name: str) -> M
 
 
 def rank_large(url: str, campaign: str, folder: str, how: str) -> Mapping[str, Any]:
-    """Rank a campaign in Postgres from sums, its file `written` first or `there` already, or in `memory`."""
+    """Rank a campaign in Postgres: from sums, with a file `written` first or already `there`, or in `memory`."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dataclasses import replace
 
