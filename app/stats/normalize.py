@@ -1,8 +1,9 @@
 """Rater normalization: give the scores of different raters a common level and spread.
 
 The unit is the rater. A campaign holds one language pair, so this is WMT's "worker within language pair".
-Sources: Riley et al. 2024, §6.1.3 (mean, error, z); Knowles 2021, §3 (z, ddof = 1); `center` is the
-evaluator-level calibration of Licht et al. 2022, §4, with the mean taken on the ratings themselves.
+
+Sources: Riley et al. 2024, §6.1.3 (mean, error, z); Knowles 2021, §3 (z, ddof = 1); `center` is the evaluator-level
+calibration of Licht et al. 2022, §4, with the mean of the ratings themselves.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ from app.stats.ratings import Bools, Codes, Floats, Ratings
 Method = Literal["none", "mean", "center", "error", "error_rate", "z"]
 
 FEW_RATINGS = 20
-"""Below this many ratings a rater's mean and standard deviation are too noisy to divide by."""
+"""With fewer ratings, a rater's mean and standard deviation are too noisy to divide by."""
 CONSTANT = "raters who always gave the same score have no z"
 CHECK = "check their work"
 
 
 @dataclass(frozen=True, slots=True)
 class RaterMoments:
-    """What normalization knows of each rater; arrays of shape (raters,).
+    """Moments of raters for normalization; arrays of shape (raters,).
 
     n: number of rows. mean, sd: of their scores, sd with ddof = 1, NaN below 1 and 2 rows. errors: marked errors, −1
-    where any row has none recorded. overall: mean of all rows. rows: which rows these are (one boolean a rating).
+    for all raters if any row has none recorded. overall: mean of all rows. rows: which rows these are (one boolean per
+    rating).
     """
 
     n: Codes
@@ -53,7 +55,8 @@ class NormalizedRatings:
     """Ratings ready to aggregate.
 
     scored: rows with their normalized score, in the unit `unit`. raw: the same rows, and those whose normalized score
-    is missing, as given. dropped: rows of constant raters left out. missing: rows that are in raw only.
+    is missing, with their original scores. dropped: number of rows of constant raters left out. missing: number of rows
+    that are in raw only.
     """
 
     scored: Ratings
@@ -89,15 +92,15 @@ def normalize_ratings(
     moments: RaterMoments,
     sd0: ConstantRaters = "drop",
 ) -> NormalizedRatings:
-    """Normalize `ratings` by what `moments` knows of their raters.
+    """Normalize `ratings` by the moments of their raters.
 
     Parameters
     ----------
     ratings : the rows to normalize; their rater codes index `moments`.
     method : `none`; `mean` x·M/m_r; `center` x − m_r + M; `error` c·x·(M/m_r)·E_r and `error_rate` the same with
-        E_r/n_r, c so that the mean over the rows behind the moments stays M; `z` (x − m_r)/s_r.
+        E_r/n_r, with c such that the mean over the rows behind the moments stays M; `z` (x − m_r)/s_r.
     moments : from `moments_per_rater`, over ratings and repeats, over all rows of the unfiltered file (WMT), or over
-        calibration items. Scores of raters without such a row stay, and under `z` count as those of constant raters.
+        calibration items. Scores of raters without such a row are unchanged; under `z` these raters count as constant.
     sd0 : constant raters under `z`: `drop` their rows, z = `zero`, or `drop_z` (z missing, raw kept).
 
     Raises
@@ -134,7 +137,7 @@ def _standardize(ratings: Ratings, moments: RaterMoments, sd0: ConstantRaters) -
 
 
 def _scale_to_mean(ratings: Ratings, moments: RaterMoments) -> Floats:
-    """x·M/m_r; scores of raters with m_r = 0, or without a row behind the moments, stay."""
+    """Return x·M/m_r; scores of raters with m_r = 0, or without a row behind the moments, are unchanged."""
     usable = (moments.n > 0) & (moments.mean != 0)
     factor = np.divide(moments.overall, moments.mean, out=np.ones(moments.n.size), where=usable)
     return np.asarray(ratings.score * factor[ratings.rater], dtype=np.float64)
@@ -160,7 +163,7 @@ def _by_error(ratings: Ratings, moments: RaterMoments, *, rate: bool) -> tuple[F
         raise _invalid("error normalization needs marked errors, but no rater marked any")
     scaled, warnings = _by_mean(ratings, moments)
     weight = moments.errors / np.maximum(moments.n, 1) if rate else moments.errors.astype(np.float64)
-    # Σ x' E_r over the rows behind the moments: a rater's x' sum to n_r·M there, or to 0 where m_r = 0.
+    # Σ x' E_r over the rows behind the moments: there a rater's x' sum to n_r·M, or to 0 if m_r = 0.
     per_rater_sum = np.where(np.nan_to_num(moments.mean) != 0, moments.n * moments.overall, 0.0)
     total = float((per_rater_sum * weight).sum())
     if total == 0:
@@ -205,6 +208,6 @@ def _warn_few_ratings(ratings: Ratings, moments: RaterMoments) -> tuple[str, ...
 
 
 def format_rater_names(ratings: Ratings, raters: npt.NDArray[np.intp], most: int = 5) -> str:
-    """As `rater:KEY`, so that a view without identities can tell them from the rest of the text."""
+    """Format raters as `rater:KEY`, so that a view without identities can find them in the text."""
     shown = ", ".join(f"rater:{ratings.labels.raters[i]}" for i in raters[:most])
     return shown if raters.size <= most else f"{shown} and {raters.size - most} more"

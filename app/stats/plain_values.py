@@ -1,4 +1,4 @@
-"""From arrays to the plain values of a report: what is missing is None, never NaN."""
+"""Plain values of a report from arrays: a missing value is None, never NaN."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ Interval = tuple[float, float]
 
 
 def interval_or_none(low: float, high: float) -> Interval | None:
-    """An interval, None where an end is missing."""
+    """Return an interval, or None if an end is missing."""
     return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None
 
 
 def number_or_none(value: float) -> float | None:
-    """A plain number, None for a missing one."""
+    """Return a plain number, or None if it is missing."""
     return float(value) if np.isfinite(value) else None

@@ -1,8 +1,8 @@
-"""Preferences between outputs that stood side by side: wins, losses and ties of each pair of systems.
+"""Preferences between outputs shown side by side: wins, losses and ties of each pair of systems.
 
-A comparison is one rater's answer about two columns of one screen. Its outcome is 1, 0 or −1; the mean of a pair is its
-net preference, (wins − losses)/n, whose interval treats documents as the sampled units: a ratio of document sums. The
-test exchanges the two systems on whole documents (Riley et al. 2024, §5), because comparisons of one document are not
+A comparison is one rater's answer about two columns of one screen. Its outcome is 1, 0 or −1. The mean of a pair is its
+net preference, (wins − losses)/n, a ratio of document sums; its interval treats documents as the sampled units. The
+test swaps the two systems on whole documents (Riley et al. 2024, §5), because comparisons of one document are not
 independent.
 """
 
@@ -26,7 +26,7 @@ from app.stats.testing.permutation import PairBlock, capped_number_of_permutatio
 
 @dataclass(frozen=True, slots=True)
 class PairwiseComparisons:
-    """Parallel columns, one row a comparison. outcome: 1 the first is better, −1 the second, 0 neither."""
+    """Parallel columns, one row per comparison. outcome: 1 the first is better, −1 the second, 0 neither."""
 
     first: Codes
     second: Codes
@@ -36,8 +36,11 @@ class PairwiseComparisons:
 
 @dataclass(frozen=True, slots=True)
 class PairPreference:
-    """Two systems. preference: (wins − losses)/n of the first. p_value: of the sign permutation of whole documents,
-    two-sided. interval: of the preference; None with fewer than two documents, or where all documents say the same."""
+    """Preference between two systems.
+
+    preference: (wins − losses)/n of the first. p_value: of the sign permutation of whole documents, two-sided.
+    interval: of the preference; None with fewer than two documents, or if all documents agree exactly.
+    """
 
     first: int
     second: int
@@ -54,7 +57,7 @@ class PairPreference:
 def compute_pair_preferences(
     compared: PairwiseComparisons, *, n_systems: int, alpha: float, method: Adjust
 ) -> tuple[PairPreference, ...]:
-    """All pairs of systems that were compared, by code; the first is the one that won more, or the smaller code.
+    """Return all pairs of systems that were compared, by code; the first won more often, or has the smaller code.
 
     Parameters
     ----------
@@ -85,12 +88,12 @@ def compute_pair_preferences(
 
 
 def smallest_possible_p(n_documents: int) -> float:
-    """The smallest p of the permutation of so many documents: 2^(1 − D), and 1 without any."""
+    """Return the smallest p of the permutation of `n_documents` documents: 2^(1 − D), and 1 without any."""
     return float(min(1.0, 2.0 ** (1 - n_documents)))
 
 
 def _permutation_p_values(sums: Sequence[tuple[Floats, Floats]], alpha: float) -> Floats:
-    """p of every pair: in how many permutations the sum of the outcomes is as far from 0, whole documents turned."""
+    """Return p of every pair: share of permutations of whole documents with a sum of outcomes as far from 0."""
     blocks = [
         PairBlock(
             np.stack((total, np.zeros_like(total))),
@@ -126,7 +129,7 @@ def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float)
     if counts.size < 2:
         return None
     known = estimate_precision(sums, counts)
-    if not known.error > 0:  # all documents say the same, which is no proof that the next one will
+    if not known.error > 0:  # all documents agree, which is no proof that the next one will
         return None
     width = float(intervals.interval_half_widths(known, alpha))
     return max(-1.0, mean - width), min(1.0, mean + width)
@@ -134,7 +137,7 @@ def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float)
 
 @dataclass(frozen=True, slots=True)
 class PreferenceStanding:
-    """One system over all its comparisons. share: its points by its comparisons; a win is 1, a tie ½."""
+    """One system over all its comparisons. share: points per comparison; a win is 1 point, a tie ½."""
 
     system: int
     wins: int
@@ -144,7 +147,7 @@ class PreferenceStanding:
 
 
 def compute_preference_standings(comparisons: PairwiseComparisons, *, n_systems: int) -> tuple[PreferenceStanding, ...]:
-    """Systems that were compared, by share of points, then by code."""
+    """Return the systems that were compared, by share of points, then by code."""
     rows = []
     for system in range(n_systems):
         own = np.concatenate(

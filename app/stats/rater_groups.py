@@ -1,4 +1,4 @@
-"""Raters compared by group: how severe each group is, how far groups agree, and how alike they rank systems."""
+"""Raters compared by group: severity of each group, agreement of groups, and similarity of their rankings."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ from app.stats.ratings import Bools, Floats, Ratings
 
 Indices = npt.NDArray[np.intp]
 SMALLEST_GROUP = 3
-"""Raters that a group has at least: the figures of one rater are that person's, and of two either one can subtract
-their own to learn the other's. Three is the usual minimum of statistical disclosure control."""
+"""Smallest number of raters of a group.
+
+The figures of one rater are that person's, and either of two raters can subtract their own to learn the other's. Three
+is the usual minimum of statistical disclosure control.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupFigures:
-    """One group. ratings: how many. outputs: different ones. mean, sd: of its ratings, NaN where not defined.
+    """Figures of one group.
 
-    shared: outputs that raters of other groups scored, too. severity: mean over these of the group's mean score minus
-    the mean of the other raters, so below 0 where it scores lower; None without any. means: by system; None where the
-    group has no rating of it.
+    ratings: their number. outputs: number of different ones. mean, sd: of the ratings, NaN and None if undefined.
+    shared: number of outputs that raters of other groups scored, too. severity: mean over these of the group's mean
+    score minus the mean of the other raters, so below 0 if the group scores lower; None without any. means: by system;
+    None where fewer than `SMALLEST_GROUP` raters of the group scored it.
     """
 
     raters: int
@@ -42,11 +46,11 @@ class GroupFigures:
 
 @dataclass(frozen=True, slots=True)
 class GroupPairFigures:
-    """Two groups, as places among the groups. Figures are None where they are not defined.
+    """Figures of two groups, given as indices. Figures are None if they are not defined.
 
-    outputs: scored by both. difference: mean over these of the first group's mean score minus the second's. pearson: of
-    the two mean scores over these. systems: rated by both. kendall: τ-b of the mean scores of these. spa: soft pairwise
-    accuracy over `spa_pairs` pairs of systems.
+    outputs: number scored by both. difference: mean over these of the first group's mean score minus the second's.
+    pearson: of the two mean scores over these. systems: number rated by both. kendall: τ-b of the mean scores of these.
+    spa: soft pairwise accuracy over `spa_pairs` pairs of systems.
     """
 
     first: int
@@ -61,10 +65,10 @@ class GroupPairFigures:
 
 
 def merge_small_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> list[list[int]]:
-    """Which groups to put together so that each has `smallest` members or more: places in `sizes`, by group.
+    """Return which groups to merge so that each has `smallest` members or more: indices of `sizes`, by group.
 
     The smallest group joins the next smallest, the earlier one of equal ones, until all are large enough or one is
-    left. So no group of few can be computed as a difference from the whole. Groups without members are left out.
+    left. Therefore no small group can be computed as a difference from the whole. Groups without members are left out.
 
     >>> merge_small_groups([5, 1, 4, 2])
     [[0], [1, 3], [2]]
@@ -83,12 +87,12 @@ def merge_small_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> 
 
 
 def compute_group_figures(rows: Ratings, group: Indices, n_groups: int) -> list[GroupFigures]:
-    """The figures of each group.
+    """Compute the figures of each group.
 
     Parameters
     ----------
     rows : ratings of segments.
-    group : 0 … n_groups−1, of each rater code; −1 for raters who are in none; shape (raters,).
+    group : 0 … n_groups−1, of each rater code; −1 for raters without a group; shape (raters,).
     """
     means = _MeansByGroup.of(rows, group, n_groups)
     return [_figures(rows, group[rows.rater] == n, means, n) for n in range(n_groups)]
@@ -97,9 +101,9 @@ def compute_group_figures(rows: Ratings, group: Indices, n_groups: int) -> list[
 def compute_group_pair_figures(
     rows: Ratings, group: Indices, n_groups: int, *, permutations: int = PERMUTATIONS, seed: int = 0
 ) -> list[GroupPairFigures]:
-    """The figures of every pair of groups, as of `compute_group_figures`.
+    """Compute the figures of every pair of groups; parameters as in `compute_group_figures`.
 
-    Signs are exchanged by document, with the same signs for all groups. Source of SPA: Thompson et al. 2024, §3.
+    Signs are flipped by document, with the same signs for all groups. Source of SPA: Thompson et al. 2024, §3.
     """
     means = _MeansByGroup.of(rows, group, n_groups)
     tests = [means.test_systems(rows, n, permutations, seed) for n in range(n_groups)]
@@ -128,7 +132,7 @@ def compute_group_pair_figures(
 
 @dataclass(frozen=True, slots=True)
 class _MeansByGroup:
-    """Outputs that were rated, and what each group gave them.
+    """Rated outputs and their mean score in each group.
 
     system, segment: of each output, shape (O,). mean, n: over the raters of a group, 0 without any, shape (groups, O).
     """
@@ -140,7 +144,7 @@ class _MeansByGroup:
 
     @classmethod
     def of(cls, rows: Ratings, group: Indices, n_groups: int) -> _MeansByGroup:
-        """Means over raters, of whom several ratings of one output are their mean."""
+        """Compute means over raters; several ratings of one output by one rater count as their mean."""
         keep = group[rows.rater] >= 0
         system, segment, rater = (codes[keep].astype(np.intp) for codes in (rows.system, rows.segment, rows.rater))
         output, inverse = np.unique(np.stack((system, segment)), axis=1, return_inverse=True)
@@ -154,7 +158,7 @@ class _MeansByGroup:
         return cls(output[0], output[1], sums / np.maximum(n, 1), n)
 
     def test_systems(self, rows: Ratings, group: int, permutations: int, seed: int) -> PairPValues:
-        """One-sided p of every pair of systems on the segments that this group gave both."""
+        """Return the one-sided p of every pair of systems on the segments for which the group rated both."""
         shape = (rows.n_systems, len(rows.labels.segment_document))
         score, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
         rated = self.n[group] > 0
@@ -183,13 +187,13 @@ def _figures(rows: Ratings, here: Bools, means: _MeansByGroup, group: int) -> Gr
 
 
 def _hide_few(means: Floats, rows: Ratings, here: Bools) -> Floats:
-    """Means of systems without those that fewer than `SMALLEST_GROUP` raters scored."""
+    """Hide the means of systems that fewer than `SMALLEST_GROUP` raters scored."""
     scored = np.unique(np.stack((rows.system[here], rows.rater[here])), axis=1)[0]
     return np.where(np.bincount(scored, minlength=rows.n_systems) >= SMALLEST_GROUP, means, np.nan)
 
 
 def _system_means(rows: Ratings, here: Bools) -> Floats:
-    """Mean score of each system over some rows; NaN where there are none."""
+    """Return the mean score of each system over some rows; NaN if there are none."""
     n = np.bincount(rows.system[here], minlength=rows.n_systems)
     sums = np.bincount(rows.system[here], rows.score[here], minlength=rows.n_systems)
     return np.where(n > 0, sums / np.maximum(n, 1), np.nan)

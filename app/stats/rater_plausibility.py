@@ -1,4 +1,4 @@
-"""Raters whose differences between outputs are far from those of all raters, as WMT26 leaves them out.
+"""Raters whose differences between outputs are far from those of all raters, as WMT26 excludes them.
 
 Source: humeval/02a-filter_data.py of wmt-conference/wmt26-general-mt.
 """
@@ -13,17 +13,17 @@ from app.stats.ratings import Floats, Ratings
 
 LEAST_PLAUSIBLE: Final = 0.75
 FEWEST_DOCUMENTS: Final = 3
-"""Raters of fewer documents stay."""
+"""Raters of fewer documents are not excluded."""
 FEWEST_SCORES: Final = 11
-"""Of a system: pairs with one that has fewer say nothing."""
+"""Fewest scores of a system; pairs with a system that has fewer are ignored."""
 
 
 def compute_rater_plausibility(ratings: Ratings) -> Floats:
-    """How well the scores of each rater agree with those of all, by rater code, shape (R,), from 0 to 1.
+    """Return how well each rater's scores agree with those of all, by rater code, shape (R,), from 0 to 1.
 
-    The mean of 2^(−(d − μ)²/2σ²) over pairs of outputs that the rater judged side by side, that is, of one segment: d
-    is their difference, μ that of the two systems' means over all ratings, σ² the sum of the systems' variances. NaN
-    for raters of fewer than three documents, and where no pair can be looked at.
+    The mean of 2^(−(d − μ)²/2σ²) over pairs of outputs of one segment that the rater judged: d is their difference, μ
+    that of the two systems' means over all ratings, σ² the sum of the systems' variances. NaN for raters of fewer than
+    three documents, and for raters without a usable pair.
     """
     n_raters = len(ratings.labels.raters)
     if not len(ratings):

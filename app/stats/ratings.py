@@ -1,7 +1,7 @@
-"""`Ratings`: judgments reduced to arrays, the one structure that crosses from storage into statistics.
+"""`Ratings`: judgments reduced to arrays, the one structure that passes from storage to statistics.
 
-Rows stand in canonical order (system, document, position, rater, role, nth, score, task), so that sums are
-the same whatever order the judgments came in. Codes follow the sorted order of the labels.
+Rows are in canonical order (system, document, position, rater, role, nth, score, task), so that sums do not depend on
+the order in which judgments arrived. Codes follow the sorted order of the labels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class RatingLevel(IntEnum):
-    """What a rating is about."""
+    """What a rating refers to."""
 
     SEGMENT = 0
     DOCUMENT = 1
@@ -38,7 +38,7 @@ class RatingRole(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScoreScale:
-    """The values a score can take; `step` None is continuous."""
+    """The values a score can take; it is continuous if `step` is None."""
 
     minimum: float
     maximum: float
@@ -47,7 +47,7 @@ class ScoreScale:
 
 @dataclass(frozen=True, slots=True)
 class RatingLabels:
-    """What the codes stand for: entry i is the key of code i. Each tuple is sorted by code point.
+    """The labels of the codes: entry i is the key of code i. Each tuple is sorted by code point.
 
     segment_document, segment_position: document code and position of each segment code, sorted by both.
     """
@@ -62,13 +62,14 @@ class RatingLabels:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Parallel columns, one row a (judgment, system).
+    """Parallel columns, one row per judgment and system.
 
-    system, document, segment, rater, task, judgment: int32 codes; `segment` is −1 for a document score.
-    nth: which rating of this output by this rater it is, from 1, in the order they were handed in.
-    score: float64, in the unit that users know. n_errors: int32, −1 where the protocol has none.
-    kind, role: int8 of `RatingLevel` and `RatingRole`. accepted: quality control did not reject the task.
-    higher_is_better, scale, criterion: of the whole. documents_known: the segments belong to real documents.
+    system, document, segment, rater, task, judgment: int32 codes; `segment` is −1 for a document score. nth: number of
+    this rating among the ratings of this output by this rater, from 1, in the order of hand-in. score: float64, in the
+    unit that users know. n_errors: int32, −1 if the protocol has none. kind, role: int8 of `RatingLevel` and
+    `RatingRole`. accepted: quality control did not reject the task.
+
+    higher_is_better, scale, criterion: of all rows. documents_known: the segments belong to real documents.
     standardised: the scores are z-scores already, so they cannot be normalized again.
     """
 
@@ -117,33 +118,33 @@ class Ratings:
 
     @property
     def n_systems(self) -> int:
-        """Number of systems that have a label, rated or not."""
+        """Number of systems with a label, rated or not."""
         return len(self.labels.systems)
 
     def where(self, keep: Bools) -> Self:
-        """The rows where `keep` is true; labels and codes stay."""
+        """Return the rows where `keep` is true; labels and codes are unchanged."""
         if keep.all():
             return self
         return replace(self, **{name: getattr(self, name)[keep] for name in COLUMNS})
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
-        """These rows, in this order; labels and codes stay."""
+        """Return these rows, in this order; labels and codes are unchanged."""
         return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
 
     def with_scores(self, score: Floats) -> Self:
-        """The same rows with other scores; the scale no longer holds."""
+        """Return the rows with other scores; the scale no longer applies."""
         return replace(self, score=np.asarray(score, dtype=np.float64), scale=None)
 
     def segment_ratings(self) -> Self:
-        """Ratings of segments only."""
+        """Return the ratings of segments only."""
         return self.where(self.kind == RatingLevel.SEGMENT)
 
     def document_ratings(self) -> Self:
-        """Ratings of whole documents only."""
+        """Return the ratings of whole documents only."""
         return self.where(self.kind == RatingLevel.DOCUMENT)
 
     def documents_as_segments(self) -> Self:
-        """Ratings of whole documents, each document as its only segment; ratings of segments are left out."""
+        """Return the ratings of whole documents, each as its only segment; ratings of segments are left out."""
         n = len(self.labels.documents)
         alone = replace(
             self.labels,
@@ -161,7 +162,7 @@ class Ratings:
 
     @property
     def is_in_canonical_order(self) -> bool:
-        """Whether the rows stand in canonical order already (ties by task and judgment left aside)."""
+        """Whether the rows are in canonical order already (ignoring ties by task and judgment)."""
         in_order = np.ones(max(len(self) - 1, 0), dtype=np.bool_)
         for name in ("score", "nth", "role", "rater", "segment", "document", "system"):
             column = getattr(self, name)
@@ -170,7 +171,7 @@ class Ratings:
         return bool(in_order.all())
 
     def canonical_order(self) -> npt.NDArray[np.intp]:
-        """Where the rows of the canonical order stand now."""
+        """Return the current indices of the rows in canonical order."""
         return np.lexsort(
             (
                 self.judgment,
@@ -186,9 +187,9 @@ class Ratings:
         )
 
     def in_canonical_order(self, order: npt.NDArray[np.intp] | None = None) -> Self:
-        """The rows in canonical order, judgments numbered by first appearance in it.
+        """Return the rows in canonical order, with judgments renumbered by first appearance.
 
-        order: `canonical_order()` where the caller has it already.
+        order: `canonical_order()` if the caller has it already.
         """
         order = self.canonical_order() if order is None else order
         rows = {name: getattr(self, name)[order] for name in COLUMNS}
@@ -216,9 +217,9 @@ class Ratings:
         scale: ScoreScale | None = None,
         documents_known: bool = True,
     ) -> Self:
-        """Segment ratings from plain columns of labels: one judgment a row. For tests, simulations and small data.
+        """Build segment ratings from columns of labels, one judgment per row, for tests, simulations and small data.
 
-        A position of 0 or less is refused: segments count from 1.
+        Raises ValueError for a position of 0 or less, because segments count from 1.
         """
         n = len(system)
         if n and min(position) < 1:

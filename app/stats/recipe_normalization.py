@@ -1,4 +1,4 @@
-"""Which rows a rater's moments rest on under a recipe, and the ranked rows normalized by them."""
+"""The rows behind a rater's moments under a recipe, and the ranked rows normalized by these moments."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ ROLES_BEHIND_MOMENTS = {
 
 
 def normalize_ranked_rows(selection: RowSelection, ranked: Ratings, recipe: Recipe) -> NormalizedRatings:
-    """The ranked rows of `selection`, normalized as `recipe` says; its normalization is settled.
+    """Normalize the ranked rows of `selection` as `recipe` says; its normalization is settled.
 
-    Raters without a row behind the moments are named and left as they are; under `z`, which needs a mean and a
-    deviation, they are treated as constant raters.
+    Raters without a row behind the moments are named in a warning and left unchanged. Under `z`, which needs a mean and
+    a standard deviation, they are treated as constant raters.
 
     Sources: Barrault et al. 2020, §3 (all rows of the file); Licht et al. 2022, §4, and Knowles & Lo 2024 (calibration
     items).
 
     Raises
     ------
-    Invalid : the moments should rest on calibration items, and none was rated; or the scores do not allow the method.
+    Invalid : the moments are to use calibration items, and none was rated; or the scores do not allow the method.
     """
     if recipe.normalize == "none" or recipe.normalize == "auto":
         return normalize_ratings(ranked, "none", moments=moments_per_rater(ranked))
@@ -49,7 +49,7 @@ def normalize_ranked_rows(selection: RowSelection, ranked: Ratings, recipe: Reci
 
 def _rows_behind_moments(selection: RowSelection, recipe: Recipe) -> Bools:
     rows = np.isin(selection.ratings.role, ROLES_BEHIND_MOMENTS[recipe.moments])
-    # WMT's rows are those of the unfiltered file: all of them, whether quality control took the task or not.
+    # WMT uses all rows of the unfiltered file, whether quality control accepted the task or not.
     if recipe.accepted_only and recipe.moments != "all":
         rows &= selection.ratings.accepted
     return rows

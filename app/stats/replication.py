@@ -1,12 +1,12 @@
-"""Would a study of the same size find this difference again? A forecast from one study, where nothing was rated twice.
+"""Would a study of the same size find this difference again? A forecast from one study with single ratings.
 
-The truth is not the observed difference: it lies around it with the standard error of the study, and the new study lies
-around the truth with the same error again. So the new difference is spread by √2 standard errors around the observed
-one. Nothing is assumed of the truth beforehand: of many systems that are nearly alike, the difference picked for being
-the largest is forecast too well.
+The true difference is not the observed one: it lies around the observed one with the standard error of the study, and
+the new study lies around the truth with the same error again. The new difference therefore varies by √2 standard errors
+around the observed one. There is no prior on the truth, so if a difference was picked as the largest among many nearly
+equal systems, the forecast is too optimistic.
 
-Sources: Goodman 1992 (Statistics in Medicine 11); Senn 2002 (ibid. 21); Killeen 2005 (Psychological Science 16).
-The gate (docs/gate.md) shows it where outputs were rated once.
+Sources: Goodman 1992 (Statistics in Medicine 11); Senn 2002 (ibid. 21); Killeen 2005 (Psychological Science 16). The
+gate (docs/gate.md) shows it if outputs were rated once.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from app.stats.ratings import Floats
 
 Claim = Literal["better", "worse", "not_worse", "equivalent"]
 FORECAST = "forecast"
-_AT_ONCE = 1 << 20  # drawn documents held at once
+_AT_ONCE = 1 << 20  # drawn documents in memory at once
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicationChances:
-    """Chances that a study of the same size, on new documents of the same kind, repeats what this one found.
+    """Chances that a study of the same size, on new documents of the same kind, replicates this one.
 
-    same_direction: it finds the same system better. significant_again: the claim holds in it, too. Both None where they
-    are undefined, with the reason in `why`. difference, standard_error, documents: of the study at hand.
+    same_direction: it finds the same system better. significant_again: the claim holds in it, too. Both are None if
+    undefined, with the reason in `why`. difference, standard_error, documents: of the present study.
     """
 
     same_direction: float | None
@@ -65,12 +65,12 @@ def forecast_replication(
     claim : what must hold again: the first is better (or worse), better than −margin, or within ±margin (TOST).
     alpha, two_sided : a claim of the re-run needs |t| beyond the 1 − alpha/2 quantile, 1 − alpha if one-sided; TOST is
         always two tests at alpha.
-    extra_variance : added once for what a re-run draws anew besides documents, e.g. 2σ²_rs/R for other raters.
+    extra_variance : added once for what a re-run samples besides documents, e.g. 2σ²_rs/R for other raters.
 
     Raises
     ------
     Invalid
-        alpha is no probability, or the margin of a claim that needs one is not above 0.
+        alpha is not between 0 and 1, the margin of a claim that needs one is not above 0, or the variance is below 0.
 
     Notes
     -----
@@ -118,14 +118,14 @@ def _check(claim: Claim, margin: float, alpha: float, extra_variance: float) -> 
 
 
 def _t_probability_below(distance: float, spread: float, degrees: float) -> float:
-    """P(T·spread < distance); without spread 1 or 0."""
+    """P(T·spread < distance); 1 or 0 without spread."""
     if spread <= 1e-12 * max(1.0, abs(distance)):
         return 1.0 if distance > 0 else 0.0
     return float(scipy.special.stdtr(degrees, distance / spread))
 
 
 def _claim_holds(claim: Claim, theta: float, reach: float, margin: float, spread: float, degrees: float) -> float:
-    """Chance that the re-run's bound, `reach` away from its difference, is beyond what the claim asks."""
+    """Chance that the re-run's bound, `reach` away from its difference, meets the claim."""
     if claim == "better":
         return _t_probability_below(theta - reach, spread, degrees)
     if claim == "worse":
@@ -148,11 +148,11 @@ def bootstrap_replication(
     alpha: float = 0.05,
     draws: int = 2000,
 ) -> ReplicationChances:
-    """The same for the claim `better or worse, as found`, by drawing documents twice.
+    """Forecast a re-run of the observed claim, better or worse, by resampling documents twice.
 
-    The first draw stands for what the truth may be, the second, from the first, for the re-run, which is tested by its
-    own t. Assumes no shape of the differences; for fewer than ten documents it promises too much, as every
-    bootstrap does. Parameters and documents as in `forecast_replication`.
+    The first draw stands for the possible truth. The second, from the first, stands for the re-run, which is tested by
+    its own t. It assumes no shape of the differences. For fewer than ten documents it is too optimistic, like every
+    bootstrap. Parameters and documents as in `forecast_replication`.
 
     Source: Efron & Tibshirani 1993, ch. 13 (the sample as the population).
     """

@@ -1,4 +1,4 @@
-"""How far a score comes back when a study is run again: the coefficient of variation of repeated measurements.
+"""How similar a score is when a study is repeated: the coefficient of variation of repeated measurements.
 
 Source: Belz 2022, *A Metrological Perspective on Reproducibility in NLP* (CV* for small samples); Belz 2025 (QRA++).
 """
@@ -13,13 +13,13 @@ from app.stats.ratings import Floats
 def cv_star(values: Floats, *, minimum: float = 0.0) -> float:
     """CV* = (1 + 1/(4n))·s*/|x̄|·100, in percent; 0 is perfect repetition.
 
-    s* is the standard deviation without its bias in small samples, s/c₄(n). NaN below two values, or where their mean
-    is at the lower end of the scale.
+    s* is the standard deviation without its bias in small samples, s/c₄(n). NaN below two values, or if their mean is
+    at the lower end of the scale.
 
     Parameters
     ----------
-    values : the same score measured in n studies, shape (n,). minimum : lower end of the scale, which is put to 0 so
-        that a scale from 1 to 7 and one from 0 to 6 vary alike.
+    values : the same score measured in n studies, shape (n,).
+    minimum : lower end of the scale, which is shifted to 0 so that a scale from 1 to 7 and one from 0 to 6 are equal.
 
     >>> import numpy as np
     >>> round(cv_star(np.array([5.64, 6.30]), minimum=1.0), 3)

@@ -1,4 +1,4 @@
-"""Weights of marked errors and their sum: profiles, most specific match first.
+"""Weights of marked errors and their sum: profiles in which the most specific match wins.
 
 Sources: Riley et al. 2024 §4.1 and Freitag et al. 2021 (`freitag2021`); scripts of the WMT24 general task (`wmt24`);
 scripts of the ErrorSpanAnnotation campaigns (`esa-mqm`); severity multipliers of MQM 2.0 (`mqm2`).
@@ -22,7 +22,7 @@ MOST_REMEMBERED = 4096
 
 
 def normalize_category_path(path: str) -> str:
-    """The form in which severities and categories are compared: case, `_` and blanks around `/` are ignored.
+    """Return the form in which severities and categories are compared: ignores case, `_` and blanks around `/`.
 
     >>> normalize_category_path("Fluency / Punctuation"), normalize_category_path("Source_issue")
     ('fluency/punctuation', 'source issue')
@@ -34,8 +34,8 @@ def normalize_category_path(path: str) -> str:
 class WeightProfile:
     """A table `severity/category/subcategory` (any prefix) → weight; two profiles are equal if their digests are.
 
-    weights: patterns in normal form. containing: (text, weight) that hold for every category that contains the text,
-    whatever the severity, first match first. digest: identity of the table, whatever it is called.
+    weights: patterns in normal form. containing: (text, weight) for every category that contains the text, whatever the
+    severity; the first match counts. digest: identity of the table, whatever its name.
     """
 
     name: str
@@ -61,7 +61,7 @@ class WeightProfile:
 
     @property
     def identity(self) -> str:
-        """Name and digest: what scores are stored under, so that two tables of one name are never mixed up."""
+        """Name and digest, under which scores are stored, so that two tables of one name are never confused."""
         return f"{self.name}@{self.digest[:16]}"
 
 
@@ -92,7 +92,7 @@ PROFILES: Mapping[str, WeightProfile] = {p.name: p for p in (FREITAG2021, WMT24,
 
 
 def weigh_error(profile: WeightProfile, severity: str, category: str | None) -> tuple[float, bool]:
-    """Weight of one error, and whether the profile knows it; what it does not know weighs 0 and is to be reported.
+    """Return the weight of an error, and whether the profile knows it; an unknown one weighs 0 and must be reported.
 
     >>> weigh_error(FREITAG2021, "minor", "Fluency/Punctuation"), weigh_error(FREITAG2021, "minor", "Fluency/Grammar")
     ((0.1, True), (1.0, True))
@@ -118,7 +118,7 @@ def _look_up(profile: WeightProfile, severity: str, category: str) -> tuple[floa
 
 
 def unweighted_severities(profile: WeightProfile, severities: Iterable[str]) -> tuple[str, ...]:
-    """Those severities whose errors weigh 0 unless an entry names their category, too.
+    """Return the severities whose errors weigh 0 unless an entry also names their category.
 
     >>> unweighted_severities(FREITAG2021, ("minor", "critical"))
     ('critical',)
@@ -127,7 +127,7 @@ def unweighted_severities(profile: WeightProfile, severities: Iterable[str]) -> 
 
 
 def has_severity_weight(profile: WeightProfile, severity: str) -> bool:
-    """Whether an entry of the profile names this severity, alone or with categories.
+    """Return whether an entry of the profile names this severity, alone or with categories.
 
     >>> has_severity_weight(FREITAG2021, "major"), has_severity_weight(FREITAG2021, "critical")
     (True, False)
@@ -136,7 +136,7 @@ def has_severity_weight(profile: WeightProfile, severity: str) -> bool:
 
 
 def sum_error_weights(weights: Iterable[float], cap: float | None = None) -> float:
-    """Sum of the weights of one rater's errors on one segment: correctly rounded, so their order is irrelevant.
+    """Sum the weights of one rater's errors on one segment, correctly rounded, so that their order does not matter.
 
     cap: largest penalty of one segment, None for none.
     """
@@ -145,7 +145,7 @@ def sum_error_weights(weights: Iterable[float], cap: float | None = None) -> flo
 
 
 def parse_weight_profile(table: Mapping[str, object], *, name: str = "own") -> WeightProfile:
-    """A manager's own table as a profile. Raises Invalid naming every entry that will not do."""
+    """Parse a manager's own table as a profile. Raises Invalid naming every wrong entry."""
     if not table:
         raise Invalid("a weight table needs at least one entry", places=(Place(("weights",), "is empty"),))
     if len(table) > MOST_WEIGHTS:
@@ -173,7 +173,7 @@ def _fault(pattern: str, value: object) -> str | None:
 
 
 def resolve_weight_profile(profile: str | Mapping[str, object] | None) -> WeightProfile:
-    """The profile of that name, or the manager's own table; None is `freitag2021`. Raises Invalid."""
+    """Return the named profile, or the manager's own table as one; None is `freitag2021`. Raises Invalid."""
     if profile is None:
         return FREITAG2021
     if not isinstance(profile, str):

@@ -16,7 +16,7 @@ from app.stats.ratings import Bools, Codes, RatingRole, Ratings
 
 @dataclass(frozen=True, slots=True)
 class DroppedRows:
-    """Rows left out: why and how many."""
+    """Rows left out: reason and number."""
 
     reason: str
     n: int
@@ -26,9 +26,9 @@ class DroppedRows:
 class RowSelection:
     """Rows of one analysis.
 
-    ratings: segment ratings without what the recipe excludes by name.
-    ranked: the rows of it that the ranking uses (role, acceptance, plausible raters), one boolean a row.
-    dropped: rows left out by reason, only reasons that occurred.
+    ratings: segment ratings without those that the recipe excludes by name. ranked: which of these rows the ranking
+    uses (role, acceptance, plausible raters), one boolean per row. dropped: numbers of rows left out, only for reasons
+    that occurred.
     """
 
     ratings: Ratings
@@ -37,12 +37,12 @@ class RowSelection:
 
 
 def select_rows_by_recipe(ratings: Ratings, recipe: Recipe) -> RowSelection:
-    """Apply the filters of `recipe`: exclusions leave everything, roles and acceptance leave the ranking only.
+    """Apply the filters of `recipe`: exclusions apply to everything, roles and acceptance only to the ranking.
 
-    Rows that are not ranked stay, because the moments of a rater may rest on them (WMT DA: worker mean and
-    standard deviation over all rows of the unfiltered file; Barrault et al. 2020, §3).
+    Rows that are not ranked are kept, because the moments of a rater may use them (WMT DA: worker mean and standard
+    deviation over all rows of the unfiltered file; Barrault et al. 2020, §3).
 
-    Raises `Invalid` where an exclusion names nothing.
+    Raises `Invalid` if an exclusion names nothing.
     """
     rows = ratings.segment_ratings()
     of_documents, excluded = len(ratings) - len(rows), []
@@ -65,12 +65,12 @@ def select_rows_by_recipe(ratings: Ratings, recipe: Recipe) -> RowSelection:
 
 
 def can_select_rows_independently(recipe: Recipe) -> bool:
-    """Whether each rating tells by itself if the recipe counts it, and as it is stored."""
+    """Return whether the recipe selects each rating by itself, and uses its score as stored."""
     return recipe.implausible_raters == "keep" and recipe.scoring.cap is None
 
 
 def drop_excluded_ratings(ratings: Ratings, exclusions: Sequence[NamedExclusion]) -> Ratings:
-    """The ratings that none of the exclusions names, as if there were no others; as they are where that is all."""
+    """Return the ratings that no exclusion names, as if there were no others; unchanged if that is all of them."""
     keep = np.ones(len(ratings), dtype=np.bool_)
     for exclusion in exclusions:
         keep &= ~find_excluded_rows(ratings, exclusion)
@@ -78,7 +78,7 @@ def drop_excluded_ratings(ratings: Ratings, exclusions: Sequence[NamedExclusion]
 
 
 def find_excluded_rows(rows: Ratings, exclusion: NamedExclusion) -> Bools:
-    """Which rows an exclusion names, shape (rows,); none where there is no such thing among them."""
+    """Return which rows an exclusion names, shape (rows,); none if its key does not occur among them."""
     labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
     return np.asarray(codes == code, dtype=np.bool_)
@@ -91,7 +91,7 @@ def _matches(rows: Ratings, exclusion: NamedExclusion) -> Bools:
 
 
 def refuse_unknown_exclusion(exclusion: NamedExclusion) -> NoReturn:
-    """Raise Invalid: what is to be excluded is not there."""
+    """Raise Invalid because what an exclusion names does not exist."""
     what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
     raise Invalid(what, places=(Place(("query", "exclude"), what),))
 
@@ -99,7 +99,10 @@ def refuse_unknown_exclusion(exclusion: NamedExclusion) -> NoReturn:
 def list_dropped_rows(
     exclusions: Sequence[NamedExclusion], of_documents: int, excluded: Sequence[int], by_role: int, rejected: int
 ) -> tuple[DroppedRows, ...]:
-    """Rows left out by reason, only reasons that occurred. excluded: by each exclusion that none before it names."""
+    """Count rows left out by reason, only for reasons that occurred.
+
+    excluded: for each exclusion, rows that it names and no earlier one does.
+    """
     counts = (
         DroppedRows("rating of a whole document", of_documents),
         *(DroppedRows(f"excluded {e.what}:{e.key}", n) for e, n in zip(exclusions, excluded, strict=True)),

@@ -1,7 +1,7 @@
-"""What else is known beside the ratings, in the same codes. Loaded only when a report asks.
+"""Further data on the ratings, in the same codes, loaded only when a report needs them.
 
-`DocumentTable`, `RaterTable` and `TaskTable` have one entry a code of `Ratings.labels`; `RatingEventTable` and
-`OriginalRatingLinks` one a row of `Ratings`; `ErrorTable` one an error, pointing to its row.
+`DocumentTable`, `RaterTable` and `TaskTable` have one entry per code of `Ratings.labels`; `RatingEventTable` and
+`OriginalRatingLinks` have one per row of `Ratings`; `ErrorTable` has one per error, with the index of its row.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Micros = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DocumentTable:
-    """One entry a document code.
+    """One entry per document code.
 
-    domain: label, None where unknown. kind: test, calibration, tutorial or attention. segments: number of segments.
-    words: of all sources, counted at white space; −1 where no source is known.
+    domain: label, None if unknown. kind: test, calibration, tutorial or attention. segments: number of segments. words:
+    of all sources, split at whitespace; −1 if no source is known.
     """
 
     domain: tuple[str | None, ...]
@@ -38,7 +38,7 @@ class DocumentTable:
 
 @dataclass(frozen=True, slots=True)
 class RaterTable:
-    """One entry a rater code. person: key of the person, the rater's own key where nobody linked accounts."""
+    """One entry per rater code. person: key of the person, or the rater's own key if accounts are not linked."""
 
     person: tuple[str, ...]
     attributes: tuple[dict[str, object], ...]
@@ -52,7 +52,7 @@ class RaterTable:
 
 @dataclass(frozen=True, slots=True)
 class TaskTable:
-    """One entry a task code: the rater who holds it (−1 for none), its state, and what an import said of it."""
+    """One entry per task code: the rater who holds it (−1 for none), its state, and metadata from its import."""
 
     rater: Codes
     state: tuple[str, ...]
@@ -61,9 +61,9 @@ class TaskTable:
 
 @dataclass(frozen=True, slots=True)
 class RatingEventTable:
-    """One entry a row of the ratings.
+    """One entry per row of the ratings.
 
-    started, submitted: microseconds since 1970 UTC, −1 where unknown. position: of the item in its task, from 1.
+    started, submitted: microseconds since 1970 UTC, −1 if unknown. position: of the item in its task, from 1.
     revisions: how often the answer was given. first_score: of the first revision.
     """
 
@@ -76,10 +76,10 @@ class RatingEventTable:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """One entry an error, in the order of its row and then as it was marked.
+    """One entry per error, in the order of rows and then as marked.
 
-    row: row of the ratings. side: 0 source, 1 target. start, end: code points, −1 for an omission without a place.
-    severity, category: codes of the labels beside them (category −1 for none). weight: under the profile in use.
+    row: row of the ratings. side: 0 source, 1 target. start, end: code points, −1 for an omission without a position.
+    severity, category: codes of `severities` and `categories` (category −1 for none). weight: under the profile in use.
     """
 
     row: Codes
@@ -95,10 +95,10 @@ class ErrorTable:
 
 @dataclass(frozen=True, slots=True)
 class OriginalRatingLinks:
-    """For each row the row it repeats or degrades, or −1: same system and segment, role rating, same task first."""
+    """For each row the row it repeats or degrades, or −1: same system and segment, role rating, same task if any."""
 
     original: Codes
 
 
 EPOCH_UNKNOWN = -1
-"""Stands for a time that is not known, among microseconds since 1970 UTC."""
+"""Value of an unknown time among microseconds since 1970 UTC."""
