@@ -1,4 +1,4 @@
-"""The public archive of a finished campaign: its address, and what everybody may read there."""
+"""The public archive of a finished campaign: its address, and what everybody can read there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How raters did in attention checks."""
+"""The results of raters in attention checks."""
 
 from __future__ import annotations
 

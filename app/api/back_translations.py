@@ -1,4 +1,4 @@
-"""Back-translations: texts that raters wrote in one campaign become outputs of another, with who wrote them."""
+"""Back-translations: texts that raters wrote in a campaign become outputs of another, with the raters' keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration sets, and taking one into a campaign."""
+"""Calibration sets, and the import of a set into a campaign."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def add_calibration_set_to_campaign(
 
 
 def make_calibration_set_out(calibration_set: CalibrationSet) -> CalibrationSetOut:
-    """A set as it is told."""
+    """Return a set in the form of the interface."""
     return CalibrationSetOut(
         set=calibration_set.key,
         version=calibration_set.version,

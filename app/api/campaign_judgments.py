@@ -1,4 +1,4 @@
-"""Judgments of a campaign as managers see them, and setting some aside."""
+"""Judgments of a campaign as managers see them, and how to set some of them aside."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class JudgmentListQuery(BaseModel):
 
     @property
     def judgment_filter(self) -> JudgmentFilter:
-        """As the service takes it."""
+        """Return the filter in the form that the service takes."""
         return JudgmentFilter(
             self.rater,
             self.document,

@@ -1,4 +1,4 @@
-"""The protocol of a campaign as data, which its manager can write; and how raters would see one."""
+"""The protocol of a campaign as data that its manager can write, and a preview of how raters would see one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with a campaign as a whole: open, pause and close it, set up another like it, carry judgments over."""
+"""Actions on a whole campaign: open, pause and close it, clone it, copy judgments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates of campaigns: what common studies set."""
+"""Templates of campaigns: the settings of common studies."""
 
 from __future__ import annotations
 

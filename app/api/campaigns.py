@@ -1,4 +1,4 @@
-"""Campaigns: make one, look at one, list them."""
+"""Campaigns: create one, get one, list them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class CampaignPatch(BodyModel):
     settings: dict[str, JsonValue] = Field({}, max_length=100, description="Replaced as a whole.")
 
     def get_given_fields(self) -> dict[str, Any]:
-        """What the body says; a name of null is the key again."""
+        """Return the fields in the body; a name of null becomes the key again."""
         return self.model_dump(include=self.model_fields_set)
 
 
@@ -226,7 +226,7 @@ def patch_campaign(
 
 
 def _create(session: Session, body: CampaignIn, *, actor: str) -> CampaignInfo:
-    """The campaign as it is said, with what its template says besides. Raises Invalid, naming the field."""
+    """Create the campaign in the body, completed from its template. Raises Invalid, naming the field."""
     if body.template is not None:
         given = body.model_dump(include=body.model_fields_set, exclude={"template"})
         return create_campaign_from_template(session, body.template, given, actor=actor)

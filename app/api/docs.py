@@ -1,4 +1,4 @@
-"""The OpenAPI document, and Swagger UI from its wheel: our own start-up file, no inline script, no other host."""
+"""The OpenAPI document, and Swagger UI from its wheel with our own start-up file: no inline script, no other host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several systems made of one document, read at once."""
+"""The outputs of several systems for one document, in one request."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class DocumentIn(BodyModel):
     segments: list[SegmentIn] = Field(min_length=1, max_length=10_000)
 
     def to_document_input(self) -> DocumentInput:
-        """As the services take it."""
+        """Return the document in the form that the services take."""
         plain = self.model_dump(exclude={"segments"})
         return DocumentInput(**plain, segments=tuple(SegmentInput(**one.model_dump()) for one in self.segments))
 

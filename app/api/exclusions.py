@@ -1,4 +1,4 @@
-"""Standing exclusions: what analyses leave out, with the reason; what it would do can be seen before it is done."""
+"""Standing exclusions: what analyses leave out, and why; the effect can be previewed."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def create_exclusion(
 
 
 def exclusion_preview_response(request: Request, report: StoredReport) -> Response:
-    """A stored preview, which is JSON only, with its ETag."""
+    """Return a stored preview, as JSON only, with its ETag."""
     return conditional_response(request, lambda: _encode_effect(report), JSON, report.etag)
 
 
@@ -178,7 +178,7 @@ def lift_exclusion(
 
 
 def _single_rule(named: list[NamedExclusion]) -> NamedExclusion:
-    """The one thing that is named. Raises Invalid."""
+    """Return the only named exclusion. Raises Invalid unless there is exactly one."""
     if len(named) != 1:
         raise Invalid(ONE_OF, places=(Place(("body",), ONE_OF),))
     return named[0]

@@ -1,4 +1,4 @@
-"""Exports: everything that a campaign holds, streamed as a file."""
+"""Exports: everything in a campaign, streamed as a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/exports", tags=["exports"])
 Format = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["jsonl"])]
 LINES = '{"record": "plumbline", "version": 1}\n'
 SENT = {ending: (kind.partition(";")[0], "…") for ending, kind in exports.MEDIA_TYPES.items()}
-# The last was documented for every file before each had its own: it stays until a release may take something away.
+# The last type was documented for all files before each had its own. It stays until a release may remove things.
 SENT |= {"jsonl": (exports.MEDIA_TYPES["jsonl"], LINES), "any": ("application/octet-stream", LINES)}
 
 

@@ -1,4 +1,4 @@
-"""Judgments made elsewhere, sent by name."""
+"""Judgments that were made elsewhere and are sent with names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate: one claim about two systems, for a program that must decide."""
+"""The gate: one claim about two systems, for programs that must decide."""
 
 from __future__ import annotations
 

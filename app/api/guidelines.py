@@ -1,4 +1,4 @@
-"""Guidelines and texts of consent."""
+"""Guidelines and consent texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the service lives, is ready, and which version it is."""
+"""Whether the service is alive and ready, and which version it is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _limiter: RunVar[CapacityLimiter] = RunVar("readiness")
 
 
 def _health_check_thread() -> CapacityLimiter:
-    """One thread of its own in each event loop, so that the answer does not queue behind requests."""
+    """Return a limiter with one thread for each event loop, so that the answer does not queue behind requests."""
     try:
         return _limiter.get()
     except LookupError:

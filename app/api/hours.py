@@ -1,4 +1,4 @@
-"""Payable hours of raters and teams, and what is said about them."""
+"""Payable hours of raters and teams, and the disputes about them."""
 
 from __future__ import annotations
 

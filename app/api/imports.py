@@ -1,4 +1,4 @@
-"""Imports: announce one, send its files, commit it; or all three in one request. All or nothing."""
+"""Imports, all or nothing: announce one, send its files, commit it; or do all three in one request."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SingleRequestImportQuery(BaseModel):
     skip_bad_lines: bool = Field(default=False, description="Skip lines that cannot be read, and list them.")
 
     def parse_format_options(self) -> dict[str, str]:
-        """The options by name. Raises Invalid for one that is not `key=value`."""
+        """Return the options by name. Raises Invalid for an option that is not `key=value`."""
         pairs = [text.partition("=") for text in self.option]
         if not all(found for _, found, _ in pairs):
             raise Invalid("the options are not valid", places=(Place(("query", "option"), "must be key=value"),))
@@ -186,7 +186,7 @@ def _import_now(
     caller: Caller,
     once: IdempotentCreation,
 ) -> Response:
-    """Read and store in one transaction, the Idempotency-Key within it: an import that fails leaves nothing."""
+    """Read and store in one transaction with the Idempotency-Key, so that an import that fails leaves nothing."""
     options = asked.parse_format_options()
     with database.transaction() as session:
         campaigns.get_campaign(session, campaign)

@@ -1,4 +1,4 @@
-"""The ingest report: what a test set looks like once it is in."""
+"""The ingest report: what a test set looks like after the import."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ async def get_ingest_report(
 
 
 def ingest_report_response(report: StoredReport) -> Response:
-    """What a job found."""
+    """Return what a job found."""
     ingested = IngestReportOut.model_validate_json(report.body)
     return Response(ingested.model_dump_json(), media_type="application/json")

@@ -1,4 +1,4 @@
-"""Invitations for crowd platforms: make, look, end; and claim a seat."""
+"""Invitations for crowd platforms: create, list and end them, and claim a seat."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ router = APIRouter(prefix="/v1", tags=["raters"])
 STAYS = 90  # days
 ID = "i_" + "0f" * 16
 NO_SECRET = "x" * 43
-# Where platforms put their id of whoever comes, to be filled in by them.
+# The queries in which platforms fill in their id of a participant.
 QUERIES = {"prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"}
 PublicId = Annotated[str, Path(alias="invitation", pattern="^i_[0-9a-f]{32}$", examples=[ID])]
 Place = Number
@@ -326,7 +326,7 @@ def claim_invitation(
 
 
 def _held_by(request: Request, session: Session) -> int | None:
-    """The rater whose live credential came along; one that has ended is none."""
+    """Return the rater of the request's credential; None without a valid one."""
     cookie, (scheme, _, token) = (
         read_session_cookie(request, "rater"),
         request.headers.get("authorization", "").partition(" "),

@@ -1,4 +1,4 @@
-"""Jobs: work in the background, how far it is, and its report."""
+"""Jobs: work in the background, its progress and its report."""
 
 from __future__ import annotations
 
@@ -151,11 +151,11 @@ SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = 
         **dict.fromkeys(side_by_side.KINDS, _ranking_response),
     }
 )
-"""What is no kind of report, with the name of its picture."""
+"""By kind of job that makes no report: the function that returns its result; the string names a picture."""
 
 
 def _check_none(picture: str) -> None:
-    """Raises Invalid where a picture is named of what has none by name."""
+    """Raise Invalid if a picture is named for a result that has no named pictures."""
     if picture:
         what = "there are none by name here"
         raise Invalid("the query is not valid", places=(Place(("query", "picture"), what),))

@@ -1,4 +1,4 @@
-"""Get the next task, and stay its holder."""
+"""Get the next task, and keep its lease."""
 
 from __future__ import annotations
 

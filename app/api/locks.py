@@ -1,4 +1,4 @@
-"""Pre-registration: the recipe and the rules, locked before the first judgment, and every amendment with its reason."""
+"""Preregistration: recipe and rules, locked before the first judgment, and every amendment with its reason."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class AnalysisLockHistoryOut(BaseModel):
 
 
 def make_lock_history_out(chain: AnalysisLockChain) -> AnalysisLockHistoryOut:
-    """The lock as everybody is told of it."""
+    """Return the lock in the form that everybody can read."""
     entries = [
         AnalysisLockEntryOut(
             n=entry.n,

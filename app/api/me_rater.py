@@ -1,4 +1,4 @@
-"""What a rater does about themselves: consent, codes of completion, their own data."""
+"""Requests of raters about themselves: consent, completion codes, their own data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Media of a campaign: audio, video and pictures that are sources or outputs, and captions of them."""
+"""Media of a campaign: audio, video and pictures that are sources or outputs, and their captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large files of media in parts, as tus does it: a break in the middle loses at most one part."""
+"""Large media files in parts, as in tus: an interruption loses at most one part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of automatic metrics: brought as whole sets by name, for the report that compares them with human scores."""
+"""Scores of automatic metrics, sent as whole sets by name, for the report that compares them with human scores."""
 
 from __future__ import annotations
 

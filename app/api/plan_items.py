@@ -1,4 +1,4 @@
-"""A plan whole, item by item: as pages, or as one file of lines."""
+"""A whole plan, item by item: in pages, or as one file with a line per item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans: a design compiled into tasks, looked at before anything is spent, and frozen with its seed and hash."""
+"""Plans: a design is compiled into tasks, previewed before it costs anything, and frozen with seed and hash."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ async def create_replan(
 
 
 def plan_response(request: Request, report: StoredReport) -> Response:
-    """A plan that a job has compiled, which is JSON only, as it would be, with its ETag."""
+    """Return a plan that a job has compiled, as JSON only, in the form of a plan, with its ETag."""
     return conditional_response(
         request,
         lambda: make_plan_out(plan_jobs.parse_stored_plan(report.body)).model_dump_json().encode(),
@@ -235,7 +235,7 @@ def _create_or_preview_plan(
     make: Callable[[Session], PlanView],
     dry_run: bool,
 ) -> Response:
-    """A plan that is looked at, or frozen once. Raises PlanNeedsJob, which leaves nothing under an Idempotency-Key."""
+    """Preview a plan, or freeze it once. Raises PlanNeedsJob, which stores nothing under an Idempotency-Key."""
     if dry_run:
         with database.transaction(snapshot=True) as session:
             return Response(make_plan_out(make(session)).model_dump_json(), media_type=JSON)
@@ -250,7 +250,7 @@ def _create_or_preview_plan(
 
 
 async def _answer(request: Request, database: Database, prefer: str, made: Callable[[], Response]) -> Response:
-    """The plan; or the job that compiles it, and the plan where the job ends within the time that the client waits."""
+    """Return the plan, or the job that compiles it; the plan also if the job ends while the client waits."""
 
     def ask() -> Response | JobView:
         try:
@@ -259,7 +259,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
             return jobs.request_job(database, later.request)
 
     outcome = await wait_for_report_or_job(request, database, prefer, ask)
-    if isinstance(outcome, StoredReport):  # compiled meanwhile
+    if isinstance(outcome, StoredReport):  # compiled in the meantime
         outcome = await to_thread.run_sync(ask)
     return job_response(outcome) if isinstance(outcome, JobView) else outcome
 
@@ -308,5 +308,5 @@ def list_plans(
 
 
 def make_plan_out(view: PlanView) -> PlanOut:
-    """A plan as it is told."""
+    """Return a plan in the form of the interface."""
     return PlanOut.model_validate({"plan": view.version, **asdict(view)})

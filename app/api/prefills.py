@@ -1,4 +1,4 @@
-"""Prefilled errors from another campaign's raters."""
+"""Prefilled errors taken from the raters of another campaign."""
 
 from __future__ import annotations
 

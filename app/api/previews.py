@@ -1,4 +1,4 @@
-"""A task as raters would see it, from the campaign's texts as they are now."""
+"""A task as raters would see it, with the present texts of the campaign."""
 
 from __future__ import annotations
 

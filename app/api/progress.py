@@ -1,4 +1,4 @@
-"""How far a campaign is."""
+"""The progress of a campaign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways of judging: payload schema, widgets, rubric and worked examples, for front-ends made by others."""
+"""Protocols: payload schema, widgets, rubric and worked examples, for other people's front-ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.web.access import Public
 from app.web.examples import example_response
 from app.web.pagination import Page
 
-# Fields of a protocol that are told as they are.
+# Fields of a protocol that appear unchanged in the interface.
 SAID_ALIKE = (
     "instructions",
     "level",
@@ -103,7 +103,7 @@ class ProtocolOut(BaseModel):
 
 @cache
 def _describe_protocol(name: str) -> ProtocolOut:
-    """What is told of a protocol, made once: its schemas take milliseconds each."""
+    """Describe a protocol, only once, because its schemas take milliseconds each."""
     return _make_protocol_out(protocols.get_protocol(name))
 
 
@@ -145,7 +145,7 @@ def _example(example: WorkedExample[Any]) -> WorkedExampleOut:
 
 
 def make_measure_out(measure: JudgmentMeasure) -> JudgmentMeasureOut:
-    """A number as it is told."""
+    """Return a measure in the form of the interface."""
     return JudgmentMeasureOut(
         name=measure.name,
         higher_is_better=measure.higher_is_better,
@@ -160,7 +160,7 @@ def _scale(scale: ScoreScale | None) -> list[float | None] | None:
 
 
 def make_widget_out(widget: Widget) -> WidgetOut:
-    """A widget as it is told."""
+    """Return a widget in the form of the interface."""
     settings = TypeAdapter(type(widget)).dump_python(widget, mode="json")
     return WidgetOut(kind=widget.kind, field=settings.pop("field"), settings=settings)
 

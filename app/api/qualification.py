@@ -1,4 +1,4 @@
-"""The test before the first task: for managers to write, and for raters to pass."""
+"""The test before the first task, which managers write and raters pass."""
 
 from __future__ import annotations
 

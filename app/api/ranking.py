@@ -1,4 +1,4 @@
-"""A campaign's ranking: JSON, CSV, Parquet, LaTeX, Markdown, a picture, by suffix or Accept; and the named recipes."""
+"""A campaign's ranking as JSON, CSV, Parquet, LaTeX, Markdown or SVG, by suffix or Accept; and the named recipes."""
 
 from __future__ import annotations
 
@@ -192,14 +192,14 @@ def _segment_scores_response(table: Iterator[bytes] | StoredReport, campaign: st
 
 
 def segment_scores_response(report: StoredReport) -> StreamingResponse:
-    """The table that a job made."""
+    """Return the table that a job made."""
     return stream_response(
         segment_scores.unpack_segment_scores(report.body), MEDIA_TYPES["csv"], filename="segments.csv"
     )
 
 
 def _kind(request: Request) -> str:
-    """What `Accept` prefers; refused before anything is computed where it cannot be made here."""
+    """Return the format that `Accept` prefers; refuse it before computing anything if it cannot be produced here."""
     kind = KINDS[choose_media_type(request, tuple(KINDS))]
     _check(kind)
     return kind
@@ -211,7 +211,7 @@ def _check(kind: str) -> None:
 
 
 def _resolve_recipe(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Recipe:
-    """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
+    """Return the recipe of a query: a recipe of the campaign by name, with the choices that the query replaces."""
     check_may_exclude(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
         return override_recipe_choices(request, named_recipes.find_recipe(session, campaign, asked.recipe))
@@ -247,7 +247,7 @@ async def _answer(
 
 
 def ranking_response(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
-    """A stored ranking as `Accept` prefers. Raises Invalid for a picture that there is not."""
+    """Return a stored ranking in the format that `Accept` prefers. Raises Invalid for an unknown picture."""
     if picture not in (*TABLES, ""):
         places = (Place(("query", "picture"), f"there are: {', '.join(TABLES)}"),)
         raise Invalid("the query is not valid", places=places)
@@ -256,7 +256,7 @@ def ranking_response(request: Request, caller: Caller, report: StoredReport, pic
 
 
 def _ranking_response(request: Request, caller: Caller, report: StoredReport, kind: str, table: str) -> Response:
-    """A representation, with an ETag of its own; who only views learns nothing of the raters."""
+    """Return a ranking in one format with its own ETag; nothing about raters unless the caller is a manager."""
     if not caller.has_rights_of("manager"):
         report = hide_raters(report)
     if kind == "json":

@@ -1,4 +1,4 @@
-"""Recipes that a campaign names for itself; the named ones of published practice are at `/v1/recipes`."""
+"""Recipes with names in one campaign; the named ones of published practice are at `/v1/recipes`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CampaignRecipeOut(BaseModel):
 
 
 def _make_recipe_out(named: NamedRecipe, caller: Caller) -> CampaignRecipeOut:
-    """As the caller may see it: who only views learns nothing of the raters."""
+    """Return a recipe as the caller may see it; nothing about raters unless the caller is a manager."""
     recipe = named.recipe
     plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
     choices = {**recipe.as_json(), "hash": recipe.hash}

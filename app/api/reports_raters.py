@@ -1,4 +1,4 @@
-"""Reports on raters, for managers: quality, timing and revisions, as JSON, CSV, LaTeX, Markdown and a picture."""
+"""Reports on raters, for managers: quality, timing and revisions, as JSON, CSV, LaTeX, Markdown or SVG."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ async def get_rater_quality_in_format(
 
 
 def _add_routes(report: AnyReport) -> None:
-    """A route by Accept and one by suffix of a report that is asked for by its data version alone."""
+    """Add two routes, by Accept and by suffix, for a report whose only option is the data version."""
 
     async def get_report(
         caller: Manager,

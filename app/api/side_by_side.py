@@ -1,4 +1,4 @@
-"""A campaign under several recipes beside each other: JSON, CSV, LaTeX, Markdown and a picture."""
+"""A campaign under several recipes side by side, as JSON, CSV, LaTeX, Markdown or SVG."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ComparedRecipesQuery(AsOfQuery):
     )
 
     def list_names(self) -> list[str]:
-        """Each once, in the order given."""
+        """Return the names in the given order, each once."""
         return list(dict.fromkeys(self.recipes.split(",")))
 
 
@@ -128,7 +128,7 @@ async def _answer(
 async def respond_with_rankings_or_job(
     caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str
 ) -> Response:
-    """The rankings as soon as they are there, else the job that makes them."""
+    """Return the rankings if they are ready in time; otherwise the job that makes them."""
     outcome = await wait_for_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):
         return job_response(outcome)
@@ -138,7 +138,7 @@ async def respond_with_rankings_or_job(
 
 
 def stored_rankings_response(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
-    """A stored report of a kind, else as `Accept` prefers."""
+    """Return a stored report in the given format, or else in the one that `Accept` prefers."""
     return rankings_response(
         request,
         caller,
@@ -148,7 +148,7 @@ def stored_rankings_response(request: Request, caller: Caller, report: StoredRep
 
 
 def hide_rater_keys(rankings: RankingsSideBySide) -> RankingsSideBySide:
-    """The same without the keys of raters and tasks, which only warnings and reasons have."""
+    """Return the rankings without the keys of raters and tasks, which occur only in warnings and reasons."""
     return replace(rankings, columns=tuple(map(_blind, rankings.columns)))
 
 
@@ -163,7 +163,7 @@ def _blind(column: ComparedRanking) -> ComparedRanking:
 
 
 def rankings_response(request: Request, caller: Caller, rankings: RankingsSideBySide, kind: str) -> Response:
-    """A representation, with an ETag of its own; who only views learns nothing of the raters."""
+    """Return rankings in one format with its own ETag; nothing about raters unless the caller is a manager."""
     if not caller.has_rights_of("manager"):
         rankings = hide_rater_keys(rankings)
     if kind == "json":

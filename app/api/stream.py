@@ -1,4 +1,4 @@
-"""Progress as it happens, for pages."""
+"""Progress while it happens, for pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.web.negotiation import choose_media_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
 
-# A schema of server-sent events is about one event, by its fields.
+# The schema of server-sent events describes a single event by its fields.
 FIELDS = {"event": {"const": "progress"}, "data": {"type": "string", "description": "The body of `progress`."}}
 EVENTS = {
     "schema": {"type": "object", "properties": FIELDS, "required": [*FIELDS]},
@@ -57,7 +57,7 @@ async def stream_progress(
 
 
 def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
-    """Raises NotFound, before anything is sent."""
+    """Read a snapshot. Raises NotFound before anything is sent."""
     with database.transaction() as session:
         return progress.load_progress_snapshot(session, campaign, sight)
 
@@ -65,7 +65,7 @@ def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> P
 def _read_progress(
     database: Database, counts: ProgressCountCache, campaign: str, sight: ProgressScope, known: str | None
 ) -> LiveSnapshot | None:
-    """The progress, unless it is what is known already: then a few look-ups tell."""
+    """Return the progress, unless the client knows it already, which takes only a few look-ups to see."""
     with database.transaction(snapshot=True) as session:
         seen = progress.load_progress_snapshot(session, campaign, sight)
         if seen.tag == known:

@@ -1,4 +1,4 @@
-"""Systems of the test set, and what they put out."""
+"""Systems of the test set, and their outputs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SystemIn(BodyModel):
     )
 
     def to_system_input(self) -> SystemInput:
-        """As the services take it."""
+        """Return the system in the form that the services take."""
         return SystemInput(**{**self.model_dump(), "tags": tuple(self.tags)})
 
 

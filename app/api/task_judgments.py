@@ -1,4 +1,4 @@
-"""Judgments of a rater in a task: each one is on disk before it is answered."""
+"""Judgments of a rater in a task: each is on disk before the request is answered."""
 
 from __future__ import annotations
 

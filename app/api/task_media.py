@@ -1,4 +1,4 @@
-"""The media of a rater's task: addresses that work for this rater and for a short time, and the bytes behind them."""
+"""The media of a rater's task: addresses that work for this rater for a short time, and the bytes behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rater's task: look at it, hand it in, give it back."""
+"""A rater's task: get it, hand it in, release it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class JudgmentFormOut(BaseModel):
 
     @classmethod
     def from_form(cls, form: RaterForm) -> JudgmentFormOut:
-        """From what the protocol asks."""
+        """Make the form from the protocol's."""
         return cls(
             level=form.level,
             widgets=[make_widget_out(widget) for widget in form.widgets],

@@ -1,4 +1,4 @@
-"""The manager's view of the tasks, with systems and roles."""
+"""The manager's view of tasks, with systems and roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bearer tokens: make, list, revoke."""
+"""Bearer tokens: create, list, revoke."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def create_token(
     """An admin makes any token, a manager those of viewers, coordinators and front-ends of its campaigns."""
 
     def make() -> IdempotentAnswer:
-        # Only what is made now: a repeated request is answered as before, even when its token has ended since.
+        # Checks only new tokens: a repeated request gets its earlier answer, even if that token has expired since.
         if body.expires_at is not None:
             tokens.check_future_expiry(session, body.expires_at)
         issued = tokens.issue_token(session, **body.model_dump(), by=caller)

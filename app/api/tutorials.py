@@ -1,4 +1,4 @@
-"""The tutorial before the first task: what raters judge in it, what they are told, and how they did."""
+"""The tutorial before the first task: what raters judge, the feedback they get, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks: make, list and delete them, send a test, send again, and see what deliveries met."""
+"""Webhooks: create, list and delete them, send a test, replay events, and see the results of deliveries."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
 
 
 def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Place, ...]:
-    """Return where the files with these bytes belong: campaign and name, with a non-default organization."""
+    """Return campaign and name of files with these bytes, preceded by the organization unless it is the default."""
     with use_organization(DEFAULT), database.transaction() as session:
         keys = {one.number: one.key for one in list_organizations(session)}
     places = []

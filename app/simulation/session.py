@@ -175,7 +175,7 @@ def _is_unread(session: _Session, item: int, segment: int) -> bool:
 
 
 def _opinion(session: _Session, item: int, segment: SeenSegment) -> TextOpinion:
-    """Judge a text that the model contains, alone or with another text; if there is none, the text that is judged."""
+    """Form the opinion of a text that the model has, alone or beside another; if it has none, of the judged text."""
     texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
     others = [one.text for one in segment.texts if one.text is not None]
     pairs = (hash_text_with_source(text, other) for text in texts for other in others)

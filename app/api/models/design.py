@@ -1,6 +1,6 @@
-"""The form of a design and of the report on its plan, for whoever writes a client; `app.design` reads and checks them.
+"""The fields of a design and of the report on its plan, for authors of clients; `app.design` reads and checks them.
 
-What is the same on the wire as in the program is described by the values of `app.design` themselves.
+Values that are the same in the interface as in the program are described by `app.design` itself.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class JsonSchemaFromModel:
     model: type[BaseModel]
 
     def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The schema of the model."""
+        """Return the schema of the model."""
         return handler(self.model.__pydantic_core_schema__)
 
 
 def _without_nulls(schema: dict[str, Any]) -> None:
-    """Take out defaults of null: a field that is left out is not one that says null, which asks for no overlap, say."""
+    """Remove defaults of null, because a missing field differs from a null, which asks, for example, for no overlap."""
     for field in schema.get("properties", {}).values():
         if field.get("default", 0) is None:
             del field["default"]

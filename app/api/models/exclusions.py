@@ -1,4 +1,4 @@
-"""Exclusions and what they do to a ranking as JSON, with worked examples."""
+"""Exclusions and their effect on a ranking as JSON, with worked examples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ExclusionIn(BodyModel):
     reason: Reason
 
     def list_named_exclusions(self) -> list[NamedExclusion]:
-        """What is named."""
+        """Return what is named."""
         given = ((what, getattr(self, what)) for what in ("rater", "task", "document", "system"))
         return [NamedExclusion(cast("Subject", what), key) for what, key in given if key is not None]
 
@@ -46,7 +46,7 @@ class ExclusionOut(BaseModel):
 
     @classmethod
     def from_view(cls, view: ExclusionView) -> Self:
-        """From what the service knows."""
+        """Convert from the service's form."""
         lifted = None
         if view.lifted_version is not None:
             said = {"reason": view.lifted_reason, "actor": view.lifted_actor, "at": view.lifted_at}
@@ -126,7 +126,7 @@ class ExclusionEffectOut(BaseModel):
 
     @classmethod
     def from_effect(cls, effect: ExclusionEffect) -> Self:
-        """From what the service knows."""
+        """Convert from the service's form."""
         return cls(
             recipe=effect.recipe,
             data_version=effect.before.data_version,

@@ -1,4 +1,4 @@
-"""Hours on the wire."""
+"""Hours in the interface."""
 
 from __future__ import annotations
 

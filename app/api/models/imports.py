@@ -14,7 +14,7 @@ from app.web.bodies import BodyModel
 
 
 def _in_order(counts: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """By name, so that a report reads the same when it comes from the database."""
+    """Sort by name, so that a report from the database reads the same."""
     return dict(sorted(counts.items()))
 
 
@@ -83,7 +83,7 @@ class ImportOut(BaseModel):
 
     @classmethod
     def from_view(cls, view: ImportView) -> Self:
-        """From what the service knows."""
+        """Convert from the service's form."""
         files = [FileOut.model_validate(file).model_dump() for file in view.files]
         known = {"format": view.format, "options": dict(view.options), "state": view.state, "files": files}
         return cls.model_validate({"import": view.public_id, **known, "report": view.report})

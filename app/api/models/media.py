@@ -1,4 +1,4 @@
-"""Media on the wire."""
+"""Media in the interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgments on the wire: the union of all protocols' payloads, told apart by `protocol`."""
+"""Judgments in the interface: the union of all protocols' payloads, distinguished by `protocol`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ON_SCREEN, ON_ITEM = "of_screen", "of_item"
 
 
 def _kind_of(widget: object) -> str:
-    """Which of the two an answer is: it names a screen, or an item."""
+    """Return which of the two an answer is: it names a screen or an item."""
     return (
         ON_SCREEN
         if isinstance(widget, TaskComparisonIn) or (isinstance(widget, dict) and "screen" in widget)
@@ -74,7 +74,7 @@ class JudgmentPayloadBody(JsonBody[Any]):
     """A body with payloads in it, whose errors are named without the protocol that the union took them for."""
 
     async def __call__(self, request: Request) -> Any:
-        """The body as the model. Raises as `JsonBody` does."""
+        """Return the body as the model. Raises as `JsonBody` does."""
         try:
             return await super().__call__(request)
         except RequestValidationError as error:
@@ -89,12 +89,12 @@ def declare_judgment_payload_body(model: type[BaseModel], examples: Mapping[str,
 
 
 def list_payload_examples() -> dict[str, Any]:
-    """The first worked example of each protocol."""
+    """Return the first worked example of each protocol."""
     return {name: one.examples[0].payload.model_dump(mode="json") for name, one in ALL.items()}
 
 
 def _locate_fault(fault: Mapping[str, Any]) -> dict[str, Any]:
-    """A fault at the place that its sender knows: of a payload whose protocol is missing or unknown, the protocol."""
+    """Move a fault to the place that the sender knows: for a missing or unknown protocol, to the field `protocol`."""
     loc = _drop_union_tags(fault["loc"])
     if fault.get("type") in ("union_tag_not_found", "union_tag_invalid"):
         return {**fault, "loc": (*loc, "protocol"), "msg": f"must name the protocol: {', '.join(ALL)}"}
@@ -102,7 +102,7 @@ def _locate_fault(fault: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _drop_union_tags(loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """A path without the tags that unions put into it."""
+    """Return a path without the tags that unions add to it."""
     if len(loc) > 2 and loc[2] in (ON_SCREEN, ON_ITEM):
         loc = (*loc[:2], *loc[3:])
     for at in (1, 3):
@@ -123,7 +123,7 @@ SeenRevision = Annotated[
 
 
 async def parse_if_match_revision(request: Request, seen: SeenRevision = None) -> int | None:  # noqa: ARG001  (declares the header)
-    """The revision that the sender saw. Raises Invalid for a tag that is none."""
+    """Return the revision that the sender saw. Raises Invalid if the tag names none."""
     given = request.headers.getlist("if-match")
     if not given:
         return None

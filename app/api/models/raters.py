@@ -1,4 +1,4 @@
-"""Raters on the wire."""
+"""Raters in the interface."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RaterIn(BodyModel):
     contact: ContactIn | None = None
 
     def to_enrolment(self) -> Enrolment:
-        """As the service takes it."""
+        """Return the enrolment in the form that the service takes."""
         contact = None if self.contact is None else RaterContact(**self.contact.model_dump())
         return Enrolment(
             capacity=self.capacity,
@@ -91,7 +91,7 @@ class BulkEnrolmentIn(BodyModel):
     languages: list[Language] = Field([], max_length=100)
 
     def to_enrolment(self) -> Enrolment:
-        """As the service takes it."""
+        """Return the enrolment in the form that the service takes."""
         return Enrolment(
             capacity=self.capacity,
             capacity_unit=self.capacity_unit,
@@ -113,7 +113,7 @@ class RaterTableIn(BodyModel):
     new_teams: bool = Field(default=False, description="Make the teams that are named and not there.")
 
     def parse_lines(self) -> list[tuple[RaterTableLine, Enrolment]]:
-        """Each line with what it says. Raises Invalid naming the lines that say what cannot be."""
+        """Return each line with its enrolment. Raises Invalid, naming the lines with values that are not allowed."""
         rows = parse_rater_table(self.table, keyless=self.new_keys)
         if len(rows) > MOST:
             raise make_rater_table_error([(rows[MOST].line, f"a table has at most {MOST} raters")])

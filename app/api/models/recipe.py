@@ -1,4 +1,4 @@
-"""A recipe as it is sent: what is left out is as in the recipe of its name, or in `recommended`."""
+"""A recipe in a request: missing choices come from the recipe of its name, or from `recommended`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Excluded = Annotated[str, StringConstraints(pattern=r"^(system|rater|document|ta
 
 
 def _left_out(description: str | None = None) -> Any:
-    """A field that may be missing but not null."""
+    """Return a field that may be missing, but not null."""
     return Field(default=None, description=description, json_schema_extra=lambda schema: schema.pop("default", None))
 
 
@@ -36,7 +36,7 @@ class ScoringIn(BodyModel):
     criterion: Key | None = Field(None, description="Which of the criteria of a campaign, with `from` criterion.")
 
 
-# Choices that are written in a body in another way than their type tells.
+# Choices whose form in a body differs from their type.
 BODY_TYPES: Mapping[str, Any] = {
     "scoring": ScoringIn,
     "roles": Annotated[list[Role], Field(fail_fast=True)],
@@ -45,7 +45,7 @@ BODY_TYPES: Mapping[str, Any] = {
 
 
 def make_recipe_choice_type(choice: RecipeChoice) -> Any:
-    """The type of a choice, with its limits if it is a number."""
+    """Return the type of a choice, with its limits if it is a number."""
     limits = choice.limits
     return choice.type if limits is None else Annotated[choice.type, Field(ge=limits.least, le=limits.most)]
 
@@ -84,5 +84,5 @@ class RecipeIn(BodyModel):
     hash: str = _left_out("Where given, it must be the hash of these choices.")
 
     def get_given_choices(self) -> dict[str, object]:
-        """What was sent, as plain JSON values."""
+        """Return the choices in the body, as plain JSON values."""
         return self.model_dump(exclude_unset=True, by_alias=True)

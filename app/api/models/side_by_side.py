@@ -1,4 +1,4 @@
-"""Rankings beside each other as JSON, with worked examples."""
+"""Rankings side by side as JSON, with worked examples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ComparedRankingOut(BaseModel):
 
     @classmethod
     def from_column(cls, column: ComparedRanking) -> Self:
-        """From what the service knows."""
+        """Convert from the service's form."""
         view = column.view
         if view is None:
             return cls(name=column.name, why=column.why, warnings=[])
@@ -98,7 +98,7 @@ class RankingsSideBySideOut(BaseModel):
 
     @classmethod
     def from_rankings(cls, shown: RankingsSideBySide) -> Self:
-        """From what the service knows."""
+        """Convert from the service's form."""
         names = [column.name for column in shown.columns_with_ranking]
         return cls(
             rankings=[ComparedRankingOut.from_column(column) for column in shown.columns],
@@ -130,7 +130,7 @@ def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
 
 
 def make_pair_verdict_out(told: PairVerdict | None) -> PairVerdictOut | None:
-    """From what the service knows."""
+    """Convert from the service's form."""
     return None if told is None else PairVerdictOut(better=told.better, significant=told.claims)
 
 

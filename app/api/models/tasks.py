@@ -1,4 +1,4 @@
-"""Tasks on the wire, as raters and front-ends see them."""
+"""Tasks in the interface, as raters and front-ends see them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SourceAndTextLayoutOut(BaseModel):
 
     @classmethod
     def from_texts(cls, source: str | None, text: str | None) -> SourceAndTextLayoutOut:
-        """Of two texts as they are stored."""
+        """Make it from two stored texts."""
         layouts = (parse_markup_if_present(one) for one in (source, text))
         first, second = (None if one is None else TextLayoutOut.model_validate(one) for one in layouts)
         return cls(source=first, text=second)
@@ -121,7 +121,7 @@ class ShownSegmentOut(BaseModel):
     instructions: str | None = Field(
         None,
         description="What to heed in judging this segment, as text; absent where nothing is said.",
-        exclude_if=lambda said: said is None,  # of 400 segments it would be a page's last ten kilobytes
+        exclude_if=lambda said: said is None,  # in a page of 400 segments, these fields would add ten kilobytes
     )
     terms: list[GlossaryTermOut] = Field(
         [],
@@ -133,7 +133,7 @@ class ShownSegmentOut(BaseModel):
 
     @classmethod
     def from_view(cls, view: SegmentView) -> ShownSegmentOut:
-        """From what the service shows."""
+        """Convert from the service's form."""
         return cls(
             segment=view.segment,
             source=view.source,
@@ -158,7 +158,7 @@ class ShownItemOut(BaseModel):
 
     @classmethod
     def from_view(cls, view: ItemView) -> ShownItemOut:
-        """From what the service shows."""
+        """Convert from the service's form."""
         segments = [ShownSegmentOut.from_view(one) for one in view.segments]
         return cls(item=view.item, segments=segments, judgment=_make_given_out(view.judgment))
 
@@ -180,7 +180,7 @@ class ScreenOut(BaseModel):
 
     @classmethod
     def from_view(cls, view: ScreenView) -> ScreenOut:
-        """From what the service shows."""
+        """Convert from the service's form."""
         context = SourceContextOut(before=list(view.before), after=list(view.after))
         return cls(screen=view.screen, items=list(view.items), context=context, judgment=_make_given_out(view.judgment))
 
@@ -250,7 +250,7 @@ class TaskOut(BaseModel):
 
     @classmethod
     def from_view(cls, view: TaskView) -> TaskOut:
-        """From what the service shows."""
+        """Convert from the service's form."""
         return cls(
             task=view.task,
             campaign=view.campaign,
@@ -295,7 +295,7 @@ class LeaseOut(BaseModel):
 
     @classmethod
     def from_lease(cls, leased: LeaseResult) -> LeaseOut:
-        """From what the service found."""
+        """Convert from the service's form."""
         task = TaskOut.from_view(leased.task) if leased.task is not None else None
         return cls(task=task, why=leased.why, retry_after=leased.retry_after)
 
@@ -319,7 +319,7 @@ class ComparisonReceiptOut(BaseModel):
 
 
 def make_judgment_receipt_out(receipt: JudgmentReceipt) -> JudgmentReceiptOut | ComparisonReceiptOut:
-    """From what the service stored."""
+    """Convert from the service's form."""
     kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
     if receipt.score is None:
         return ComparisonReceiptOut(revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)

@@ -1,4 +1,4 @@
-"""Times on the wire: RFC 3339 with a zone in, UTC out."""
+"""Times in the interface: RFC 3339 with a time zone in requests, UTC in answers."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Time = Annotated[
 
 
 def _storable(at: datetime) -> datetime:
-    """A year from 1970 to 9998: any zone of it is a date that the database has."""
+    """Accept years from 1970 to 9998, so that the time in any zone is a date that the database supports."""
     if not 1970 <= at.year <= 9998:
         raise ValueError("must be a time from 1970 to 9998")
     return at
 
 
 def _refuse_numbers_as_times(at: object) -> object:
-    """Only as RFC 3339 has it; numbers are not times."""
+    """Accept only the form of RFC 3339; numbers are not times."""
     if isinstance(at, str) and _RFC_3339.fullmatch(at):
-        with suppress(ValueError):  # such as a 30th of February
+        with suppress(ValueError):  # for example 30 February
             return datetime.fromisoformat(at.upper())
     raise ValueError("must be a time such as 2026-11-20T12:00:00Z")
 
@@ -43,7 +43,7 @@ _TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
 
 
 def parse_as_of(as_of: str | None) -> int | datetime | None:
-    """A data version or a time. Raises Invalid."""
+    """Parse a data version or a time. Raises Invalid."""
     if as_of is None:
         return None
     if as_of.isascii() and as_of.isdigit() and len(as_of) <= 18:
