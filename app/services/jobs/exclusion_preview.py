@@ -1,6 +1,6 @@
-"""The preview of an exclusion, where it takes long: a job with the ranking before and that after as its two chunks.
+"""The preview of an exclusion, if it takes long: a job whose two chunks are the rankings before and after.
 
-Each is stored as a ranking of its own, too, and each chunk has the forecast of its ranking.
+Each ranking is also stored as an ordinary ranking, and each chunk contains the forecast for its ranking.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KIND = "exclusion"
 
 
 class StoredRankingWithForecast(BaseModel):
-    """A ranking and its forecast, as they are kept."""
+    """A stored ranking and its forecast."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -37,7 +37,7 @@ class StoredRankingWithForecast(BaseModel):
 
 
 class StoredExclusionPreview(BaseModel):
-    """A preview as it is kept."""
+    """A stored preview."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,7 +47,7 @@ class StoredExclusionPreview(BaseModel):
 
 
 def parse_stored_exclusion_preview(body: bytes) -> ExclusionEffect:
-    """The preview of a stored report."""
+    """Return the preview of a stored report."""
     kept = StoredExclusionPreview.model_validate_json(body)
     sure = StabilityBeforeAndAfter(kept.before.stability, kept.after.stability)
     return exclusions.make_exclusion_effect(kept.recipe, kept.before.view, kept.after.view, sure)
@@ -56,15 +56,15 @@ def parse_stored_exclusion_preview(body: bytes) -> ExclusionEffect:
 def find_or_queue_exclusion_preview(
     database: Database, campaign: str, wanted: NamedExclusion, *, recipe: Recipe
 ) -> ExclusionEffect | JobView:
-    """The preview where its rankings are stored or quickly made, else the job that makes it.
+    """Return the preview if its rankings are stored or can be made quickly, else the job that makes it.
 
-    Raises as `exclusions.preview_exclusion`, and what a worker has found the recipe to be refused for.
+    Raises the errors of `exclusions.preview_exclusion`, and the error for which a worker has refused the recipe.
     """
     with database.transaction(snapshot=True) as session:
         both = exclusions.look_up_preview_rankings(session, campaign, wanted, recipe)
         is_long = rankings.are_rankings_slow(
             session, both
-        )  # the forecasts are quick: .2 s for 60 systems on 180 documents
+        )  # forecasts are quick: .2 s for 60 systems and 180 documents
     if not is_long:
         return exclusions.compute_exclusion_effect(database, both)
     about, given = both[0].about, {"recipes": [[one.recipe.as_json(), one.key.recipe_hash] for one in both]}
@@ -80,7 +80,7 @@ def _key(both: RankingPair) -> stored.ReportKey:
 
 
 def make_exclusion_preview_work(database: Database, request: JobRequest) -> ReportWork[StoredExclusionPreview]:
-    """What remains to be done for a job: a ranking with its forecast a chunk.
+    """Return the work of a job, with a ranking and its forecast for each chunk.
 
     Its chunks raise JobInputsChanged, Invalid.
     """

@@ -1,4 +1,4 @@
-"""The look at a test set: of many outputs a worker takes it, and it is stored until texts change."""
+"""The report on a test set. For many outputs a worker makes it, and it is stored until texts change."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from app.storage.reports import ReportKey
 KIND = "ingest"
 VERSION = "1"
 QUICK_OUTPUTS = 10_000
-"""With more, a worker looks through them: each takes 20 µs, and who answers raters computes for no more than .2 s."""
+"""More outputs are left to a worker: each takes 20 µs, and a process that answers raters computes for at most .2 s."""
 
 
 def find_or_queue_ingest_report(database: Database, campaign: str) -> dict[str, Any] | StoredReport | JobView:
-    """The report where it is quickly made or stored, else the job that makes it. Raises NotFound."""
+    """Return the report if it is stored or can be made quickly, else the job that makes it. Raises NotFound."""
     with database.transaction(snapshot=True) as session:
         row = campaigns.load_campaign(session, campaign)
         if test_sets.count_outputs_up_to(session, row.id, most=QUICK_OUTPUTS + 1) <= QUICK_OUTPUTS:
@@ -35,14 +35,17 @@ def find_or_queue_ingest_report(database: Database, campaign: str) -> dict[str, 
 
 
 def parse_stored_ingest_report(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
-    """The report of a stored body, at the present data version: judgments have come since, and no texts."""
+    """Return a stored report under the current data version: since then, only judgments were added, and no texts."""
     with database.transaction() as session:
         version = campaigns.load_campaign(session, campaign).data_version
     return {**json.loads(body), "data_version": version}
 
 
 def make_ingest_report_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
-    """Look through the texts as they are. Raises JobInputsChanged where they were changed since it was asked for."""
+    """Return the work of examining the current texts.
+
+    Raises JobInputsChanged if they have changed since the request.
+    """
     (campaign,) = request.campaigns
     return make_undivided_work(lambda: _compute_and_store(database, campaign, request.key))
 
@@ -56,6 +59,6 @@ def _compute_and_store(database: Database, campaign: str, key: ReportKey) -> byt
 
 
 def _key(session: Session, row: campaigns.CampaignRecord) -> ReportKey:
-    """By the last data version that raters' work did not make: no judgment changes a text."""
+    """Return the key, with the last data version not made by raters' work, because judgments change no text."""
     version = progress_counts.find_last_version_not_from_answers(session, row.id)
     return make_report_key(row.id, KIND, version, [row.key], seed=0, method_version=VERSION)

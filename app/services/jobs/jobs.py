@@ -1,6 +1,6 @@
-"""Reports that take long: asked for once, computed in chunks by whichever workers there are, looked at meanwhile.
+"""Reports that take long: requested once, computed in chunks by the available workers, with visible progress.
 
-A job is named by the report that it makes, so the same question is the same job. `app.jobs.work` computes it.
+A job is identified by the report that it makes, so the same request is the same job. `app.jobs.work` computes it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from app.storage.reports import ReportKey
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 PREPARE, CHUNK, FINISH = "prepare", "chunk", "finish"
 ENDED = frozenset({"done", "failed", "cancelled"})
-HEARD_WITHIN = 10.0  # seconds: a worker says every two that it is there
+HEARD_WITHIN = 10.0  # seconds; a worker reports every two seconds that it is running
 NO_WORKER = "no worker is running; start one with `plumbline worker`"
-FIRST, SOON = 20, 10  # priorities: reading the data, and making the report; chunks are below
+FIRST, SOON = 20, 10  # priorities of reading the data and of making the report; chunks have lower ones
 STALLED_AFTER = 6.0  # seconds
-MOST_TRIES = 3  # of a chunk, whose process ended by itself each time, or whose worker did
-MOST_BEGUN = 5  # of a job, by itself
-WINDOW, BLOCK = 128, 16  # chunks of a job in the queue at a time, and of one priority
-REFUSALS: tuple[type[AppError], ...] = (Invalid, Conflict, NotFound)  # what a page says in its place
+MOST_TRIES = 3  # attempts at a chunk whose process or worker ended unexpectedly each time
+MOST_BEGUN = 5  # automatic restarts of a job
+WINDOW, BLOCK = 128, 16  # chunks of a job in the queue at a time, and chunks with the same priority
+REFUSALS: tuple[type[AppError], ...] = (Invalid, Conflict, NotFound)  # errors that a page shows instead
 
 
 class JobNotDone(Conflict):
@@ -76,9 +76,9 @@ class JobInputsChanged(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What a job is to compute. arguments: by its kind; plain JSON values. role: who may see what comes of it.
+    """What a job must compute. arguments: depend on its kind; plain JSON values. role: who may see the result.
 
-    campaigns: all that it reads, each at its data version. weight: which queue it waits in.
+    campaigns: all that it reads, each at its data version. weight: decides the queue.
     """
 
     kind: str
@@ -89,30 +89,30 @@ class JobRequest:
     weight: Weight = "light"
 
     def as_json(self) -> dict[str, Any]:
-        """As it is kept."""
+        """Return the stored form."""
         key = {name: getattr(self.key, name) for name in ReportKey.__slots__}
-        # Pairs: an object of the database would not keep its order.
+        # Pairs, because a JSON object in the database would not keep its order.
         pairs = [[campaign, version] for campaign, version in self.campaigns.items()]
         return {"key": key, "campaigns": pairs, "given": dict(self.arguments), "role": self.role, "weight": self.weight}
 
     @classmethod
     def from_json(cls, kind: str, kept: Mapping[str, Any]) -> JobRequest:
-        """As it was kept."""
+        """Make a request from its stored form."""
         return cls(kind, ReportKey(**kept["key"]), dict(kept["campaigns"]), kept["given"], kept["role"], _weight(kept))
 
     @property
     def report_digest(self) -> str:
-        """The same for the same report."""
+        """A digest that identifies the report."""
         key = [getattr(self.key, name) for name in ReportKey.__slots__]
         return hashlib.sha256(canonical_json(key).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job as it stands.
+    """The current state of a job.
 
-    done, total: chunks; total is unknown until the data have been read. seconds: since it was begun, to its end.
-    error: why it failed. waiting: why nothing happens. workers: how many chunks each computed.
+    done, total: chunks; total is unknown until the data have been read. seconds: since the start, until the end. error:
+    why it failed. waiting: why nothing happens. workers: how many chunks each one computed.
     """
 
     job: str
@@ -131,20 +131,19 @@ class JobView:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing will come any more."""
+        """Whether nothing more will happen."""
         return self.state in ENDED
 
 
 Ask = Callable[[Database, JobRequest], JobView]
-"""`request_job`, or `find_running_job` for who only looks."""
+"""`request_job`, or `find_running_job` for callers that only look."""
 
 
 def request_job(database: Database, request: JobRequest) -> JobView:
-    """The job that makes a report: the one there is, begun anew where it failed or was cancelled, or a new one.
+    """Return the job that makes a report: a new one, or the existing one, restarted if it failed or was cancelled.
 
-    One that is begun anew does what is asked now: of the same question, another seed may have been drawn.
-
-    Raises what the question is refused for, where a worker has found that out already.
+    A restarted job does what is requested now, because the same request may have drawn another seed. Raises the error
+    for which a worker has already refused the request.
     """
     with database.transaction() as session:
         row, is_new = jobs.insert_or_lock_job(
@@ -157,7 +156,7 @@ def request_job(database: Database, request: JobRequest) -> JobView:
         )
         if row.state == "failed" and not row.error["again"]:
             raise decode_job_error(row.error)
-        lost = row.state == "done" and reports.find_report(session, request.key) is None  # deleted since
+        lost = row.state == "done" and reports.find_report(session, request.key) is None  # deleted in the meantime
         if row.state in jobs.AGAIN or lost:
             jobs.restart_job(session, row.id, request.as_json())
         if row.state in jobs.AGAIN or lost or is_new:
@@ -168,10 +167,9 @@ def request_job(database: Database, request: JobRequest) -> JobView:
 
 
 def find_running_job(database: Database, request: JobRequest) -> JobView:
-    """The job that makes a report now. For who only looks: it begins nothing.
+    """Return the job that is making a report, without starting one.
 
-    Raises JobNotRequested where none is under way, and what the question is refused for, where a worker has found
-    that out.
+    Raises JobNotRequested if none is running, and the error for which a worker has already refused the request.
     """
     with database.transaction() as session:
         row = jobs.find_job(session, request.report_digest)
@@ -183,12 +181,12 @@ def find_running_job(database: Database, request: JobRequest) -> JobView:
 
 
 def get_job(session: Session, job: str) -> JobView:
-    """A job, for whoever asked for it. Raises JobNotFound."""
+    """Return a job to the caller who requested it. Raises JobNotFound."""
     return _view(session, jobs.load_job(session, job))
 
 
 def get_visible_job(session: Session, job: str, caller: Caller) -> JobView:
-    """A job. Raises JobNotFound also for one of a campaign that the caller does not see."""
+    """Return a job. Raises JobNotFound also if it belongs to a campaign that the caller may not see."""
     view = _view(session, jobs.load_job(session, job))
     if caller.campaign is not None and set(view.campaigns) != {caller.campaign}:
         raise JobNotFound
@@ -198,9 +196,9 @@ def get_visible_job(session: Session, job: str, caller: Caller) -> JobView:
 def list_campaign_jobs(
     session: Session, campaign: str, caller: Caller, *, before: str | None, limit: int, state: State | None = None
 ) -> Sequence[JobView]:
-    """Jobs of a campaign whose report the caller may see, the newest first, in one state if asked. Raises NotFound.
+    """List the jobs of a campaign whose report the caller may see, newest first, optionally in one state.
 
-    Who is bound to the campaign is not told with which others it is compared.
+    Raises NotFound. Callers bound to the campaign do not see comparisons with other campaigns.
     """
     if caller.campaign not in (None, campaign):
         raise CampaignNotFound
@@ -220,7 +218,7 @@ def list_campaign_jobs(
 
 
 def cancel_job(session: Session, job: str, caller: Caller) -> JobView:
-    """End a job; whoever computes for it stops. One that has ended stays as it is. Raises JobNotFound."""
+    """Cancel a job; its workers stop. A job that has ended does not change. Raises JobNotFound."""
     get_visible_job(session, job, caller)
     row = jobs.load_job(session, job, hold=True)
     if row.state in jobs.UNFINISHED:
@@ -230,7 +228,7 @@ def cancel_job(session: Session, job: str, caller: Caller) -> JobView:
 
 
 def get_job_report(session: Session, view: JobView) -> StoredReport:
-    """What a job has made. Raises JobNotDone, JobCancelled, or what it failed for."""
+    """Return the report of a job. Raises JobNotDone, JobCancelled, or the error of a failed job."""
     if view.state == "failed" and view.error is not None:
         raise decode_job_error(view.error)
     if view.state == "cancelled":
@@ -265,14 +263,14 @@ def _view(session: Session, row: jobs.Row) -> JobView:
 
 
 def encode_job_error(error: AppError, *, again: bool = False) -> dict[str, Any]:
-    """An error as a job keeps it. again: whether asking once more may go better."""
+    """Encode an error for storage with a job. again: whether another attempt may succeed."""
     places = [[list(place.loc), place.msg] for place in error.places]
     names = {"type": error.name(), "kind": error.kind, "title": error.title()}
     return {**names, "detail": error.detail, "errors": places, "again": again}
 
 
 def decode_job_error(kept: Mapping[str, Any]) -> AppError:
-    """The error that a job keeps, to be raised again; it answers as the first one would have."""
+    """Decode the stored error of a job, to be raised again with the same response as the original."""
     base = next((one for one in REFUSALS if one.kind == kept["kind"]), AppError)
     kind = type(kept["type"], (base,), {"kind": kept["kind"], "__doc__": f"{kept['title']}."})
     places = tuple(Place(tuple(loc), msg) for loc, msg in kept["errors"])
@@ -281,7 +279,7 @@ def decode_job_error(kept: Mapping[str, Any]) -> AppError:
 
 
 def list_next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]:
-    """What is to be done next for a job, whatever has been done."""
+    """List the next queue entries for a job, whatever has been done so far."""
     if row.state == "queued":
         return [QueueEntry(PREPARE, row.id, priority=FIRST, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
@@ -290,12 +288,15 @@ def list_next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]
 
 
 def make_chunk_queue_entry(row: jobs.Row, n: int) -> QueueEntry:
-    """Chunks of several jobs take turns, some at a time, so that a large one does not keep others waiting."""
+    """Make the entry for a chunk.
+
+    Jobs take turns, some chunks at a time, so that a large job does not delay the others.
+    """
     return QueueEntry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
 
 
 def make_finish_queue_entry(row: jobs.Row) -> QueueEntry:
-    """To make the report of a job whose chunks are there."""
+    """Make the entry that makes the report of a job whose chunks are done."""
     return QueueEntry(FINISH, row.id, priority=SOON, queue=_queue(row))
 
 
@@ -304,14 +305,14 @@ def _queue(row: jobs.Row) -> str:
 
 
 def _weight(kept: Mapping[str, Any]) -> Weight:
-    """Jobs that were asked for before there were weights were in the queue that is the heavy one now."""
+    """Return a job's weight. Jobs from before weights existed were in what is now the heavy queue."""
     return "light" if kept.get("weight") == "light" else "heavy"
 
 
 def recover_stalled_jobs(database: Database) -> int:
-    """Give others what workers took and did not live to finish, and enter again what the queue has lost; how many.
+    """Requeue what dead workers had taken and what the queue has lost, and return how many.
 
-    A chunk whose workers ended too often ends its job, with the reason. One sweep at a time does it all.
+    A chunk whose workers ended too often ends its job, with the reason. Only one sweep runs at a time.
     """
     with database.transaction() as session:
         if not jobs_queue.try_lock_queue_sweep(session):
@@ -333,7 +334,7 @@ def recover_stalled_jobs(database: Database) -> int:
 
 
 def _enter_lost_jobs(database: Database) -> int:
-    """Enter again what the queue has lost of one organization; how many jobs."""
+    """Requeue the jobs of one organization that the queue has lost, and return how many."""
     with database.transaction() as session:
         numbers = [row.id for row in jobs.load_unfinished_jobs(session)]
         idle = jobs_queue.find_unqueued_jobs(session, numbers) if numbers else set()
@@ -341,15 +342,15 @@ def _enter_lost_jobs(database: Database) -> int:
 
 
 def record_worker_crash(database: Database, entry: int) -> bool:
-    """Note that the process that computed an entry ended by itself; whether that was once too often."""
+    """Record that the process computing an entry ended unexpectedly, and return whether it has done so too often."""
     with database.transaction() as session:
         return jobs_queue.increment_entry_ending_count(session, entry, "crashed") >= MOST_TRIES
 
 
 def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, again: bool = False) -> None:
-    """End a job whose row is held: its report is stored, or none will be, for this error.
+    """End a job whose row is locked, because its report is stored, or because of this error.
 
-    again: whether asking once more may go better.
+    again: whether another attempt may succeed.
     """
     about = {"job": row.public_id, "report": row.kind}
     if error is None:
@@ -361,7 +362,7 @@ def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, a
 
 
 def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:
-    """End a job that failed too often. entry: of the queue, that goes with it."""
+    """End a job that failed too often. entry: the queue entry to remove with it."""
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
@@ -372,7 +373,7 @@ def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None 
 
 
 def fail_job(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
-    """End a job whose question does not fit the data. again: asked once more it may fit; else it would not."""
+    """End a job whose request does not fit the data. again: whether the same request may fit later."""
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:

@@ -1,4 +1,4 @@
-"""Rankings that take long: the job that makes one, with the bytes that it would have if it were made at once."""
+"""Rankings that take long: the job makes a ranking with the same bytes as if it were made at once."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def find_or_queue_ranking(
     as_of: int | datetime | None = None,
     ask: jobs.Ask = jobs.request_job,
 ) -> StoredReport | JobView:
-    """The ranking where it is stored or quickly made, else the job that makes it.
+    """Return the ranking if it is stored or can be made quickly, else the job that makes it.
 
-    Raises as `ranking_report.find_or_compute_ranking`, LargeExtraNeeded, and what a worker has found the recipe to be
-    refused for.
+    Raises the errors of `ranking_report.find_or_compute_ranking`, LargeExtraNeeded, and the error for which a worker
+    has refused the recipe.
     """
     with database.transaction(snapshot=True) as session:
         wanted = ranking_report.look_up_ranking(session, campaign, recipe, as_of)
@@ -45,7 +45,7 @@ def find_or_queue_ranking(
 
 
 def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool:
-    """Whether making those that are not stored, one after another, is expected to be worth a job."""
+    """Return whether making the missing rankings one after another is expected to take long enough for a job."""
     missing = [one for one in wanted if one.body is None]
     if not missing:
         return False
@@ -59,10 +59,11 @@ def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool
 def find_or_compute_ranking_in_job(
     database: Database, campaign: str, recipe: Recipe, *, version: int, told: str
 ) -> StoredReport:
-    """A ranking that is a chunk of a job, from the store or computed here and stored as its own, too.
+    """Return a ranking that is a chunk of a job, from the store, or computed and stored here as an ordinary ranking.
 
-    told: what its key said of recipe and names when it was asked for. Raises JobInputsChanged where it says otherwise
-    now, for names of today would stand under a key of yesterday's; and as `ranking_report.find_or_compute_ranking`.
+    told: what its key said about recipe and names when the job was requested. Raises JobInputsChanged if this has
+    changed, because today's names would be stored under yesterday's key, and the errors of
+    `ranking_report.find_or_compute_ranking`.
     """
     try:
         return ranking_report.find_or_compute_ranking(database, campaign, recipe=recipe, as_of=version)
@@ -74,9 +75,9 @@ def find_or_compute_ranking_in_job(
 
 
 def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
-    """What remains to be done for a job once the data are read.
+    """Return the work that remains for a job after its data are read.
 
-    Raises JobInputsChanged, and as `load_ranking_input_or_sums`.
+    Raises JobInputsChanged, and the errors of `load_ranking_input_or_sums`.
     """
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:

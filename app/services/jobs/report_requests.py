@@ -1,4 +1,4 @@
-"""Reports by name: found in the store, computed where that is quick, or left to a job."""
+"""Reports by name: found in the store, computed if that is quick, or left to a job."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReportNotFound(NotFound):
 
 
 def find_report_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
-    """The report of that name. Raises ReportNotFound."""
+    """Return the report with a name. Raises ReportNotFound."""
     known = registry.ALL.get(f"{over}/{name}")
     if known is None:
         there = sorted(report.name for report in registry.ALL.values() if report.over == over)
@@ -34,7 +34,7 @@ def find_report_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
 
 
 def find_report_by_job_kind(name: str) -> Report[Any, Any]:
-    """The report that a job makes, by the name that the store has for it."""
+    """Return the report that a job makes, by its name in the store."""
     if name == stability.EARLIER:
         return stability.REPORT
     return registry.WITH_OWN_ROUTES.get(name) or registry.ALL[name]
@@ -43,9 +43,9 @@ def find_report_by_job_kind(name: str) -> Report[Any, Any]:
 def find_or_queue_report(
     database: Database, request: ReportRequest, *, ask: jobs.Ask = jobs.request_job
 ) -> StoredReport | JobView:
-    """The report where it is stored or quickly made, else the job that makes it.
+    """Return the report if it is stored or can be made quickly, else the job that makes it.
 
-    Raises as `find_or_compute_report`, and what a worker has found the request to be refused for.
+    Raises the errors of `find_or_compute_report`, and the error for which a worker has refused the request.
     """
     report = request.report
     with database.transaction(snapshot=True) as session:
@@ -64,7 +64,7 @@ def find_or_queue_report(
 
 
 def _is_long(session: Session, request: ReportRequest, lookup: ReportLookup) -> bool:
-    """Whether a job is to make a report that is not stored."""
+    """Return whether a job must make a report that is not stored."""
     report = request.report
     if report.long or judgments.has_more_judgments_than(
         session, [one.campaign_id for one in lookup.about], report.quick

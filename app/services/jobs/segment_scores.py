@@ -1,4 +1,4 @@
-"""The segment scores behind a ranking: of many judgments a worker makes the table, and it is stored."""
+"""The segment scores behind a ranking. For many judgments a worker makes the table, and it is stored."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ BLOCK = 1 << 18
 def find_or_queue_segment_scores(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> Iterator[bytes] | StoredReport | JobView:
-    """The table as CSV where it is quickly made, the stored report where there is one, else the job that makes it.
+    """Return the table as CSV if it can be made quickly, the stored report if there is one, else the job that makes it.
 
     `unpack_segment_scores` reads the stored report.
 
-    Raises as `ranking_report.compute_ranking_for_segment_scores`, and what a worker refused the recipe for.
+    Raises the errors of `ranking_report.compute_ranking_for_segment_scores`, and the error for which a worker has
+    refused the recipe.
     """
     light = ranking_report.minimize_recipe_draws(recipe)
     with database.transaction(snapshot=True) as session:
@@ -52,7 +53,7 @@ def find_or_queue_segment_scores(
 
 
 def unpack_segment_scores(body: bytes) -> Iterator[bytes]:
-    """The table of a stored body, in pieces: all of it may take as much memory as a process has."""
+    """Yield the table of a stored report in pieces, because the whole table may need too much memory for a process."""
     packed = zlib.decompressobj()
     piece = packed.decompress(body, BLOCK)
     while piece:
@@ -61,7 +62,10 @@ def unpack_segment_scores(body: bytes) -> Iterator[bytes]:
 
 
 def make_segment_scores_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
-    """What remains to be done once the data are read. Raises JobInputsChanged, and as `load_ranking_input`."""
+    """Return the work that remains after the data are read.
+
+    Raises JobInputsChanged, and the errors of `load_ranking_input`.
+    """
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
         about, light = load_snapshot(session, campaign, version), parse_stored_recipe(request.arguments["recipe"])
@@ -77,5 +81,5 @@ def _pack(pieces: Iterator[bytes]) -> bytes:
 
 
 def _key(about: CampaignSnapshot, light: Recipe) -> ReportKey:
-    """The table names nothing but keys, so no name belongs to its key."""
+    """Return the key of the table. It contains no names, because the table contains only keys."""
     return replace(make_ranking_key(about, light, ""), kind=KIND)

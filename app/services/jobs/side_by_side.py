@@ -1,6 +1,6 @@
-"""Rankings beside each other, where they take long: a job with a ranking a chunk, each stored as its own too.
+"""Rankings side by side that take long: a job with one ranking per chunk, each also stored as an ordinary ranking.
 
-A campaign under several recipes, or the campaigns of a series under one.
+The rankings are of a campaign under several recipes, or of the campaigns of a series under one recipe.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from app.storage.db import Database, Session
 
 KIND = "recipes"
 SERIES = "campaigns/series"
-"""As comparisons are called: it goes with what is erased in any campaign, not only in the one that it is kept under."""
+"""Named like comparisons of campaigns: it is deleted with data erased in any campaign, not only in the first one."""
 KINDS = (KIND, SERIES)
 
 
 class StoredComparedRanking(BaseModel):
-    """One ranking of a report, as it is kept."""
+    """One stored ranking of a report."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
@@ -44,16 +44,16 @@ class StoredComparedRanking(BaseModel):
 
     @classmethod
     def from_ranking(cls, column: ComparedRanking) -> Self:
-        """From a column."""
+        """Make the stored form of a column."""
         return cls(name=column.name, view=column.view, why=column.why, etag=column.etag)
 
     def to_ranking(self) -> ComparedRanking:
-        """As a column again."""
+        """Return the column."""
         return ComparedRanking(self.name, self.view, self.why, self.etag)
 
 
 class StoredRankingsSideBySide(BaseModel):
-    """Rankings side by side, as they are stored."""
+    """Stored rankings side by side."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
@@ -63,7 +63,7 @@ class StoredRankingsSideBySide(BaseModel):
 
 
 def parse_stored_rankings(body: bytes) -> RankingsSideBySide:
-    """The rankings of a stored report."""
+    """Return the rankings of a stored report."""
     kept = StoredRankingsSideBySide.model_validate_json(body)
     return arrange_rankings(kept.subject, [part.to_ranking() for part in kept.parts], kept.notes)
 
@@ -76,9 +76,9 @@ def find_or_queue_recipe_rankings(
     as_of: int | datetime | None = None,
     ask: jobs.Ask = jobs.request_job,
 ) -> RankingsSideBySide | JobView:
-    """The rankings by some recipes where they are stored or quickly made, else the job that makes them.
+    """Return the rankings under some recipes if they are stored or can be made quickly, else the job that makes them.
 
-    Raises as `side_by_side.find_or_compute_recipe_rankings`.
+    Raises the errors of `side_by_side.find_or_compute_recipe_rankings`.
     """
     with database.transaction(snapshot=True) as session:
         about, wanted = side_by_side.look_up_recipe_rankings(session, campaign, names, as_of)
@@ -94,9 +94,9 @@ def find_or_queue_recipe_rankings(
 def find_or_queue_series_rankings(
     database: Database, name: str, *, recipe: str, only: str | None = None, ask: jobs.Ask = jobs.request_job
 ) -> RankingsSideBySide | JobView:
-    """The campaigns of a series where their rankings are stored or quickly made, else the job that makes them.
+    """Return the rankings of a series' campaigns if stored or quickly made, else the job that makes them.
 
-    Raises as `series.find_or_compute_series_rankings`.
+    Raises the errors of `series.find_or_compute_series_rankings`.
     """
     subject = series.describe_ranked_series(name, recipe)
     with database.transaction(snapshot=True) as session:
@@ -111,14 +111,14 @@ def find_or_queue_series_rankings(
 
 
 class RequestedRanking(NamedTuple):
-    """A ranking that is asked for, by the name of its column; None where the recipe's name means nothing."""
+    """A requested ranking, by the name of its column. ranking: None if the name of the recipe is unknown."""
 
     name: str
     about: CampaignSnapshot
     ranking: RankingLookup | None
 
     def as_json(self) -> list[Any]:
-        """As a job keeps it: name, campaign, recipe, and what the key of the ranking says of recipe and names."""
+        """Return the form stored with a job: name, campaign, recipe, and the hash of recipe and names in the key."""
         plain = (None, None) if self.ranking is None else (self.ranking.recipe.as_json(), self.ranking.key.recipe_hash)
         return [self.name, self.about.campaign.key, *plain]
 
@@ -126,7 +126,7 @@ class RequestedRanking(NamedTuple):
 def _find_or_request(
     session: Session, kind: str, subject: str, rows: Sequence[RequestedRanking]
 ) -> RankingsSideBySide | JobRequest | None:
-    """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for.
+    """Return None if the rankings can be made quickly, else the stored rankings, or a request for a job.
 
     Raises LargeExtraNeeded.
     """
@@ -154,7 +154,7 @@ def _answer_or_job(
 
 
 def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWork[StoredRankingsSideBySide]:
-    """What remains to be done for a job: a ranking a chunk, which raises JobInputsChanged."""
+    """Return the work of a job, with one ranking per chunk. Its chunks raise JobInputsChanged."""
     columns = request.arguments["columns"]
 
     def chunk(n: int) -> bytes:

@@ -1,8 +1,8 @@
-"""What a file is by its content, and whether it is that from its first byte to its last.
+"""Detection of a file's type by its content, and the check that the whole file is of this type.
 
-A file that is two things at once (a GIF that is also a ZIP archive, a picture with a page appended) is read by one
-program as one and by another as the other. Each walk here follows the lengths that its format declares, so what stands
-behind the end is found; signatures of other formats are looked for where their readers look for them.
+A file that is two things at once (a GIF that is also a ZIP archive, a picture with a page appended) is read differently
+by different programs. Each walk here follows the lengths that the format declares, and so finds data after the end.
+Signatures of other formats are searched for in the places where their readers look.
 
 The formats: PNG (ISO/IEC 15948), JPEG (ITU T.81, annex B), GIF89a, RIFF, Ogg (RFC 3533), ISO base media (ISO/IEC
 14496-12), EBML (RFC 8794), FLAC (RFC 9639), MPEG audio with ID3v2, PDF (ISO 32000), WebVTT.
@@ -35,14 +35,14 @@ _RATES: Final = {3: (44_100, 48_000, 32_000), 2: (22_050, 24_000, 16_000), 0: (1
 
 
 class MediaRefused(ValueError):
-    """The file is not taken, and why."""
+    """The file is not accepted; the message says why."""
 
 
 def detect_media_type(content: Content) -> str:
-    """The media type of a file by its content; for ISO and EBML containers that of video, whatever is in them.
+    """Return the media type of a file by its content. ISO and EBML containers count as video, whatever they contain.
 
-    Raises MediaRefused for a type that is not taken, and for a file that has data after its end or is also something
-    else.
+    Raises MediaRefused for a type that is not accepted, and for a file that has data after its end or is also of
+    another type.
     """
     walk = next((walk for fits, walk in _WALKS if fits(content)), None)
     if walk is None:
@@ -56,7 +56,7 @@ def detect_media_type(content: Content) -> str:
 
 
 def _check_single(content: Content, media_type: str) -> None:
-    """Raise MediaRefused where another format's reader would take the file for its own."""
+    """Raise MediaRefused if a reader of another format would accept the file."""
     head, tail = content[:HEAD], content[-ZIP_TAIL:]
     if media_type != "application/pdf":
         if b"%PDF-" in head[:1024]:
@@ -131,7 +131,7 @@ def _gif(content: Content) -> str:
 
 def _riff(content: Content) -> str:
     size, form = _number(content, 4, 4, little=True), content[8:12]
-    if size != 0xFFFFFFFF:  # which who writes to a pipe cannot know
+    if size != 0xFFFFFFFF:  # a program that writes to a pipe does not know the size
         _ends(content, min(8 + size + size % 2, max(len(content), 8 + size)))
     kinds = {b"WAVE": "audio/wav", b"WEBP": "image/webp"}
     if bytes(form) not in kinds:
@@ -179,7 +179,7 @@ def _ebml(content: Content) -> str:
 
 
 def _vint(content: Content, at: int, *, keep: bool) -> tuple[int, int]:
-    """A number of variable length and where it ends; -1 for a size that is unknown."""
+    """Return a number of variable length and the position after it; -1 for an unknown size."""
     first = _number(content, at, 1)
     length = 9 - first.bit_length()
     if length > 8:
@@ -218,11 +218,11 @@ def _mpeg(content: Content) -> str:
         at += size
     if at == start:
         raise MediaRefused("is no valid MP3")
-    return "audio/mpeg"  # its last frame may be cut
+    return "audio/mpeg"  # the last frame may be truncated
 
 
 def _end_before_tags(content: Content) -> int:
-    """Where the frames of an MP3 file end, before ID3v1 and APE tags."""
+    """Return where the frames of an MP3 file end, before ID3v1 and APE tags."""
     end = len(content)
     if content[-128:][:3] == b"TAG":
         end -= 128
@@ -234,7 +234,7 @@ def _end_before_tags(content: Content) -> int:
 
 
 def _mpeg_frame(head: int) -> int:
-    """Bytes of a frame of MPEG audio, by its header; 0 for what is none. Layers II and III."""
+    """Return the size of an MPEG audio frame (layer II or III) in bytes, from its header; 0 if it is not a frame."""
     version, layer, bits, rate = head >> 19 & 3, 4 - (head >> 17 & 3), head >> 12 & 15, head >> 10 & 3
     if head >> 21 != 0x7FF or version == 1 or layer not in (2, 3) or rate == 3 or bits in (0, 15):
         return 0

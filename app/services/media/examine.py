@@ -1,7 +1,7 @@
-"""Look at a file of media in a process of its own: its type, duration and pixels. A PDF page becomes a picture.
+"""Examination of a media file in a separate process: its type, duration and pixels. A PDF page becomes a picture.
 
-The libraries that read containers and PDF are in C++ and the file may come from anywhere, so a crash or an endless loop
-ends that process and nothing else. Run as `python -m app.services.media.examine FILE PICTURE PAGE`.
+The libraries that read containers and PDF are written in C++, and the file may come from anywhere. A crash or an
+endless loop therefore ends only that process. Run as `python -m app.services.media.examine FILE PICTURE PAGE`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from app.domain.media_types import TIMED, MediaFacts, MediaLimits
 from app.services.media.containers import MediaRefused, detect_media_type
 
 PATIENCE = 120  # seconds
-MEMORY = 2 << 30  # bytes of addresses, beside the mapped file
-DOTS_PER_INCH, LONGEST_SIDE = 150, 4000  # of the picture of a page; pixels
+MEMORY = 2 << 30  # bytes of address space, in addition to the mapped file
+DOTS_PER_INCH, LONGEST_SIDE = 150, 4000  # of a page's picture; the side in pixels
 
 
 class MediaNotAccepted(Invalid):
@@ -34,9 +34,9 @@ class MediaReaderLost(Unavailable):
 
 
 def examine_media(path: Path, picture: Path, name: str, limits: MediaLimits, *, page: int | None = None) -> MediaFacts:
-    """What a file is, within limits. name: for messages. picture: where that of a PDF page is written.
+    """Examine a file within limits. name: for messages. picture: where the picture of a PDF page is written.
 
-    page: which one, from 1; None for that of a PDF with a single page.
+    page: number from 1; None for a PDF with a single page.
 
     Raises MediaNotAccepted with the reason, MediaReaderLost.
     """
@@ -79,7 +79,7 @@ def _refusal(name: str, reason: str) -> MediaNotAccepted:
 
 
 def read_media_facts(path: Path, picture: Path, page: int | None) -> MediaFacts:
-    """What the content of a file says; of a PDF, what the picture of a page is. Raises MediaRefused."""
+    """Return what the content of a file says; for a PDF, the facts about a page's picture. Raises MediaRefused."""
     if path.stat().st_size == 0:
         raise MediaRefused("holds nothing")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -93,7 +93,7 @@ def read_media_facts(path: Path, picture: Path, page: int | None) -> MediaFacts:
 
 
 def _measure(path: Path, media_type: str) -> MediaFacts:
-    """Duration and pixels as MediaInfo reads them; which of audio and video it is."""
+    """Return duration and pixels as MediaInfo reads them, and whether the file is audio or video."""
     from pymediainfo import MediaInfo  # only this process loads the library
 
     info = MediaInfo.parse(path)
@@ -104,14 +104,14 @@ def _measure(path: Path, media_type: str) -> MediaFacts:
     if timed and not seen:
         media_type = media_type.replace("video/", "audio/")
     elif media_type.startswith("audio/"):
-        seen = []  # a cover within a file of sound
+        seen = []  # a cover picture in an audio file
     longest = max((float(track.duration) for track in info.general_tracks if track.duration), default=math.nan)
     width, height = next(((track.width, track.height) for track in seen if track.width and track.height), (None, None))
     return MediaFacts(media_type, int(longest) if timed and longest == longest else None, width, height)
 
 
 def _draw_page(path: Path, picture: Path, n: int | None) -> MediaFacts:
-    """Write a page of a PDF as a PNG. n: from 1; None for the only one."""
+    """Write a page of a PDF as a PNG. n: from 1; None for the only page."""
     from pypdfium2 import PdfDocument, PdfiumError  # only this process loads the library
 
     try:
@@ -131,7 +131,7 @@ def _draw_page(path: Path, picture: Path, n: int | None) -> MediaFacts:
 
 
 def _webp_size(head: bytes) -> tuple[int, int]:
-    """Width and height of a WebP picture (RFC 9649)."""
+    """Return width and height of a WebP picture (RFC 9649)."""
     kind = head[12:16]
     if kind == b"VP8X":
         return int.from_bytes(head[24:27], "little") + 1, int.from_bytes(head[27:30], "little") + 1
@@ -142,7 +142,7 @@ def _webp_size(head: bytes) -> tuple[int, int]:
 
 
 def main(path: str, picture: str, page: str) -> None:
-    """Print the facts of a file, or why it is refused, as JSON."""
+    """Print the facts about a file, or why it is refused, as JSON."""
     size = Path(path).stat().st_size
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY + size, MEMORY + size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,4 +1,4 @@
-"""The media of a campaign: take a file, look at what there is, say more about it, let it go."""
+"""The media of a campaign: store, list, open, change and delete files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ class MediaNotInFolder(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class MediaView:
-    """A file of media. captions: name of its WebVTT file. size: bytes. duration_ms, width, height: as its kind has."""
+    """A media file. captions: name of its WebVTT file. size: bytes.
+
+    duration_ms, width, height: if its kind has them.
+    """
 
     name: str
     kind: str
@@ -58,7 +61,7 @@ class MediaView:
 
     @classmethod
     def from_row(cls, row: MediaRow) -> MediaView:
-        """From a stored row."""
+        """Make the view from a stored row."""
         return cls(
             row.name,
             KINDS[row.media_type],
@@ -75,7 +78,7 @@ class MediaView:
 
 @dataclass(frozen=True, slots=True)
 class MediaContent:
-    """A file's bytes, to be read from any place on."""
+    """A file's bytes, which can be read from any position."""
 
     policy: MediaPolicy
     sha256: bytes
@@ -84,16 +87,16 @@ class MediaContent:
     duration_ms: int | None = None
 
     def read(self, start: int, length: int) -> Iterator[bytes]:
-        """Pieces. Raises MediaBytesMissing."""
+        """Yield pieces. Raises MediaBytesMissing."""
         return self.policy.require_store().read(self.sha256, start, length)
 
 
 def store_media(
     database: Database, policy: MediaPolicy, campaign: str, name: str, source: Path, *, actor: str
 ) -> MediaView:
-    """Store a file of a campaign under a name; the same file again changes nothing.
+    """Store a file of a campaign under a name. Storing the same file again changes nothing.
 
-    Of a PDF a name such as `report.pdf~page3` takes the third page, another one the only page.
+    For a PDF, a name such as `report.pdf~page3` selects the third page; other names select the only page.
 
     Raises MediaNotAccepted with the reason, MediaNameTaken, NoMediaStore, NotFound.
     """
@@ -126,7 +129,7 @@ def store_media(
 def store_media_from_pieces(
     database: Database, policy: MediaPolicy, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
 ) -> MediaView:
-    """The same of a file that comes in pieces."""
+    """Store a file that arrives in pieces, as `store_media` does."""
     with tempfile.NamedTemporaryFile(prefix=".given-", dir=policy.require_upload_folder()) as file:
         for piece in pieces:
             file.write(piece)
@@ -137,12 +140,12 @@ def store_media_from_pieces(
 def store_media_from_folder(
     database: Database, policy: MediaPolicy, campaign: str, path: str, *, name: str | None, actor: str
 ) -> MediaView:
-    """Store a file of the installation's folder, or a page of a PDF (`report.pdf#page=3`).
+    """Store a file from the installation's folder, or a page of a PDF (`report.pdf#page=3`).
 
-    name: made of the path where none is given.
+    name: derived from the path if it is not given.
 
-    Raises MediaNotInFolder for a path that leads elsewhere, Invalid for the name of another page, and as `store_media`
-    does.
+    Raises MediaNotInFolder for a path outside the folder, Invalid for a name with another page, and the errors of
+    `store_media`.
     """
     if policy.shelf is None:
         raise MediaNotInFolder("no folder is set: PLUMBLINE_MEDIA_FOLDER")
@@ -157,7 +160,7 @@ def store_media_from_folder(
     if not file.is_relative_to(shelf) or not file.is_file():
         raise MediaNotInFolder
     if name is not None and page is not None and find_pdf_page_in_name(name) != page:
-        # The page is known by the name alone, and two pages of one file under one name would be taken for the same.
+        # Only the name tells the page, so two pages of a file under one name would be taken for the same page.
         raise Invalid(
             places=(Place(("body", "name"), f"must end in ~page{page}, the page of the path; or leave it out"),)
         )
@@ -166,24 +169,24 @@ def store_media_from_folder(
 
 
 def get_media_metadata(session: Session, campaign: str, name: str) -> MediaView:
-    """A file. Raises NotFound."""
+    """Return the metadata of a file. Raises NotFound."""
     return MediaView.from_row(rows.load_media(session, campaigns.load_campaign(session, campaign).id, name))
 
 
 def list_media(session: Session, campaign: str, *, after: str | None, limit: int | None) -> list[MediaView]:
-    """Files by name. Raises NotFound."""
+    """List files by name. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [MediaView.from_row(row) for row in rows.load_media_page(session, campaign_id, after=after, limit=limit)]
 
 
 def open_media(session: Session, policy: MediaPolicy, campaign: str, name: str) -> MediaContent:
-    """A file's bytes, for those who see names. Raises NotFound."""
+    """Open a file by its name, for callers who may see names. Raises NotFound."""
     row = rows.load_media(session, campaigns.load_campaign(session, campaign).id, name)
     return MediaContent(policy, row.sha256, row.size, row.media_type)
 
 
 def open_all_media(session: Session, policy: MediaPolicy, campaign: str) -> dict[str, MediaContent]:
-    """The bytes of all files of a campaign by name, to be read one after another. Raises NotFound."""
+    """Open all files of a campaign by name, to be read one after another. Raises NotFound."""
     files = rows.load_media_page(session, campaigns.load_campaign(session, campaign).id, after=None, limit=None)
     return {row.name: MediaContent(policy, row.sha256, row.size, row.media_type) for row in files}
 
@@ -191,9 +194,9 @@ def open_all_media(session: Session, policy: MediaPolicy, campaign: str) -> dict
 def change_media_metadata(
     session: Session, campaign: str, name: str, changes: Mapping[str, str | None], *, actor: str
 ) -> MediaView:
-    """Set captions (name of a WebVTT file of the campaign) or transcript, or take them away (None).
+    """Set captions (name of a WebVTT file of the campaign) or transcript, or remove them (None).
 
-    Raises Invalid where captions are no WebVTT file, or are of a file that has no duration.
+    Raises Invalid if the captions are not a WebVTT file, or the file has no duration.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = rows.load_media(session, campaign_id, name, lock=True)
@@ -219,7 +222,7 @@ def _check_captions(session: Session, campaign_id: int, row: MediaRow, captions:
 
 
 def delete_media(session: Session, campaign: str, name: str, *, actor: str) -> None:
-    """Forget a file that nothing refers to. Raises MediaInUse, naming what does."""
+    """Delete a file that nothing refers to. Raises MediaInUse, which names the references."""
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     row = rows.load_media(session, campaign_id, name, lock=True)
     of_texts = (place for place, used in rows.load_media_uses(session, campaign_id) if used == name)

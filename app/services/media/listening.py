@@ -1,4 +1,4 @@
-"""What a rater has heard of files in a task, from the log of activity."""
+"""What a rater has heard of the files in a task, from the activity log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.storage.media import rows
 def load_heard_stretches(
     session: Session, campaign_id: int, task_id: int, rater_id: int, media: Sequence[str]
 ) -> dict[str, HeardStretches]:
-    """What a rater has heard of some files in a task, by their ids."""
+    """Load what a rater has heard of some files in a task, by their ids."""
     events: dict[str, list[PlaybackEvent]] = {public_id: [] for public_id in media}
     for row in rows.load_play_events(session, campaign_id, task_id, rater_id):
         if row.media in events:

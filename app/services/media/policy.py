@@ -1,4 +1,4 @@
-"""What an installation chooses about media: where they are, how large they may be, how long an address of one works."""
+"""An installation's settings for media: where they are stored, how large they may be, how long an address is valid."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ USUAL = MediaLimits()
 
 @dataclass(frozen=True, slots=True)
 class MediaPolicy:
-    """store, parts: where files are and where they arrive; None: media are not taken.
+    """Settings for media. store, parts: the folders for stored files and for uploads; None: media are not accepted.
 
-    lifetime: of a signed address. shelf: a folder whose files a manager may take by their paths.
+    lifetime: of a signed address. shelf: a folder whose files a manager may store by their paths.
     """
 
     store: MediaStore | None = None
@@ -26,13 +26,13 @@ class MediaPolicy:
     shelf: Path | None = None
 
     def require_store(self) -> MediaStore:
-        """Where files are. Raises NoMediaStore."""
+        """Return the store of files. Raises NoMediaStore."""
         if self.store is None:
             raise NoMediaStore
         return self.store
 
     def require_upload_folder(self) -> Path:
-        """Where files arrive. Raises NoMediaStore."""
+        """Return the folder for uploads. Raises NoMediaStore."""
         if self.parts is None:
             raise NoMediaStore
         self.parts.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""Texts that are media, as raters see them: what stands in their place says nothing of the file's name."""
+"""Texts that are media, as raters see them: what is shown in their place does not reveal the file's name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MISSING = "missing"
 
 
 def load_shown_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> dict[str, ShownMedia]:
-    """What stands in the place of each text that is media, by the text."""
+    """Load what is shown in place of each text that is media, by the text."""
     elements = {text: element for text in texts if text and (element := parse_media_element(text)) is not None}
     if not elements:
         return {}
@@ -23,7 +23,7 @@ def load_shown_media(session: Session, campaign_id: int, texts: Iterable[str | N
 
 
 def load_media_by_names(session: Session, campaign_id: int, names: Iterable[str]) -> dict[str, MediaRow]:
-    """The files of some names, and their captions."""
+    """Load files by name, with their captions."""
     files = rows.load_named_media(session, campaign_id, sorted(names))
     captions = {row.captions for row in files.values() if row.captions is not None} - set(files)
     return {**files, **rows.load_named_media(session, campaign_id, sorted(captions))}
@@ -46,6 +46,6 @@ def _make_shown_media(element: MediaElement, files: dict[str, MediaRow]) -> Show
 
 
 def extract_text_without_media(text: str | None) -> str | None:
-    """A text to be read; of one that is media what follows the element, None where nothing does."""
+    """Return a text for reading. If it is media, return what follows the element, or None if nothing does."""
     element = parse_media_element(text)
     return text if element is None else element.transcript

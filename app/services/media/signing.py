@@ -1,4 +1,4 @@
-"""Addresses of media for raters: signed, short-lived, and good for one rater's credential and one task only."""
+"""Media addresses for raters: signed, short-lived, and valid only for one rater's credential and one task."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class MediaAddressEnded(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class SignedMediaQuery:
-    """What stands behind `?` in an address. expires: seconds since 1970."""
+    """The part of an address after `?`. expires: seconds since 1970."""
 
     expires: int
     signature: str
 
     @property
     def query_string(self) -> str:
-        """As part of an address."""
+        """The text for the address."""
         return f"expires={self.expires}&signature={self.signature}"
 
 
 @dataclass(frozen=True, slots=True)
 class MediaAddressSigner:
-    """Signs for one rater's credential and one task."""
+    """Signs addresses for one rater's credential and one task."""
 
     key: bytes
     task: str
@@ -45,16 +45,16 @@ class MediaAddressSigner:
 
     @classmethod
     def load(cls, session: Session, task: str, rater: ActingRater) -> MediaAddressSigner:
-        """With the installation's key."""
+        """Make a signer with the installation's key."""
         return cls(rows.load_or_make_signing_key(session, PURPOSE), task, rater.rater_id, rater.token_id)
 
     def sign(self, public_id: str, until: datetime) -> SignedMediaQuery:
-        """An address of a file that works until a time."""
+        """Sign an address of a file that works until a time."""
         expires = int(until.timestamp())
         return SignedMediaQuery(expires, self._signature(public_id, expires))
 
     def verify(self, public_id: str, signed: SignedMediaQuery) -> None:
-        """Raise MediaAddressEnded unless we signed this and its time is not over."""
+        """Raise MediaAddressEnded unless this signer's key signed the address and it has not expired."""
         right = hmac.compare_digest(self._signature(public_id, signed.expires), signed.signature)
         if not right or signed.expires <= datetime.now(UTC).timestamp():
             raise MediaAddressEnded
@@ -68,7 +68,7 @@ class MediaAddressSigner:
 def open_signed_media(
     session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
 ) -> MediaContent:
-    """The bytes behind a signed address. Raises MediaAddressEnded, MediaNotFound."""
+    """Open the file at a signed address. Raises MediaAddressEnded, MediaNotFound."""
     MediaAddressSigner.load(session, task, rater).verify(public_id, signed)
     row = rows.find_media_by_public_id(session, public_id)
     if row is None or row.campaign_id != rater.campaign_id:

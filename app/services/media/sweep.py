@@ -1,4 +1,4 @@
-"""Let go of bytes that no campaign has any more, and of uploads that nobody completed."""
+"""Deletion of files that no campaign uses any more, and of uploads that were never completed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from app.storage.db import Database
 from app.storage.media import rows
 
 UPLOAD_DAYS = 7
-CONTINUED = UPLOAD_DAYS * 24 * 3600  # seconds since the last part until which somebody is still sending a file
-FORGOTTEN = CONTINUED + 24 * 3600  # seconds without a part after which no upload can be known for it
-SPARED = 24 * 3600  # seconds after a file was stored: who stores one makes it known only afterwards
+CONTINUED = UPLOAD_DAYS * 24 * 3600  # seconds since the last part during which an upload counts as in progress
+FORGOTTEN = CONTINUED + 24 * 3600  # seconds without a part after which no upload can exist any more
+SPARED = 24 * 3600  # seconds during which a new file is kept, because it is recorded only after it is stored
 
 
 def delete_unused_media(database: Database, policy: MediaPolicy) -> dict[str, int]:
-    """Delete files that no campaign of any organization has and uploads without a part for a week; how many.
+    """Delete files that no organization uses, and uploads without a part for a week, and return how many.
 
-    Of an organization that was removed no upload is known any more; its parts are known by their age.
+    Uploads of a removed organization are no longer recorded; their parts are recognized by their age.
     """
     if policy.store is None or policy.parts is None:
         return {"media": 0, "media uploads": 0}
@@ -48,9 +48,9 @@ def delete_unused_media(database: Database, policy: MediaPolicy) -> dict[str, in
 
 
 def _list_parts(folder: Path) -> list[tuple[Path, float]]:
-    """What has arrived of each upload, and when the last part did."""
+    """List the partial files of uploads, with the time of the last part."""
     parts = []
     for part in folder.glob("*.part"):
-        with suppress(FileNotFoundError):  # an upload that is complete takes its parts away
+        with suppress(FileNotFoundError):  # a completed upload deletes its parts
             parts.append((part, part.stat().st_mtime))
     return parts

@@ -1,7 +1,7 @@
-"""Files that arrive in parts: announce one, send its parts, each from the offset where the last ended.
+"""Files that arrive in parts: announce a file, then send its parts, each from the offset where the last one ended.
 
-What has arrived is a file in the folder of parts, and its length is the offset: a part is there wholly or not at all,
-and after a break whoever sends asks for the offset and goes on from there.
+What has arrived is a file in the folder of parts, and its length is the offset. A part is stored completely or not at
+all. After an interruption, the sender asks for the offset and continues from there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from app.storage.media.files import hash_file
 from app.storage.media.rows import UploadRow
 
 MOST_UPLOADS = 10_000
-"""Under way at once, of one campaign."""
+"""Uploads of one campaign at the same time."""
 
 
 class UploadOffsetDiffers(Conflict):
@@ -43,7 +43,7 @@ class TooManyUploads(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class UploadView:
-    """A file that arrives. offset: bytes that have arrived. media: what became of it, once it was whole."""
+    """A file that is arriving. offset: bytes that have arrived. media: the stored file, once the upload is complete."""
 
     upload: str
     name: str
@@ -64,7 +64,7 @@ def create_upload(
 ) -> UploadView:
     """Announce a file by its name and size. sha256: of its bytes, checked at the end.
 
-    Raises MediaNotAccepted for one that is too large, TooManyUploads, NotFound.
+    Raises MediaNotAccepted for a file that is too large, TooManyUploads, NotFound.
     """
     policy.require_upload_folder()
     _check_size(size, name, policy.limits)
@@ -82,18 +82,18 @@ def _check_size(size: int, name: str, limits: MediaLimits) -> None:
 
 
 def get_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str) -> UploadView:
-    """How much has arrived. Raises MediaUploadNotFound for one that is complete."""
+    """Return the state of an upload. Raises MediaUploadNotFound if it is complete."""
     return _view(policy, rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload))
 
 
 def list_uploads(session: Session, policy: MediaPolicy, campaign: str) -> list[UploadView]:
-    """All that are under way."""
+    """List all uploads in progress."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [_view(policy, row) for row in rows.load_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)]
 
 
 def delete_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str) -> None:
-    """Give one up."""
+    """Abandon an upload."""
     row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload, lock=True)
     rows.delete_upload(session, row.id)
     _path(policy, upload).unlink(missing_ok=True)
@@ -109,12 +109,12 @@ def add_upload_part(
     pieces: Iterable[bytes],
     actor: str,
 ) -> UploadView:
-    """Add a part; with the last one the file is examined and stored.
+    """Add a part. After the last part, the file is examined and stored.
 
-    A file that is refused is gone, and so is one whose bytes have another hash than was announced.
+    A file that is refused is deleted, and so is one whose hash differs from the announced one.
 
-    Raises UploadOffsetDiffers, UploadBusy, Invalid for more bytes than were announced, and as
-    `library.store_media_from_folder` does.
+    Raises UploadOffsetDiffers, UploadBusy, Invalid for more bytes than were announced, and the errors of
+    `library.store_media`.
     """
     with database.transaction() as session:
         row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload)
@@ -131,7 +131,7 @@ def add_upload_part(
 
 
 def _append(file: BinaryIO, offset: int, pieces: Iterable[bytes], size: int) -> int:
-    """Write a part; where that fails, none of it stays."""
+    """Write a part; if that fails, remove all of it."""
     arrived = offset
     try:
         file.seek(offset)
@@ -172,7 +172,7 @@ def _forget(database: Database, row: UploadRow, path: Path) -> None:
 
 @contextmanager
 def _open_locked_part(path: Path) -> Iterator[BinaryIO]:
-    """The file of parts, held by this request alone. Raises UploadBusy."""
+    """Open the file of parts, locked for this request. Raises UploadBusy."""
     with path.open("ab") as made:
         made.flush()
     with path.open("r+b") as file:

@@ -1,4 +1,4 @@
-"""What a page sends of a document: its judgments and the hand-in of its task, in one transaction, once."""
+"""What a page sends for a document: its judgments and the hand-in of its task, in one transaction, once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from app.storage.imports import external_judgments, staging
 from app.storage.imports.staging import canonical_json
 
 SKIP = "submit_skip"
-LONGEST_GAP = 61.0  # seconds; what Pearmut counts of a longer pause
+LONGEST_GAP = 61.0  # seconds that Pearmut counts for a longer pause
 LATEST_TIME = 253_402_300_800.0
 MOST_EVENTS = 20_000
 _OTHER = re.compile(r"[^a-z0-9_]+")
@@ -51,23 +51,23 @@ class SentAnnotation:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the annotator left it as it was."""
+        """Whether the annotator skipped the document."""
         return any(action.get("action") == SKIP for action in self.actions)
 
     @property
     def action_times(self) -> list[float]:
-        """When something was done, Unix seconds, in the order of the log."""
+        """The times of actions in Unix seconds, in the order of the log."""
         return [float(action["time"]) for action in self.actions]
 
     @property
     def digest(self) -> bytes:
-        """What only the same answer has."""
+        """A digest that identifies the answer."""
         return hashlib.sha256(canonical_json([self.annotation, self.actions, self.comment]).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnnotation:
-    """An answer that is kept, and what it means for the plan. task: the user's; None: somebody else has it."""
+    """A stored answer, and its effect on the plan. task: the user's; None if somebody else has it."""
 
     user: PearmutUser
     sent: SentAnnotation
@@ -76,7 +76,7 @@ class CheckedAnnotation:
 
 
 def record_sent_annotation(session: Session, user: PearmutUser, sent: SentAnnotation) -> None:
-    """Record what a page sent; the same once more changes nothing.
+    """Record what a page sent. A repeated request changes nothing.
 
     Raises Invalid naming the place in the payload, PearmutPlaceUnknown, PearmutCampaignClosed.
     """
@@ -91,7 +91,7 @@ def record_sent_annotation(session: Session, user: PearmutUser, sent: SentAnnota
 def check_and_keep_annotation(
     session: Session, user: PearmutUser, sent: SentAnnotation, *, real_names: bool = False
 ) -> CheckedAnnotation | None:
-    """Check an answer and keep it; None where it was kept before. real_names: models are called as in the file.
+    """Check an answer and store it; None if it was already stored. real_names: models have the names of the file.
 
     Raises Invalid, PearmutPlaceUnknown.
     """
@@ -130,7 +130,7 @@ def check_and_keep_annotation(
 def store_annotation_judgments(
     session: Session, loaded: LoadedCampaign, prepared: Sequence[CheckedAnnotation], *, actor: str
 ) -> None:
-    """Store the judgments of answers, none of them of the same output by the same user, and hand their tasks in."""
+    """Store the judgments of answers, at most one for each output and user, and hand in their tasks."""
     rows = [row for one in prepared for row in one.rows]
     if rows:
         intake = RunningImport(
@@ -171,12 +171,12 @@ def _hand_in(session: Session, answer: CheckedAnnotation, task: pearmut.Row) -> 
 
 
 def _shorten_comment(comment: str | None) -> str:
-    """A comment as managers read it; the whole of a longer one stays with what the page sent."""
+    """Return a comment as managers read it. The full text of a longer one stays in the stored answer."""
     return (comment or "").replace("\0", "").strip()[:LONGEST_COMMENT]
 
 
 def _own_task(session: Session, user: PearmutUser, planned: PlannedPearmutDocument) -> pearmut.Row | None:
-    """The task of a document where it is the user's, or nobody's and from now on theirs; locked."""
+    """Lock and return the task of a document if it is the user's, or claim it for the user if it is nobody's."""
     task = pearmut.lock_planned_task(session, user.loaded.campaign_id, planned.number)
     if task is None or task.rater_id not in (None, user.rater.rater_id):
         return None
@@ -194,7 +194,7 @@ def _rows(
     sent: SentAnnotation,
     task: pearmut.Row | None,
 ) -> Iterator[JudgmentRow]:
-    """The judgments of an answer: at the items of the user's task, else as the user's work beside the plan."""
+    """Yield the judgments of an answer: for the items of the user's task, else as the user's work outside the plan."""
     here = pearmut.load_task_items(session, user.loaded.campaign_id, task.id) if task is not None else []
     items = {item.system: item.key for item in here}
     now = clock.database_now(session)
@@ -224,7 +224,7 @@ def _rows(
 def _payload(
     loaded: LoadedCampaign, answer: Mapping[str, Any], text: str, at: tuple[int, str]
 ) -> dict[str, object] | None:
-    """The payload of an answer, over the text as it is stored: without white space at its ends. Raises Invalid."""
+    """Return the payload of an answer for the stored text, which has no white space at its ends. Raises Invalid."""
     try:
         payload = parse_answer(loaded.protocol, loaded.spans, answer, text)
     except ValueError as fault:
@@ -244,7 +244,7 @@ def _clip_error(error: Mapping[str, Any], led: int, length: int) -> dict[str, An
 
 
 def _by_model(document: Document, annotation: Answers, info: Mapping[str, Any], *, real_names: bool) -> list[object]:
-    """The annotation by the names of models in the file. Raises Invalid for what was not shown."""
+    """Return the annotation by the models' names in the file. Raises Invalid for anything that was not shown."""
     here = ("payload", "annotation")
     if len(annotation) != len(document):
         raise Invalid(places=(Place(here, f"must have {len(document)} entries"),))
@@ -267,7 +267,7 @@ def _by_model(document: Document, annotation: Answers, info: Mapping[str, Any], 
 
 
 def _is_answer(answer: object) -> bool:
-    """Whether an answer has a score, sliders and errors as the page has them, or none."""
+    """Return whether an answer has a score, sliders and errors in the page's format, or none."""
     if not isinstance(answer, Mapping):
         return False
     if any(answer.get(name) is not None and type(answer[name]) not in kinds for name, kinds in KINDS.items()):
@@ -279,7 +279,7 @@ def _is_answer(answer: object) -> bool:
 
 
 def _check_complete(document: Document, planned: PlannedPearmutDocument | None, rows: Iterable[JudgmentRow]) -> None:
-    """Raise Invalid where something that must be judged is not."""
+    """Raise Invalid if a required judgment is missing."""
     if planned is None:
         return
     given = {(row.position, row.systems[0]) for row in rows}

@@ -1,7 +1,7 @@
-"""Media on Pearmut's pages: their addresses are rewritten, so that they tell no name, end soon, and are one user's.
+"""Media on Pearmut's pages: their addresses are rewritten, so that they reveal no name, expire, and belong to one user.
 
-The page proves itself by nothing but its own address, so the address of a file is what lets it be read: signed over the
-file, the user's credential and the time at which it ends. It works while that credential does.
+The page identifies itself only by its own address, so the address of a file gives access to it. The signature covers
+the file, the user's credential and the expiry. It is valid only as long as that credential.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TAGS = {"audio": "audio", "video": "video", "image": "img"}
 
 @dataclass(frozen=True, slots=True)
 class _AssetSigner:
-    """Signs for one credential until a time (seconds since 1970)."""
+    """Signs addresses for one credential. expires: seconds since 1970."""
 
     key: bytes
     token_id: int
@@ -47,7 +47,7 @@ class _AssetSigner:
 
 
 def sign_asset_addresses(session: Session, user: PearmutUser, response: dict[str, Any]) -> dict[str, Any]:
-    """A response with its media at addresses for this user; any other is as it was."""
+    """Return a response with media addresses for this user; responses without media do not change."""
     items = [item for item in response.get("payload") or () if isinstance(item, dict)]
     texts = {text for item in items for text in _texts(item) if parse_media_element(text) is not None}
     if not texts:
@@ -73,7 +73,7 @@ def _replace_addresses(item: dict[str, Any], signed: Mapping[str, str]) -> dict[
 
 
 def _element(text: str, row: rows.MediaRow | None, signer: _AssetSigner) -> str:
-    """The element that stands for a text: with nothing of the name, and what follows it as plain text."""
+    """Return the element for a text, without the file's name, followed by its transcript as plain text."""
     transcript = (element := parse_media_element(text)) and element.transcript
     after = "" if not transcript else f"<p>{transcript.replace('&', '&amp;').replace('<', '&lt;')}</p>"
     if row is None or (tag := _TAGS.get(KINDS[row.media_type])) is None:
@@ -83,7 +83,7 @@ def _element(text: str, row: rows.MediaRow | None, signer: _AssetSigner) -> str:
 
 
 def parse_asset_token_id(address: str) -> int:
-    """The number of the token that an address was made for. Raises MediaNotFound."""
+    """Return the number of the token for which an address was made. Raises MediaNotFound."""
     parts = _ADDRESS.fullmatch(address)
     if parts is None:
         raise rows.MediaNotFound
@@ -91,7 +91,7 @@ def parse_asset_token_id(address: str) -> int:
 
 
 def open_asset(session: Session, policy: MediaPolicy, address: str) -> MediaContent:
-    """The bytes behind an address. Raises MediaAddressEnded, MediaNotFound."""
+    """Open the file at an address. Raises MediaAddressEnded, MediaNotFound."""
     parts = _ADDRESS.fullmatch(address)
     if parts is None:
         raise rows.MediaNotFound

@@ -1,4 +1,4 @@
-"""A campaign file of Pearmut: checked as Pearmut checks it, and more where a campaign here could not do what it says.
+"""A campaign file of Pearmut, checked as Pearmut does, and for anything that a campaign here does not support.
 
 Source: `_add_single_campaign` and `_validate_item_structure` of cli.py in zouharvi/pearmut 1.1.6.
 """
@@ -40,7 +40,7 @@ LONGEST_CODE = 200
 
 @dataclass(frozen=True, slots=True)
 class CampaignFileUser:
-    """A user as the file names them. user_id: None where Pearmut would make one up."""
+    """A user named in the file. user_id: None if Pearmut would make one up."""
 
     user_id: str | None
     token_pass: str | None = None
@@ -49,9 +49,9 @@ class CampaignFileUser:
 
 @dataclass(frozen=True, slots=True)
 class CampaignFile:
-    """A campaign that can be loaded. tasks: the documents of each user; of single-stream one list for all.
+    """A campaign that can be loaded. tasks: the documents of each user; for single-stream one list for all.
 
-    aside: documents of welcome, goodbye and random checks, by member. unused: what is kept and changes nothing here.
+    aside: documents of welcome, goodbye and random checks, by member. unused: what is stored but has no effect here.
     """
 
     campaign_id: str
@@ -69,7 +69,7 @@ class CampaignFile:
 
 
 def parse_campaign_file(given: object) -> CampaignFile:
-    """The campaign of a JSON value. Raises Invalid, naming every place."""
+    """Parse the campaign in a JSON value. Raises Invalid, which names every place."""
     if not isinstance(given, dict):
         raise Invalid("not a campaign of Pearmut", places=(Place(("body",), "must be an object"),))
     info = {**given["info"]} if isinstance(given.get("info"), dict) else {}
@@ -98,17 +98,17 @@ def parse_campaign_file(given: object) -> CampaignFile:
 
 
 def is_form(document: Sequence[Mapping[str, object]]) -> bool:
-    """Whether a document is a form."""
+    """Return whether a document is a form."""
     return bool(document) and "text" in document[0] and "form" in document[0]
 
 
 def is_form_or_check(document: Sequence[Mapping[str, object]]) -> bool:
-    """Whether a document of the data is a form or a check, whose answers are no judgments of systems."""
+    """Return whether a document is a form or a check, whose answers are not judgments of systems."""
     return any("validation" in item or "form" in item for item in document)
 
 
 def shuffle_models(campaign: CampaignFile) -> None:
-    """Draw the order of the models of each document, as Pearmut does once when it loads a campaign."""
+    """Draw the order of models in each document, as Pearmut does once when it loads a campaign."""
     seed = campaign.info.get("seed")
     rng = random.Random(secrets.randbits(53) if seed is None else seed)  # noqa: S311 (an order of columns)
     for document in [*(one for task in campaign.tasks for one in task)]:
@@ -222,7 +222,7 @@ def _is_users(users: object) -> bool:
 
 
 def _data_faults(info: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Place]:
-    """What is wrong with documents; where models are shuffled, all items of one must have the same."""
+    """Yield faults in documents. If models are shuffled, all items of a document must have the same models."""
     shuffled = bool(info.get("shuffle", True))
     data = given["data"]
     if info["assignment"] == "task-based" and isinstance(data, dict):
@@ -302,7 +302,7 @@ def _rule_faults(loc: Loc, rule: Mapping[str, Any]) -> Iterator[Place]:
 
 
 def _twice(loc: Loc, task: Sequence[object]) -> Iterator[Place]:
-    """Outputs that one list of documents has twice: a rater judges each once."""
+    """Yield outputs that occur twice in one list of documents, because a rater judges each output once."""
     seen: set[tuple[object, str]] = set()
     for n, document in enumerate(task):
         items = document if isinstance(document, list) and all(isinstance(one, dict) for one in document) else []
@@ -334,7 +334,7 @@ def _tasks(info: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[list[Docu
 
 
 def _count_unused_members(info: Mapping[str, Any], given: Mapping[str, Any]) -> Counter[str]:
-    """What is kept and changes nothing here, for the report."""
+    """Count what is stored but has no effect here, for the report."""
     unused = Counter[str]()
     for name in info:
         if name not in INFO:

@@ -1,4 +1,4 @@
-"""Pearmut's dashboard on this store: how far users are, results by its rule, downloads, resets, notes, new users.
+"""Pearmut's dashboard on this store: users' progress, results by Pearmut's rule, downloads, resets, notes, new users.
 
 Source: app.py and results_export.py in zouharvi/pearmut 1.1.6.
 """
@@ -38,7 +38,7 @@ class UsersHaveTasks(Invalid):
 
 
 def make_dashboard_data(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
-    """How far each user is, with both codes."""
+    """Return the progress of each user, with both codes."""
     data = {user.name: _entry(row, user, progress) for row, user, progress in _users(session, loaded)}
     info = loaded.info
     return {
@@ -51,7 +51,7 @@ def make_dashboard_data(session: Session, loaded: LoadedCampaign) -> dict[str, A
 
 
 def make_progress_file(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
-    """What Pearmut keeps of its users in `data/progress`."""
+    """Return what Pearmut stores about its users in `data/progress`."""
     return {
         user.name: {
             **{name: value for name, value in _entry(row, user, progress).items() if name != "threshold_passed"},
@@ -72,7 +72,7 @@ def _users(session: Session, loaded: LoadedCampaign) -> Iterator[tuple[pearmut.R
 def _entry(row: pearmut.Row, user: PearmutUser, progress: pages.UserProgress) -> dict[str, Any]:
     begun = [one.begun for one in progress.answers if one.begun is not None]
     ended = [one.ended for one in progress.answers if one.ended is not None]
-    # The name opens the page only where it is a credential; who has a new link has it from whoever loaded the campaign.
+    # The name opens the page only if it is a credential. Users with a new link got it from whoever loaded the campaign.
     address = f"annotate?campaign_id={quote_plus(user.loaded.name)}&user_id={quote_plus(user.name)}"
     return {
         "progress": list(progress.documents),
@@ -91,7 +91,7 @@ def _entry(row: pearmut.Row, user: PearmutUser, progress: pages.UserProgress) ->
 
 
 def list_log_lines(session: Session, loaded: LoadedCampaign) -> list[Line]:
-    """The log as Pearmut keeps it: what its pages sent, and what was handed in on ours as they would have."""
+    """List the log in Pearmut's form: what Pearmut's pages sent, and what was handed in on this program's pages."""
     users = {row.rater_id: row.user_id for row in pearmut.load_pearmut_users(session, loaded.campaign_id)}
     rows = pearmut.load_answers(session, loaded.campaign_id, resets=True)
     lines: list[Line] = []
@@ -119,9 +119,9 @@ def _lines_of_other_pages(session: Session, loaded: LoadedCampaign) -> Iterator[
 
 
 def compute_model_results(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Mean over items of the last score of each model, and whether a paired t test tells it from the next one.
+    """Return each model's mean last score over items, and whether a paired t test separates it from the next model.
 
-    Two-sided, at 5 %; this is Pearmut's rule, which the reports here do not follow.
+    Two-sided, at 5 %. This is Pearmut's rule, which the reports here do not follow.
     """
     resets = {line["user_id"]: n for n, line in enumerate(lines) if line["annotation"] == RESET}
     scores: dict[str, dict[str, float]] = defaultdict(dict)
@@ -156,7 +156,7 @@ def _differ(better: Mapping[str, float], other: Mapping[str, float]) -> bool:
 
 
 def reset_user_work(session: Session, loaded: LoadedCampaign, user: str, *, by: Caller) -> None:
-    """Set aside all that a user did, and let them begin anew. Raises PearmutUserUnknown by the caller's look-up."""
+    """Void all work of a user, so that they can start again. The caller's look-up raises PearmutUserUnknown."""
     row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
     if row is None:
         raise Invalid("Unknown user ID. Maybe the campaign was restarted?")
@@ -171,7 +171,7 @@ def reset_user_work(session: Session, loaded: LoadedCampaign, user: str, *, by: 
 
 
 def set_user_note(session: Session, loaded: LoadedCampaign, user: str, note: str | None) -> None:
-    """Store a note on a user. Raises Invalid where there is none."""
+    """Store a note on a user. Raises Invalid if the user does not exist."""
     row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
     if row is None:
         raise Invalid("Unknown user ID.")
@@ -194,7 +194,7 @@ def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -
 
 
 def make_campaign_file(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
-    """The campaign as Pearmut keeps it in `data/campaigns`, without tokens, with the names of its users."""
+    """Return the campaign as Pearmut stores it in `data/campaigns`, without tokens, with the names of its users."""
     users = [row.user_id for row in pearmut.load_pearmut_users(session, loaded.campaign_id)]
     data = loaded.data[None] if loaded.is_single_stream else dict(loaded.data)
     aside = {name: documents for name, documents in loaded.aside.items() if documents}

@@ -1,4 +1,4 @@
-"""A campaign as it was loaded: which document stands where, and what the store calls it and its systems."""
+"""A campaign as it was loaded: the places of its documents, and the keys of documents and systems in the store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.services.pearmut.campaign_file import Document, is_form_or_check
 from app.storage import campaigns, pearmut
 from app.storage.db import Session
 
-KEPT = 16  # campaigns in the memory of a process
+KEPT = 16  # campaigns that a process caches
 HERE = LineLocation("campaign.json", 0)
 Place = int | str
 
@@ -33,9 +33,9 @@ class PearmutPlaceUnknown(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class PlannedPearmutDocument:
-    """A document whose outputs are judged. number: of its task. user: whose task it is; None: of all.
+    """A document whose outputs are judged. number: of its task. user: whose task it is; None: everybody's.
 
-    key: of the document. systems: keys by model, in the order of the columns. length: items.
+    key: of the document. systems: keys by model, in the order of the columns. length: number of items.
     """
 
     number: int
@@ -48,7 +48,7 @@ class PlannedPearmutDocument:
 
 @dataclass(frozen=True, slots=True)
 class LoadedCampaign:
-    """What does not change about a campaign that Pearmut's pages serve. planned: by user (None: all) and index."""
+    """The constant part of a campaign on Pearmut's pages. planned: by user (None: all) and index."""
 
     key: str
     campaign_id: int
@@ -66,21 +66,21 @@ class LoadedCampaign:
 
     @property
     def protocol(self) -> str:
-        """The protocol here that the answers are payloads of."""
+        """The protocol here whose payloads hold the answers."""
         if self.info.get("sliders"):
             return "rating"
         return PROTOCOLS.get(str(self.info["protocol"]).casefold(), "da")
 
     def document_owner(self, user: str) -> str | None:
-        """Under which name the documents of a user stand."""
+        """Return the name under which a user's documents are stored."""
         return None if self.is_single_stream else user
 
     def documents_of_user(self, user: str) -> list[Document]:
-        """The documents that a user may be given, in order."""
+        """Return the documents that a user may get, in order."""
         return self.data.get(self.document_owner(user), [])
 
     def find_document(self, user: str, place: Place) -> Document:
-        """What stands at a place of a user. Raises PearmutPlaceUnknown."""
+        """Return the document at a place of a user. Raises PearmutPlaceUnknown."""
         if isinstance(place, int):
             documents = self.documents_of_user(user)
             if 0 <= place < len(documents):
@@ -93,12 +93,15 @@ class LoadedCampaign:
         raise PearmutPlaceUnknown("Item index out of range")
 
     def find_judged_document(self, user: str, place: Place) -> PlannedPearmutDocument | None:
-        """The task of a place; None where what is answered there is no judgment of systems."""
+        """Return the planned document at a place; None if its answers are not judgments of systems."""
         return self.planned.get((self.document_owner(user), place)) if isinstance(place, int) else None
 
 
 def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) -> LoadedCampaign:
-    """From what `pearmut_campaigns` keeps. Raises Invalid where documents have names that cannot be told apart."""
+    """Make the value from the contents of `pearmut_campaigns`.
+
+    Raises Invalid if documents' names cannot be distinguished.
+    """
     data, info = loaded["data"], loaded["info"]
     by_user: dict[str | None, list[Document]] = {**data} if isinstance(data, dict) else {None: data}
     log = ReadLog(skip_bad_lines=True)
@@ -130,14 +133,14 @@ def _make_loaded_document(
 
 
 class LoadedCampaignCache:
-    """The last few campaigns that were asked for, in the memory of a process; they never change."""
+    """The campaigns that a process used last. They never change."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[int, LoadedCampaign] = OrderedDict()
         self._lock = Lock()
 
     def load(self, session: Session, name: str) -> LoadedCampaign:
-        """The campaign that Pearmut calls so. Raises PearmutCampaignUnknown."""
+        """Return the campaign with a name in Pearmut. Raises PearmutCampaignUnknown."""
         try:
             row = campaigns.load_campaign(session, make_key(name))
         except NotFound:
@@ -158,7 +161,7 @@ class LoadedCampaignCache:
 
 
 def make_shown_model_names(document: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> dict[str, str]:
-    """What the page calls each model of a document: `s1`, `s2` … in the order of the columns, unless it may know."""
+    """Return the page's names of models: `s1`, `s2` … in column order, or the real names if the page may show them."""
     models = list(dict.fromkeys(model for item in document for model in item.get("tgt", {})))
     if info.get("show_model_names"):
         return {model: model for model in models}

@@ -1,4 +1,4 @@
-"""Load a campaign of Pearmut: test set, raters, plan and codes, in one transaction."""
+"""Loading a campaign of Pearmut: test set, raters, plan and codes, in one transaction."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ class UserNamesAmbiguous(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class PearmutUserLink:
-    """How a user comes to the pages. credential: stands for the user in addresses; it is shown once."""
+    """How a user opens the pages. credential: stands for the user in addresses; it is shown once."""
 
     user: str
     rater: str
     credential: str
 
     def __repr__(self) -> str:
-        """Without the credential, so that no log or trace can hold it."""
+        """Return a text without the credential, so that no log or trace can contain it."""
         return f"PearmutUserLink({self.rater!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class AddedCampaign:
-    """What was loaded. token: for the dashboard; it is shown once. unused: what changes nothing here, counted."""
+    """What was loaded. token: for the dashboard; it is shown once. unused: counts of what has no effect here."""
 
     key: str
     name: str
@@ -70,7 +70,7 @@ class AddedCampaign:
     report: Mapping[str, object]
 
     def __repr__(self) -> str:
-        """Without the token, so that no log or trace can hold it."""
+        """Return a text without the token, so that no log or trace can contain it."""
         return f"AddedCampaign({self.key!r})"
 
 
@@ -79,8 +79,8 @@ def add_pearmut_campaign(
 ) -> AddedCampaign:
     """Load a campaign and open it.
 
-    old_ids: the names of users, and the token of the dashboard, that the file gives are credentials, however easily
-    guessed. shuffled: the order of models is drawn already.
+    old_ids: whether the file's user names and dashboard token are credentials, even if they are easy to guess.
+    shuffled: whether the order of models is already drawn.
 
     Raises Invalid, and PearmutCampaignExists.
     """
@@ -141,7 +141,7 @@ def add_user(
     by: Caller,
     old_id: bool = False,
 ) -> PearmutUserLink:
-    """Enrol a user with a credential and both codes. old_id: the name is a credential, too."""
+    """Enrol a user with a credential and both codes. old_id: whether the name is a credential, too."""
     enrolment = Enrolment(capacity=_capacity(loaded), attributes={})
     raters.put_rater(session, loaded.key, rater, enrolment, given=frozenset(), seen=None, by=by)
     rater_id = stored_raters.load_rater(session, loaded.campaign_id, rater).id
@@ -163,7 +163,7 @@ def add_user(
 
 
 def _capacity(loaded: LoadedCampaign) -> int | None:
-    """What our own pages know of `docs_per_user`: items, where all documents have as many."""
+    """Return the capacity for `docs_per_user` in items, if all documents have the same number."""
     cap, sizes = loaded.info.get("docs_per_user"), {len(one.systems) for one in loaded.planned.values()}
     if not isinstance(cap, int) or not loaded.is_single_stream or len(sizes) != 1:
         return None
@@ -179,7 +179,7 @@ def _check_new(session: Session, key: str) -> None:
 
 
 def _name_users(campaign: CampaignFile) -> list[tuple[str, str, CampaignFileUser]]:
-    """Of each user: what Pearmut calls them, the key of the rater, and what the file says."""
+    """Return for each user the name in Pearmut, the rater's key, and the entry in the file."""
     taken = {user.user_id for user in campaign.users}
     numbers = (f"user-{n}" for n in range(1, 2 * len(campaign.users) + 1))
     free = (name for name in numbers if name not in taken)
@@ -188,7 +188,7 @@ def _name_users(campaign: CampaignFile) -> list[tuple[str, str, CampaignFileUser
 
 
 def _strip_credentials(campaign: CampaignFile, names: Sequence[str]) -> dict[str, object]:
-    """What is kept: the campaign as Pearmut has it after loading, without what is a credential."""
+    """Return what is stored: the campaign as Pearmut has it after loading, without credentials."""
     data = campaign.tasks[0] if campaign.is_single_stream else dict(zip(names, campaign.tasks, strict=True))
     info = {name: value for name, value in campaign.info.items() if name != "users"}
     return {"campaign_id": campaign.campaign_id, "info": info, "data": data, **campaign.aside}

@@ -1,4 +1,4 @@
-"""A running Pearmut moves here: its campaigns, users, codes and notes, and all that was done, counted on both sides."""
+"""Moving a running Pearmut here: its campaigns, users, codes and notes, and all work, counted on both sides."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NoPearmutFolder(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class RunningCampaign:
-    """A campaign as a running Pearmut keeps it. log: each entry with the number of its line."""
+    """A campaign as a running Pearmut stores it. log: entries with their line numbers."""
 
     campaign: Mapping[str, Any]
     progress: Mapping[str, Mapping[str, Any]]
@@ -45,7 +45,7 @@ class RunningCampaign:
 
 @dataclass(frozen=True, slots=True)
 class MovedUserProgress:
-    """Documents that a user has done, by Pearmut's progress and by this store, and where they go on."""
+    """The documents that a user has done, according to Pearmut and to this store, and where the user continues."""
 
     user: str
     done_before: int
@@ -56,7 +56,7 @@ class MovedUserProgress:
 
 @dataclass(frozen=True, slots=True)
 class MovedCampaign:
-    """What was moved. lines: of the log that count. reset: lines that a reset took back before. again: sent twice."""
+    """What was moved. lines: log lines that count. reset: lines before a reset. again: lines sent twice."""
 
     added: AddedCampaign
     users: tuple[MovedUserProgress, ...]
@@ -66,7 +66,7 @@ class MovedCampaign:
 
 
 def read_running_campaigns(folder: Path, campaign_id: str | None = None) -> list[RunningCampaign]:
-    """The campaigns of a folder that Pearmut ran in, or of its `data`. Raises NoPearmutFolder, Invalid."""
+    """Read the campaigns from the folder in which Pearmut ran, or from its `data`. Raises NoPearmutFolder, Invalid."""
     data = folder / "data" if (folder / "data").is_dir() else folder
     if not (data / "campaigns").is_dir() or not (data / "progress").is_dir():
         raise NoPearmutFolder(str(folder))
@@ -85,7 +85,7 @@ def read_running_campaigns(folder: Path, campaign_id: str | None = None) -> list
 def move_campaign(
     session: Session, running: RunningCampaign, *, by: Caller, actor: str, old_ids: bool
 ) -> MovedCampaign:
-    """Load a running campaign with all that was done. old_ids: its links, and its dashboard's, work as before.
+    """Load a running campaign with all its work. old_ids: whether its links and its dashboard's link keep working.
 
     Raises Invalid naming file and line, PearmutCampaignExists.
     """
@@ -124,9 +124,9 @@ def _replay(
     *,
     actor: str,
 ) -> int:
-    """Record what was logged, in its order; how many lines said what an earlier one said.
+    """Record the log in its order, and return how many lines repeated an earlier one.
 
-    What a user sent anew of a document is a revision, so its judgments come in a round of their own.
+    A second answer of a user to a document is a revision, so its judgments are stored in a later round.
     """
     rounds: dict[int, list[CheckedAnnotation]] = {}
     times = Counter[tuple[object, object]]()
@@ -175,13 +175,13 @@ def _move_progress(session: Session, user: PearmutUser, said: Mapping[str, Any])
 
 
 def _lines_after_reset(log: Sequence[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, Mapping[str, Any]]]:
-    """The lines after the last reset of their user."""
+    """Return the lines after the last reset of their user."""
     resets = {entry.get("user_id"): n for n, entry in log if entry.get("annotation") == RESET}
     return [(n, entry) for n, entry in log if n > resets.get(entry.get("user_id"), 0)]
 
 
 def _info(campaign: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Its settings, with the users that it has by now."""
+    """Return the campaign's settings with its current users."""
     return {**campaign.get("info", {}), "users": list(names)}
 
 

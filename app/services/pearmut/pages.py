@@ -1,7 +1,7 @@
-"""What Pearmut's page gets: the next document or form of an annotator, one of their own, or the end.
+"""The responses for Pearmut's page: an annotator's next document or form, one of their own, or the end.
 
-Source: `get_next_item`, `get_i_item` of assignment.py in zouharvi/pearmut 1.1.6; where it shows an annotator what
-others answered, this does not.
+Source: `get_next_item`, `get_i_item` of assignment.py in zouharvi/pearmut 1.1.6. There, an annotator may see answers of
+others; here, never.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PearmutWelcomeFirst(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class UserProgress:
-    """How far a user is. documents: by index. tasks: by number of the task. answers: of the user, in order."""
+    """A user's progress. documents: by index. tasks: by number. answers: of the user, in order."""
 
     welcome: tuple[str | None, ...]
     goodbye: tuple[str | None, ...]
@@ -58,12 +58,12 @@ class UserProgress:
 
     @property
     def answered_places(self) -> frozenset[str]:
-        """Places with an answer."""
+        """The places with an answer."""
         return frozenset(row.place for row in self.answers)
 
 
 def load_user_progress(session: Session, user: PearmutUser) -> UserProgress:
-    """Read how far a user is."""
+    """Load a user's progress."""
     places = pearmut.load_answer_metadata(session, user.loaded.campaign_id)
     tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, user.loaded.campaign_id)}
     return make_user_progress(user, places, tasks)
@@ -72,7 +72,7 @@ def load_user_progress(session: Session, user: PearmutUser) -> UserProgress:
 def make_user_progress(
     user: PearmutUser, places: Sequence[pearmut.Row], tasks: Mapping[int, pearmut.Row]
 ) -> UserProgress:
-    """How far a user is, of what all users answered."""
+    """Make a user's progress from the answers of all users."""
     loaded, me = user.loaded, user.rater.rater_id
     mine = [row for row in places if row.rater_id == me]
     own = {row.place for row in mine}
@@ -102,7 +102,7 @@ def make_user_progress(
 
 
 def find_place_without_lease(user: PearmutUser, progress: UserProgress) -> int | str | None:
-    """Where a user goes on, if that takes no lease: welcome, a check at random, a form or check among the documents."""
+    """Return where a user continues if that needs no lease: welcome, a random check, or a form or check in the data."""
     for n, state in enumerate(progress.welcome):
         if state is None:
             return f"welcome_{n}"
@@ -114,12 +114,12 @@ def find_place_without_lease(user: PearmutUser, progress: UserProgress) -> int |
 
 
 def has_document_to_judge(user: PearmutUser, progress: UserProgress) -> bool:
-    """Whether there is a document to be judged."""
+    """Return whether there is a document to judge."""
     return any(user.loaded.find_judged_document(user.name, n) is not None for n in _open_documents(user, progress))
 
 
 def find_place_after_judging(user: PearmutUser, progress: UserProgress) -> int | str | None:
-    """Where a user goes on for whom there is no document to be judged: what else there is, or None at the end."""
+    """Return where a user without documents to judge continues, or None at the end."""
     for n in _open_documents(user, progress):
         if user.loaded.find_judged_document(user.name, n) is None:
             return n
@@ -127,13 +127,13 @@ def find_place_after_judging(user: PearmutUser, progress: UserProgress) -> int |
 
 
 def find_place_of_task(user: PearmutUser, progress: UserProgress, task: str) -> int:
-    """The index of the document of a task."""
+    """Return the index of a task's document."""
     number = next(number for number, row in progress.tasks.items() if row.public_id == task)
     return next(one.index for one in user.loaded.planned.values() if one.number == number)
 
 
 def _open_documents(user: PearmutUser, progress: UserProgress) -> list[int]:
-    """Documents that the user may still be given, in order."""
+    """Return the documents that the user may still get, in order."""
     cap = user.loaded.info.get("docs_per_user")
     if cap is not None and user.loaded.is_single_stream and progress.documents.count(DONE) >= cap:
         return []
@@ -141,7 +141,7 @@ def _open_documents(user: PearmutUser, progress: UserProgress) -> list[int]:
 
 
 def _draw_check(user: PearmutUser, progress: UserProgress) -> str | None:
-    """A check that the user did not have, with the campaign's probability; asking again draws the same."""
+    """Draw a check that the user has not had, with the campaign's probability. A repeated request draws the same."""
     documents = user.loaded.aside["data_random"]
     left = [n for n in range(len(documents)) if f"random_{n}" not in progress.answered_places]
     seed = f"{user.loaded.campaign_id} {user.rater.rater_id} {len(progress.answers)}"
@@ -154,7 +154,7 @@ def _draw_check(user: PearmutUser, progress: UserProgress) -> str | None:
 def load_item_response(
     session: Session, user: PearmutUser, place: int | str, instructions: Mapping[str, str]
 ) -> Response:
-    """One item of a user, with what they answered. instructions: of protocols, where the campaign has none.
+    """Load one item of a user, with the user's answer. instructions: by protocol, for campaigns without their own.
 
     Raises PearmutPlaceUnknown, PearmutWelcomeFirst, PearmutItemNotYours.
     """
@@ -178,7 +178,7 @@ def load_item_response(
 def make_item_response(
     session: Session, user: PearmutUser, progress: UserProgress, place: int | str, instructions: Mapping[str, str]
 ) -> Response:
-    """A document or form as the page takes it, blind."""
+    """Make the response with a document or form, blind."""
     document = user.loaded.find_document(user.name, place)
     info = user.loaded.info
     names = make_shown_model_names(document, info)
@@ -199,7 +199,7 @@ def make_item_response(
 
 
 def make_goodbye_response(user: PearmutUser, progress: UserProgress) -> Response:
-    """The end, with the code of the verdict."""
+    """Make the last response, with the code for the verdict."""
     info = user.loaded.info
     code = user.code_pass if does_user_pass_checks(user, progress.answers) else user.code_fail
     text = info.get("instructions_goodbye", GOODBYE)
@@ -209,14 +209,14 @@ def make_goodbye_response(user: PearmutUser, progress: UserProgress) -> Response
 
 
 def does_user_pass_checks(user: PearmutUser, answers: Sequence[pearmut.Row]) -> bool:
-    """Whether a user passes by the last answer to each check."""
+    """Return whether a user passes, by the last answer to each check."""
     return rules.passes_attention_checks(
         find_last_check_results(answers).values(), user.loaded.info.get("validation_threshold", 0)
     )
 
 
 def find_last_check_results(answers: Sequence[pearmut.Row]) -> dict[str, list[bool]]:
-    """What the rules of each place came to, by the last answer that says so."""
+    """Return the check results of each place, from the last answer that has them."""
     return {row.place: row.checks for row in answers if row.checks is not None}
 
 
@@ -230,7 +230,7 @@ def _progress(progress: UserProgress) -> Response:
 
 
 def _shown_item(item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """What the page needs of an item, and nothing that tells whose the texts are or what the right answer is."""
+    """Return what the page needs of an item, and nothing that reveals the system or the right answer."""
     if "form" in item and "text" in item:
         return {name: item[name] for name in FORM if name in item}
     shown = {name: item[name] for name in SHOWN if name in item}
@@ -249,7 +249,7 @@ def _existing(
     document: Document,
     names: Mapping[str, str],
 ) -> Response | None:
-    """What the user answered: as their page sent it, else as they judged it on a page of ours."""
+    """Return the user's answer: as Pearmut's page sent it, else as judged on this program's pages."""
     if str(place) in progress.answered_places:
         sent = pearmut.load_answers(session, user.loaded.campaign_id, rater_id=user.rater.rater_id, place=str(place))[
             -1
@@ -263,7 +263,7 @@ def _existing(
 def load_annotation_from_judgments(
     session: Session, user: PearmutUser, progress: UserProgress, place: int | str, document: Document
 ) -> list[dict[str, Any]] | None:
-    """What a user judged of a document on other pages, as Pearmut's would have logged it; None where nothing."""
+    """Return a user's judgments of a document on other pages, in the form of Pearmut's log; None if there are none."""
     planned = user.loaded.find_judged_document(user.name, place)
     task = progress.tasks.get(planned.number) if planned is not None else None
     if planned is None or task is None:

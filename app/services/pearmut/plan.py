@@ -1,4 +1,4 @@
-"""The plan of a campaign of Pearmut: a task for each document, with its systems side by side as they were loaded."""
+"""The plan of a Pearmut campaign: one task for each document, with its systems side by side in the loaded order."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ POOLED = "Documents are given to whoever comes next, so the report shows them de
 
 
 def freeze_pearmut_plan(session: Session, loaded: LoadedCampaign, raters: Mapping[str, str], *, actor: str) -> None:
-    """Store the plan as the one in force. raters: keys by what Pearmut calls the users.
+    """Store the plan as the one in force. raters: keys by the users' names in Pearmut.
 
-    It was not compiled here, so that nothing can be planned anew from it.
+    It was not compiled here, so it cannot be replanned.
     """
     row = campaigns.load_campaign(session, loaded.key, lock=True)
     view = get_campaign(session, loaded.key)

@@ -1,4 +1,4 @@
-"""Forms of Pearmut's welcome and goodbye as questionnaires, and what its page sends of them as their answers."""
+"""Pearmut's welcome and goodbye forms as questionnaires, and what its page sends for them as answers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ UNREAD = frozenset({"script", "style"})
 
 
 def make_questionnaires_setting(aside: Mapping[str, Sequence[Document]]) -> dict[str, object]:
-    """The setting `questionnaires` of a campaign with these documents beside its data; {} where there are no forms.
+    """Return the setting `questionnaires` for the forms among these documents; {} if there are none.
 
-    Parts that run a script are left out, and so are words that are empty without their markup.
+    Parts that run a script are left out, and so are parts without text apart from their markup.
     """
     asked = {
         moment: tuple(question for _, question in _questions(aside, kind))[:MOST_QUESTIONS]
@@ -44,9 +44,10 @@ def make_questionnaires_setting(aside: Mapping[str, Sequence[Document]]) -> dict
 
 
 def store_form_answers(session: Session, user: PearmutUser, place: int | str) -> None:
-    """Keep a user's answers as those to a questionnaire, once every form of the moment that `place` is of is sent.
+    """Store a user's answers to a questionnaire when all forms of the same moment as `place` have been sent.
 
-    What is no answer to its question (Pearmut's page asks for none) is left out; the log has all that was sent.
+    Values that do not answer their question (Pearmut's page does not require answers) are left out. The log has
+    everything that was sent.
     """
     kind = str(place).partition("_")[0]
     documents = user.loaded.aside.get(f"data_{kind}", [])
@@ -68,7 +69,7 @@ def store_form_answers(session: Session, user: PearmutUser, place: int | str) ->
 
 
 def _questions(aside: Mapping[str, Sequence[Document]], kind: str) -> Iterator[tuple[tuple[int, int], Question]]:
-    """Questions by document and part."""
+    """Yield questions by document and part."""
     for n, document in enumerate(aside.get(f"data_{kind}") or []):
         for i, part in enumerate(document if is_form(document) else []):
             words = _plain(part["text"])
@@ -94,7 +95,7 @@ def _convert_number(question: Question, value: object) -> object:
 
 
 def _plain(text: str) -> str:
-    """The words of HTML."""
+    """Return the words in HTML."""
     reader = _Words()
     reader.feed(text.replace("\0", " "))
     reader.close()
@@ -102,7 +103,7 @@ def _plain(text: str) -> str:
 
 
 class _Words(HTMLParser):
-    """Reads the words that a page would show."""
+    """Collects the words that a page would show."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The rules of checks, computed from the answers as Pearmut's page computes them.
+"""The rules of checks, evaluated on answers as Pearmut's page does.
 
 Source: `validateResponse` and `performValidation` of web/src in zouharvi/pearmut 1.1.6; `check_validation_threshold`.
 """
@@ -12,7 +12,7 @@ LOUD = "warning"
 
 
 def evaluate_document_rules(document: Sequence[Mapping[str, Any]], annotation: Sequence[object]) -> list[bool] | None:
-    """What the rules of each item that has some come to; None where there are none. By the names of models."""
+    """Return the results of each item's rules, by the models' names; None if no item has rules."""
     if not any("validation" in item for item in document):
         return None
     return [
@@ -23,7 +23,10 @@ def evaluate_document_rules(document: Sequence[Mapping[str, Any]], annotation: S
 
 
 def select_warning_rules(rules: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """The rules that the page may know, because it warns at once; by the names that it knows. The rest stays here."""
+    """Return the rules that the page may know because it warns at once, by its names of models.
+
+    The others stay here.
+    """
     shown: dict[str, dict[str, Any]] = {}
     for model, rule in rules.items():
         if rule.get(LOUD) and model in names:
@@ -33,7 +36,7 @@ def select_warning_rules(rules: Mapping[str, Mapping[str, Any]], names: Mapping[
 
 
 def passes_attention_checks(checks: Iterable[Sequence[bool]], threshold: object) -> bool:
-    """Whether a user passes. threshold: the most that may fail, a number or (below 1) a share."""
+    """Return whether a user passes. threshold: the most checks that may fail, as a number or (below 1) as a share."""
     results = [result for one in checks for result in one]
     failed = results.count(False)
     if not results:
@@ -71,22 +74,22 @@ def _matches(mark: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _list_objects(marks: object) -> list[Mapping[str, Any]]:
-    """The objects of a list; nothing of what is none."""
+    """Return the objects of a list; an empty list for any other value."""
     return [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list) else []
 
 
 def _matches_number(value: object, rule: object) -> bool:
-    """Whether a number is one, or lies between two; a rule that is neither says nothing."""
+    """Return whether a value equals a number or lies between two. A rule that is neither always matches."""
     if is_number_pair(rule):
         return is_number(value) and rule[0] <= value <= rule[1]
     return not is_number(rule) or value == rule
 
 
 def is_number_pair(value: object) -> TypeGuard[list[float]]:
-    """Whether it is a list of two numbers."""
+    """Return whether a value is a list of two numbers."""
     return isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number, and not true or false."""
+    """Return whether a value is a number, and not a Boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Who asks: an annotator by a credential or an old name, and a manager by the token of a campaign."""
+"""Who sends a request: an annotator with a credential or an old name, or a manager with a campaign's token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PearmutTokenWrong(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class PearmutUser:
-    """An annotator. name: what Pearmut calls them, which is no credential unless it was one before."""
+    """An annotator. name: the user's name in Pearmut, which is not a credential unless it was one before."""
 
     loaded: LoadedCampaign
     name: str
@@ -36,13 +36,13 @@ class PearmutUser:
 
     @classmethod
     def from_row(cls, loaded: LoadedCampaign, row: pearmut.Row, actor: str, token_id: int) -> PearmutUser:
-        """From a stored user who acts by a credential."""
+        """Make a user from a stored row; the user acts with a credential."""
         rater = ActingRater(loaded.key, loaded.campaign_id, row.rater, row.rater_id, actor, token_id)
         return cls(loaded, row.user_id, rater, row.code_pass, row.code_fail)
 
 
 def identify_user(session: Session, loaded: LoadedCampaign, credential: str) -> PearmutUser:
-    """The user whose credential stands in an address. Raises PearmutUserUnknown, whatever is wrong with it."""
+    """Return the user whose credential is in an address. Raises PearmutUserUnknown, whatever is wrong."""
     if tokens.parse_token_prefix(credential) is not None:
         try:
             caller = tokens.authenticate_secret(session, credential)
@@ -61,7 +61,7 @@ def identify_user(session: Session, loaded: LoadedCampaign, credential: str) -> 
 
 
 def authenticate_dashboard(session: Session, loaded: LoadedCampaign, token: str) -> Caller:
-    """The manager whose token this is. Raises PearmutTokenWrong."""
+    """Return the manager whose token this is. Raises PearmutTokenWrong."""
     if tokens.parse_token_prefix(token) is None:
         stored = pearmut.find_pearmut_campaign(session, loaded.campaign_id, loaded=False)
         digest = hashlib.sha256(token.encode("utf-8", "replace")).digest()

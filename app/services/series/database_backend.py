@@ -1,4 +1,4 @@
-"""The steps of a series on the database, each in a transaction of its own."""
+"""The steps of a series on the database, each in its own transaction."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PAGE = 200
 
 
 class DatabaseSeriesBackend:
-    """Does the steps as the operator. address: the link that a secret makes."""
+    """Carries out the steps as the operator. address: makes the link for a secret."""
 
     def __init__(self, database: Database, *, actor: str, by: Caller, address: Callable[[str], str]) -> None:
         self._database, self._actor, self._by, self._address = database, actor, by, address
 
     def find_campaign(self, key: str) -> ExistingCampaign | None:
-        """A campaign, None where there is none."""
+        """Return a campaign, None if it does not exist."""
         with self._database.transaction(snapshot=True) as session:
             try:
                 view = campaigns.get_campaign(session, key)
@@ -42,14 +42,14 @@ class DatabaseSeriesBackend:
         return ExistingCampaign(view.state, {name: getattr(view, name) for name in named})
 
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
-        """Make a campaign."""
+        """Create a campaign."""
         said = wanted.model_dump(exclude={"files", "raters", "design", "basis"})
         basis = wanted.basis or import_options.choose_default_basis(wanted.protocol)
         with self._database.transaction() as session:
             campaigns.create_campaign(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
 
     def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
-        """Import files; what was stored, by noun."""
+        """Import files, and return what was stored, by noun."""
         report = imports.run_import(
             self._database,
             campaign,
@@ -64,7 +64,7 @@ class DatabaseSeriesBackend:
         return stored if isinstance(stored, dict) else {}
 
     def put_team(self, campaign: str, team: str) -> None:
-        """Make a team that there is not."""
+        """Create a team if it does not exist."""
         with self._database.transaction() as session:
             try:
                 teams.get_team(session, campaign, team, by=self._by)
@@ -72,7 +72,7 @@ class DatabaseSeriesBackend:
                 teams.put_team(session, campaign, team, team, by=self._by)
 
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
-        """Enrol a rater; the same again changes nothing."""
+        """Enrol a rater. An identical enrolment changes nothing."""
         with self._database.transaction() as session:
             raters.put_rater(
                 session,
@@ -85,7 +85,7 @@ class DatabaseSeriesBackend:
             )
 
     def find_plan_in_force(self, campaign: str) -> FrozenPlanSummary | None:
-        """The plan in force."""
+        """Return the plan in force, None if there is none."""
         with self._database.transaction(snapshot=True) as session:
             try:
                 return _make_frozen_plan(plans.get_plan(session, campaign))
@@ -93,7 +93,7 @@ class DatabaseSeriesBackend:
                 return None
 
     def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
-        """Compile a design and freeze it, or only look at it."""
+        """Compile a design, and freeze it unless it is a dry run."""
         with self._database.transaction() as session:
             given = dict(design)
             return _make_frozen_plan(
@@ -106,7 +106,7 @@ class DatabaseSeriesBackend:
             campaign_states.change_campaign_state(session, campaign, "open", actor=self._actor)
 
     def load_raters_with_links(self, campaign: str) -> frozenset[str]:
-        """Raters who have a link or a token that works."""
+        """Return the raters who have a working link or token."""
         keys: set[str] = set()
         after: SortCursor | None = None
         with self._database.transaction(snapshot=True) as session:
@@ -117,13 +117,13 @@ class DatabaseSeriesBackend:
         return frozenset(keys)
 
     def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
-        """A new link for a rater, and its end."""
+        """Create a new link for a rater, and return it with its expiry."""
         with self._database.transaction() as session:
             made = links.renew_rater_link(session, campaign, rater, days=days, by=self._by)
         return self._address(made.secret), made.expires_at
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:
-        """How far a campaign is."""
+        """Return the progress of a campaign."""
         sight = ProgressScope(raters=True, systems=True, team=None)
         with self._database.transaction(snapshot=True) as session:
             seen = progress.load_progress_snapshot(session, campaign, sight)

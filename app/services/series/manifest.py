@@ -1,4 +1,4 @@
-"""The manifest of a series: one JSON file that says what the campaigns of many language pairs are."""
+"""The manifest of a series: one JSON file that defines the campaigns of many language pairs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _ManifestModel(BaseModel):
 
 
 class ManifestFiles(_ManifestModel):
-    """Files of one import: paths from the folder of the manifest on, with `*` for several."""
+    """The files of one import: paths relative to the manifest's folder, with `*` for several."""
 
     format: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")]
     paths: Annotated[list[Path], Field(min_length=1, max_length=10_000)]
@@ -64,7 +64,7 @@ class ManifestRater(_ManifestModel):
     contact: ManifestContact | None = None
 
     def to_enrolment(self) -> Enrolment:
-        """As the service takes it."""
+        """Return the enrolment for the service."""
         said = self.model_dump(exclude={"key", "contact", "buckets", "languages"})
         contact = None if self.contact is None else RaterContact(**self.contact.model_dump())
         buckets = None if self.buckets is None else tuple(self.buckets)
@@ -72,12 +72,12 @@ class ManifestRater(_ManifestModel):
 
     @property
     def stated_identity_fields(self) -> frozenset[str]:
-        """Of person and contact, what is said."""
+        """Those of `person` and `contact` that are stated."""
         return frozenset({"person", "contact"} & self.model_fields_set)
 
 
 class ManifestCampaign(_ManifestModel):
-    """One campaign of the series. What is left out is as `defaults` says."""
+    """One campaign of the series. Missing fields are taken from `defaults`."""
 
     key: Key
     protocol: str
@@ -116,7 +116,7 @@ class Manifest(_ManifestModel):
 
 
 def parse_manifest(text: str, name: str) -> Manifest:
-    """The manifest in a file of that name. Raises Invalid, naming each place that is wrong."""
+    """Parse the manifest in a file with a given name. Raises Invalid, which names each wrong place."""
     try:
         plain = parse_strict_json(text)
     except json.JSONDecodeError as fault:
@@ -132,7 +132,7 @@ def parse_manifest(text: str, name: str) -> Manifest:
 
 
 def _with_defaults(plain: object, name: str) -> object:
-    """The manifest with what `defaults` says in each campaign that says nothing else."""
+    """Return the manifest with `defaults` filled in for fields that a campaign does not state."""
     if not isinstance(plain, dict) or "defaults" not in plain:
         return plain
     defaults, campaigns = plain["defaults"], plain.get("campaigns")

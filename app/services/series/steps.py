@@ -1,7 +1,7 @@
-"""What is done with the campaigns of a series, one after the other: every step goes on where it was left.
+"""The steps for the campaigns of a series, one campaign after the other. Each step continues where it was interrupted.
 
-A backend does it: on the database, or over HTTP. What is as the manifest says already stays; what contradicts it
-is an error that names the place in the manifest.
+A backend carries them out, on the database or over HTTP. What already agrees with the manifest does not change. A
+contradiction is an error that names the place in the manifest.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ManifestDesignMissing(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class ExistingCampaign:
-    """A campaign as it is. fields: what they hold, by name."""
+    """A campaign as it exists. fields: values by name."""
 
     state: str
     fields: Mapping[str, object]
@@ -45,7 +45,7 @@ class ExistingCampaign:
 
 @dataclass(frozen=True, slots=True)
 class FrozenPlanSummary:
-    """A plan, in short."""
+    """Summary of a plan."""
 
     version: int | None
     hash: str
@@ -54,7 +54,7 @@ class FrozenPlanSummary:
 
 @dataclass(frozen=True, slots=True)
 class NewRaterLink:
-    """A link that was made, with its secret."""
+    """A new link with its secret."""
 
     campaign: str
     rater: str
@@ -64,7 +64,7 @@ class NewRaterLink:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What became of one thing. changed: False where it was so already."""
+    """The outcome for one thing. changed: False if it already was as wanted."""
 
     campaign: str
     what: str
@@ -72,47 +72,47 @@ class StepOutcome:
 
 
 class SeriesBackend(Protocol):
-    """Where the steps are done."""
+    """Carries out the steps."""
 
     def find_campaign(self, key: str) -> ExistingCampaign | None:
-        """A campaign, None where there is none."""
+        """Return a campaign, None if it does not exist."""
 
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
-        """Make a campaign."""
+        """Create a campaign."""
 
     def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
-        """Import files; what was stored, by noun."""
+        """Import files, and return what was stored, by noun."""
 
     def put_team(self, campaign: str, team: str) -> None:
-        """Make a team that there is not."""
+        """Create a team if it does not exist."""
 
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
-        """Enrol a rater; the same again changes nothing."""
+        """Enrol a rater. An identical enrolment changes nothing."""
 
     def find_plan_in_force(self, campaign: str) -> FrozenPlanSummary | None:
-        """The plan in force."""
+        """Return the plan in force, None if there is none."""
 
     def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
-        """Compile a design and freeze it, or only look at it."""
+        """Compile a design, and freeze it unless it is a dry run."""
 
     def open_campaign(self, campaign: str) -> None:
         """Open a campaign."""
 
     def load_raters_with_links(self, campaign: str) -> frozenset[str]:
-        """Raters who have a link or a token that works."""
+        """Return the raters who have a working link or token."""
 
     def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime | str]:
-        """A new link for a rater, and its end."""
+        """Create a new link for a rater, and return it with its expiry."""
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:
-        """How far a campaign is."""
+        """Return the progress of a campaign."""
 
 
 FindFiles = Callable[[ManifestFiles], Sequence[InputFile]]
 
 
 def create_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
-    """Make the campaigns, import their files, enrol their raters. Raises AppError, naming the place."""
+    """Create the campaigns, import their files and enrol their raters. Raises AppError, which names the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
             known = backend.find_campaign(wanted.key)
@@ -131,7 +131,7 @@ def create_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles
 
 
 def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
-    """Compile each design, unless the plan in force is what it comes to. Raises AppError, naming the place."""
+    """Compile each design, unless the plan in force is already its result. Raises AppError, which names the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n, "design"):
             known = _find_campaign(backend, wanted)
@@ -146,14 +146,14 @@ def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
                 if backend.compile_plan(wanted.key, design, dry_run=True).hash == there.hash:
                     yield StepOutcome(wanted.key, f"plan {there.version} stands", changed=False)
                     continue
-            # With its seed told, the same design again comes to the same hash.
+            # With a known seed, compiling the same design again gives the same hash.
             seed = secrets.randbelow(LARGEST_SEED)
             made = backend.compile_plan(wanted.key, {"seed": seed, **wanted.design}, dry_run=False)
         yield StepOutcome(wanted.key, f"plan {made.version}, seed {made.seed}", changed=True)
 
 
 def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
-    """Open what is planned; what is open, paused or closed stays so. Raises AppError, naming the place."""
+    """Open planned campaigns; open, paused and closed ones do not change. Raises AppError, which names the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
             state = _find_campaign(backend, wanted).state
@@ -165,7 +165,7 @@ def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
 
 
 def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewRaterLink]:
-    """Links for the raters of the manifest that have none that works; renew: for all, and those they had end."""
+    """Create links for the manifest's raters who have no working link; renew: for all of them, ending earlier links."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
             _find_campaign(backend, wanted)
@@ -180,7 +180,7 @@ def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, r
 def load_campaign_progress(
     backend: SeriesBackend, manifest: Manifest
 ) -> Iterator[tuple[str, Mapping[str, object] | None]]:
-    """Key and progress of each campaign, None for one that there is not."""
+    """Yield key and progress of each campaign, None for one that does not exist."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
             known = backend.find_campaign(wanted.key)
@@ -190,7 +190,7 @@ def load_campaign_progress(
 
 @contextmanager
 def add_manifest_place_to_errors(manifest: Manifest, n: int, *loc: str | int) -> Iterator[None]:
-    """Let what goes wrong within name its place in the manifest, and the campaign."""
+    """Context that adds the place in the manifest and the campaign to errors."""
     try:
         yield
     except AppError as error:
@@ -221,7 +221,7 @@ def _find_campaign(backend: SeriesBackend, wanted: ManifestCampaign) -> Existing
 
 
 def _check(known: ExistingCampaign, series: str, wanted: ManifestCampaign) -> None:
-    """Raise CampaignDiffersFromManifest where a campaign is not what the manifest says."""
+    """Raise CampaignDiffersFromManifest if a campaign differs from the manifest."""
     says = {**wanted.model_dump(include=set(COMPARED), exclude_none=True), "series": series}
     places = [
         Place((name,), f"is {known.fields.get(name)}, the manifest says {says[name]}")

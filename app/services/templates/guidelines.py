@@ -1,4 +1,4 @@
-"""The guidelines that come with templates: a start for a manager, in English, to be adapted to the texts at hand.
+"""The guidelines that come with templates: in English, for managers to adapt to their texts.
 
 Sources: Freitag et al. 2021, appendix (MQM); Kocmi et al. 2024 (ESA); Licht et al. 2022 (XSTS).
 """

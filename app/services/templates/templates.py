@@ -1,7 +1,7 @@
-"""Templates of campaigns: what common studies set, so that a manager begins with a sound campaign and changes it.
+"""Templates of campaigns: the settings of common studies, so that a manager starts with a sound campaign and adapts it.
 
-A template says protocol, options, settings, the design that the design page begins with, and guidelines. Nothing
-else reads them: what a template sets is stored in the campaign, as if a manager had chosen it.
+A template contains protocol, options, settings, the initial design for the design page, and guidelines. Nothing else
+reads templates: their contents are stored in the campaign as if a manager had chosen them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from app.services.templates import guidelines as texts
 from app.storage.db import Session
 
 SETTING = "template"
-"""Which template a campaign began with, among its settings."""
+"""The setting that names the template with which a campaign began."""
 LANGUAGE = "en"
-"""Of the guidelines of templates."""
+"""The language of the templates' guidelines."""
 DESIGN: Mapping[str, object] = MappingProxyType(
     {
         "grouping": "psxs",
@@ -31,7 +31,7 @@ DESIGN: Mapping[str, object] = MappingProxyType(
         "seed": 1,
     }
 )
-"""What a design begins with where no template says otherwise: pseudo side by side (Riley et al. 2024)."""
+"""The initial design if no template says otherwise: pseudo side by side (Riley et al. 2024)."""
 
 
 class CampaignTemplateNotFound(NotFound):
@@ -43,8 +43,8 @@ class CampaignTemplate:
     """A template.
 
     purpose: when to use it, in a sentence or two. basis: what raters compare an output with. options: of the protocol.
-    settings: of the campaign. design: what the design page begins with. guidelines: in English, as markdown; None
-    where the protocol's own instructions are enough.
+    settings: of the campaign. design: the initial design for the design page. guidelines: in English, as markdown; None
+    if the protocol's own instructions are sufficient.
     """
 
     name: str
@@ -137,14 +137,14 @@ TEMPLATES: Mapping[str, CampaignTemplate] = MappingProxyType(
 
 
 def find_template(name: str) -> CampaignTemplate:
-    """The template of this name. Raises CampaignTemplateNotFound."""
+    """Return the template with this name. Raises CampaignTemplateNotFound."""
     if name not in TEMPLATES:
         raise CampaignTemplateNotFound
     return TEMPLATES[name]
 
 
 def resolve_template_name(name: str) -> CampaignTemplate:
-    """The template of this name. Raises Invalid, naming those that there are."""
+    """Return the template with this name. Raises Invalid, which lists the existing names."""
     if name not in TEMPLATES:
         there = f"must be one of {', '.join(TEMPLATES)}"
         raise Invalid(places=(Place(("template",), there),))
@@ -154,11 +154,12 @@ def resolve_template_name(name: str) -> CampaignTemplate:
 def create_campaign_from_template(
     session: Session, name: str, given: Mapping[str, object], *, actor: str
 ) -> CampaignInfo:
-    """Create a campaign with all that a template says; `given` goes before it, field by field.
+    """Create a campaign from a template; `given` overrides it, field by field.
 
-    given: fields of NewCampaign. Options are the template's unless they are given; so is each setting.
+    given: fields of NewCampaign. Given options replace the template's options as a whole; settings are merged one by
+    one.
 
-    Raises Invalid, naming the field, and Conflict where the key is taken.
+    Raises Invalid, which names the field, and Conflict if the key is taken.
     """
     template = resolve_template_name(name)
     if given.get("protocol") not in (None, template.protocol):
@@ -178,7 +179,7 @@ def create_campaign_from_template(
 
 
 def find_starting_design(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """The design that a campaign's design page begins with, by the template in its settings."""
+    """Return the initial design for a campaign's design page, from the template in its settings."""
     template = TEMPLATES.get(str(settings.get(SETTING)))
     return DESIGN if template is None else template.design
 

@@ -1,4 +1,4 @@
-"""Which addresses webhooks may go to: never to the inside of the network, unless the installation lists it."""
+"""Which addresses webhooks may be sent to: never the internal network, unless the installation lists it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _NAT64 = ip_network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class AllowedWebhookAddresses:
-    """What an installation allows beside public addresses. hosts: names. networks: addresses."""
+    """What an installation allows in addition to public addresses. hosts: names. networks: addresses."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
     @classmethod
     def parse(cls, listed: Sequence[str]) -> AllowedWebhookAddresses:
-        """From host names and networks such as `10.2.0.0/16`.
+        """Parse host names and networks such as `10.2.0.0/16`.
 
         >>> AllowedWebhookAddresses.parse(["hooks.example.lan", "10.2.0.0/16"]).is_allowed("x", ip_address("10.2.3.4"))
         True
@@ -37,13 +37,13 @@ class AllowedWebhookAddresses:
         return cls(frozenset(hosts), tuple(networks))
 
     def is_listed(self, host: str, address: Address | None) -> bool:
-        """Whether the installation lists a host or its address."""
+        """Return whether the installation lists a host or its address."""
         if host.lower() in self.hosts:
             return True
         return address is not None and any(address in network for network in self.networks)
 
     def is_allowed(self, host: str, address: Address) -> bool:
-        """Whether something may be sent to this address of a host."""
+        """Return whether webhooks may be sent to this address of a host."""
         return self.is_listed(host, address) or is_public_address(address)
 
 
@@ -51,7 +51,7 @@ ONLY_PUBLIC = AllowedWebhookAddresses()
 
 
 def is_public_address(address: Address) -> bool:
-    """Whether an address is one of the public network, also behind what carries IPv4 in IPv6.
+    """Return whether an address is public, including IPv4 addresses embedded in IPv6.
 
     >>> [is_public_address(ip_address(one)) for one in ("1.1.1.1", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::a00:1")]
     [True, False, False, False]
@@ -68,7 +68,7 @@ def is_public_address(address: Address) -> bool:
 
 
 def check_webhook_url(url: str, outward: AllowedWebhookAddresses) -> None:
-    """Raise Invalid unless webhooks may be sent there. Names are looked up when something is sent, not here."""
+    """Raise Invalid unless webhooks may be sent to a URL. Names are resolved on sending, not here."""
     problem = _fault(url, outward)
     if problem is not None:
         raise Invalid(places=(Place(("body", "url"), problem),))
@@ -97,7 +97,7 @@ def _fault_of_host(parts: SplitResult, host: str, outward: AllowedWebhookAddress
 
 
 def parse_address(host: str) -> Address | None:
-    """The address that a host is; None for a name."""
+    """Return the address that a host is; None for a name."""
     try:
         return ip_address(host)
     except ValueError:

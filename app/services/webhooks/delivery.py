@@ -1,7 +1,7 @@
-"""Deliveries: which event is next, the signed request, and what follows from the answer.
+"""Deliveries: the next event, the signed request, and what follows from the answer.
 
-Requests are signed as the Standard Webhooks specification says (version 1, symmetric), so that receivers can check
-them with a library.
+Requests are signed according to the Standard Webhooks specification (version 1, symmetric), so that receivers can
+verify them with a library.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GONE = 410
 
 @dataclass(frozen=True, slots=True)
 class PendingDelivery:
-    """An event that is to be sent now. message_id: the same however often it is sent."""
+    """An event to send now. message_id: the same for every attempt."""
 
     campaign_id: int
     webhook_id: int
@@ -40,11 +40,11 @@ class PendingDelivery:
     body: bytes
 
     def __repr__(self) -> str:
-        """Without the secret, so that no log or trace can hold it."""
+        """Return a text without the secret, so that no log or trace can contain it."""
         return f"PendingDelivery({self.message_id!r}, attempt={self.attempt})"
 
     def headers(self, seconds: int) -> dict[str, str]:
-        """Of the request. seconds: the time now, since 1970."""
+        """Return the headers of the request. seconds: the current time, since 1970."""
         return {
             "Content-Type": "application/json",
             "User-Agent": "Plumbline-Webhooks/1",
@@ -56,7 +56,7 @@ class PendingDelivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResult:
-    """What a request met. status: of the answer; None where there was none, and `error` says why."""
+    """The result of a request. status: of the answer; None if there was none, and `error` says why."""
 
     status: int | None
     error: str | None
@@ -64,12 +64,12 @@ class DeliveryResult:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the receiver took it."""
+        """Whether the receiver accepted it."""
         return self.status is not None and 200 <= self.status < 300
 
 
 def sign_message(secret: str, message_id: str, seconds: int, body: bytes) -> str:
-    """The signature of a message: HMAC-SHA256 over id, time and body.
+    """Return the signature of a message: HMAC-SHA256 over id, time and body.
 
     Source: Standard Webhooks specification, "Signature scheme".
 
@@ -83,13 +83,13 @@ def sign_message(secret: str, message_id: str, seconds: int, body: bytes) -> str
 
 
 def claim_due_webhooks(database: Database, limit: int) -> list[int]:
-    """Webhooks with an event to send now, which no other worker sends meanwhile."""
+    """Claim webhooks with an event to send now, so that no other worker sends it."""
     with database.transaction() as session:
         return webhooks.claim_due_webhooks(session, limit=limit, lease=LEASE)
 
 
 def load_next_delivery(database: Database, webhook_id: int) -> PendingDelivery | None:
-    """The next event of a webhook that was claimed; None, and the webhook is free again, where there is none."""
+    """Load the next event of a claimed webhook. If there is none, release the webhook and return None."""
     with database.transaction() as session:
         row = webhooks.load_next_event(session, webhook_id)
         if row is None:
@@ -110,22 +110,22 @@ def load_next_delivery(database: Database, webhook_id: int) -> PendingDelivery |
         row.next_event,
         row.n,
         row.kind,
-        add_organization_mark(f"{row.campaign}.{row.n}"),  # a receiver may listen to several
+        add_organization_mark(f"{row.campaign}.{row.n}"),  # a receiver may listen to several organizations
         json.dumps(said, ensure_ascii=False).encode(),
     )
 
 
 def release_webhook(database: Database, webhook_id: int) -> None:
-    """Leave a webhook that was claimed to others."""
+    """Release a claimed webhook for other workers."""
     with database.transaction() as session:
         webhooks.release_webhook(session, webhook_id)
 
 
 def record_delivery(database: Database, sent: PendingDelivery, result: DeliveryResult) -> bool:
-    """Store what a request met and what is next; whether the webhook goes on at once.
+    """Store the result of a request and the next step, and return whether the webhook continues at once.
 
-    An event that was not taken is sent again, later each time, before any other. A receiver that answers 410, or has
-    taken nothing for three days, is sent nothing more until somebody asks for it.
+    An event that was not accepted is sent again before any other, after increasing waits. A receiver that answers 410,
+    or has accepted nothing for three days, gets nothing more until a manager restarts the webhook.
     """
     note = {
         "campaign_id": sent.campaign_id,
@@ -152,7 +152,7 @@ def record_delivery(database: Database, sent: PendingDelivery, result: DeliveryR
 
 
 def seconds_until_next_attempt(attempt: int) -> int:
-    """How long to wait after an attempt that failed, the first being 1.
+    """Return how long to wait after a failed attempt; the first attempt is 1.
 
     >>> [seconds_until_next_attempt(n) for n in (1, 2, 3, 10, 12, 13, 100)]
     [2, 4, 8, 1024, 3600, 3600, 3600]

@@ -1,4 +1,4 @@
-"""What webhooks are told: events, put into the outbox by the transaction in which they happen."""
+"""Events for webhooks, written to the outbox in the transaction in which they happen."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ MILESTONES = (25, 50, 75)
 def record_webhook_event(
     session: Session, campaign_id: int, kind: EventKind, data: Mapping[str, object], *, rater_id: int | None = None
 ) -> None:
-    """Tell the campaign's webhooks, if it has any; call it last, because others wait until the transaction ends.
+    """Notify the campaign's webhooks, if any. Call it last, because others wait until the transaction ends.
 
-    data: JSON values, without names of people. rater_id: whom it is about; the key is added when it is sent.
+    data: JSON values, without names of people. rater_id: whom the event is about; the key is added on sending.
     """
     webhooks.append_event(session, campaign_id, kind=kind, data=data, rater_id=rater_id)
 
 
 def record_hand_in_event(session: Session, campaign_id: int, task: str, rater_id: int, *, counts: bool) -> None:
-    """Tell of a task that was handed in just now, and of what the campaign reached by it.
+    """Notify webhooks of a task handed in just now, and of the milestones that it reached.
 
-    A milestone is told again where tasks were opened again and handed in anew. counts: whether the task is one of those
-    that the campaign has to do; by an attention check it reaches nothing.
+    A milestone is reported again if tasks were reopened and handed in again. counts: whether the task is part of the
+    campaign's work; an attention check reaches no milestone.
     """
     if not webhooks.has_webhooks(session, campaign_id):
         return
@@ -65,7 +65,7 @@ def record_hand_in_event(session: Session, campaign_id: int, task: str, rater_id
 
 
 def list_newly_reached_milestones(done: int, total: int) -> list[int]:
-    """Percentages that the last of `done` tasks of `total` reached.
+    """Return the percentages reached by the last of `done` tasks of `total`.
 
     >>> [list_newly_reached_milestones(done, 8) for done in (1, 2, 4, 6, 8)]
     [[], [25], [50], [75], []]

@@ -1,4 +1,4 @@
-"""Webhooks of a campaign: make, list and delete them, send a test, send again, and see what deliveries met."""
+"""Webhooks of a campaign: create, list and delete them, send a test, send events again, and list deliveries."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from app.storage import campaigns, webhooks
 from app.storage.db import Session
 
 MOST = 20
-"""Webhooks of a campaign."""
-SECRET_MARK = "whsec_"  # noqa: S105  (what Standard Webhooks puts before a secret)
+"""Webhooks that a campaign may have."""
+SECRET_MARK = "whsec_"  # noqa: S105  (the prefix of secrets in Standard Webhooks)
 
 
 class TooManyWebhooks(Conflict):
@@ -47,13 +47,13 @@ class NewWebhook:
     secret: str
 
     def __repr__(self) -> str:
-        """Without the secret, so that no log or trace can hold it."""
+        """Return a text without the secret, so that no log or trace can contain it."""
         return f"NewWebhook({self.webhook!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookDelivery:
-    """One request. n: number of the event. status: of the answer; None where there was none, and `error` says why."""
+    """One request. n: number of the event. status: of the answer; None if there was none, and `error` says why."""
 
     id: int
     n: int
@@ -74,9 +74,9 @@ def create_webhook(
     outward: AllowedWebhookAddresses,
     actor: str,
 ) -> NewWebhook:
-    """Tell an address what happens from now on. kinds: of events, all of them by default.
+    """Send an address the events that happen from now on. kinds: of events, by default all.
 
-    Raises NotFound, Invalid for an address that may not be reached, TooManyWebhooks.
+    Raises NotFound, Invalid for an address that is not allowed, TooManyWebhooks.
     """
     check_webhook_url(url, outward)
     wanted = [kind for kind in EVENT_KINDS if kind in kinds]
@@ -103,13 +103,13 @@ def create_webhook(
 
 
 def list_webhooks(session: Session, campaign: str, *, after: str | None, limit: int) -> list[WebhookView]:
-    """A campaign's webhooks by id after `after`. Raises NotFound."""
+    """List a campaign's webhooks by id, starting after `after`. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [_view(row) for row in webhooks.load_webhooks_page(session, campaign_id, after=after, limit=limit)]
 
 
 def delete_webhook(session: Session, campaign: str, public_id: str, *, actor: str) -> None:
-    """Delete a webhook; nothing more is sent to it. Raises NotFound."""
+    """Delete a webhook, which then gets nothing more. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = webhooks.load_webhook(session, campaign_id, public_id, lock=True)
     webhooks.delete_webhook(session, row.id)
@@ -117,20 +117,20 @@ def delete_webhook(session: Session, campaign: str, public_id: str, *, actor: st
 
 
 def queue_test_event(session: Session, campaign: str, public_id: str) -> int:
-    """Put an event into the outbox that only this webhook is told; its number. Raises NotFound."""
+    """Put an event for this webhook only into the outbox, and return its number. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = webhooks.load_webhook(session, campaign_id, public_id)
     n = webhooks.append_event(session, campaign_id, kind=TEST, data={}, webhook_id=row.id)
-    if n is None:  # it was deleted meanwhile
+    if n is None:  # the webhook was deleted in the meantime
         raise webhooks.WebhookNotFound
     return n
 
 
 def replay_events(session: Session, campaign: str, public_id: str, *, event: int | None, actor: str) -> WebhookView:
-    """Send again, in order, from an event on; a webhook that stopped starts again.
+    """Send events again, in order, starting from one; a stopped webhook starts again.
 
-    event: the number of the first; None: of the first that was not delivered. Raises NotFound, and Invalid where
-    events so old are not kept any more, or where it has not happened yet.
+    event: the number of the first one; None: the first that was not delivered. Raises NotFound, and Invalid if the
+    event is too old to be kept, or has not happened yet.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = webhooks.load_webhook(session, campaign_id, public_id, lock=True)
@@ -154,9 +154,10 @@ def list_webhook_deliveries(
     taken: bool | None = None,
     kind: str | None = None,
 ) -> tuple[list[WebhookDelivery], int | None]:
-    """Deliveries of a webhook, the newest first, from below a number; and the last looked at, if there may be more.
+    """List deliveries of a webhook, newest first, with numbers below `before`.
 
-    taken: only those that the receiver took, or only the others. kind: of the event. Raises NotFound.
+    The second value is the last number examined, if there may be more. taken: only accepted deliveries, or only the
+    others. kind: of the event. Raises NotFound.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = webhooks.load_webhook(session, campaign_id, public_id)
