@@ -1,4 +1,4 @@
-"""`plumbline backtranslate`: copies texts that raters wrote to another campaign as outputs."""
+"""`plumbline backtranslate`: copies raters' texts to another campaign, where they become outputs."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def restore_database(file: File) -> None:
     """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
     with context.open_owner_database_url() as url:
         beside = file.with_name(file.name + media_backups.SUFFIX)
-        if beside.exists():  # before the database, which must be empty: so this can be repeated
+        if beside.exists():  # before the database, which must still be empty, so that this can be repeated
             n = media_backups.restore_media(make_media_policy(Settings.load()).require_store(), beside)
             typer.echo(f"{n:,} files of media restored")
         backups.restore_database(url, file)

@@ -30,7 +30,7 @@ from app.services.jobs import report_requests
 AnyKind = Report[Any, Any]
 Options = dict[str, list[str]]
 OF_RATERS = ("quality", "timing", "revisions")
-"""Reports for managers that have routes of their own, but the usual addresses."""
+"""Reports for managers, with routes of their own under addresses like those of other reports."""
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="Option of the report, as NAME=VALUE.")]
 Picture = Annotated[str, typer.Option(help="With --svg: which picture, if the report has several.")]

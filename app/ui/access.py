@@ -1,4 +1,4 @@
-"""Find who opens a page from the session cookie: somebody who may see results, or a rater."""
+"""Dependencies that read from the session cookie who opens a page: somebody who may see results, or a rater."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def _marks_on(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list
 
 
 def split_text_at_errors(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[MarkedTextPiece]:
-    """Cut a text where marked errors begin and end. Offsets count code points. Skips errors that exceed the text.
+    """Cut a text where marked errors begin and end. Offsets count code points. Errors that exceed the text are skipped.
 
     >>> minor = [{"start": 1, "end": 2, "severity": "minor"}]
     >>> [(one.text, one.kinds) for one in split_text_at_errors("abc", minor, "target")]

@@ -83,7 +83,7 @@ class PageVisit:
 
 
 def empty_page_values(_: PageVisit) -> Values:
-    """Add nothing to the campaign."""
+    """Return nothing besides the campaign."""
     return NONE
 
 
@@ -108,7 +108,7 @@ def settings_page_values(visit: PageVisit) -> Values:
 
 
 def list_protocol_titles() -> list[tuple[str, str]]:
-    """Return name and title of every protocol except the one that managers write, which begins as one of these."""
+    """Return name and title of every protocol except the one that managers write, which starts from one of these."""
     return [(one.name, one.title) for one in protocols.ALL.values() if one.questions is None]
 
 

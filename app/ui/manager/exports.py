@@ -18,7 +18,7 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class OfferedFormat:
-    """A format that a campaign can be exported in. words: describes a table that is no format, so has no title."""
+    """A format that a campaign can be exported in. words: describes our own table, which has no title."""
 
     name: str
     title: str
