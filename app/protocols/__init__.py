@@ -1,4 +1,4 @@
-"""Ways of judging, discovered: every module here but `SERVING` holds one `PROTOCOL`."""
+"""Protocols, discovered automatically: every module here except those in `SERVING` contains one `PROTOCOL`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ __all__ = [
 
 
 SERVING = frozenset({"base", "kit", "widgets"})
-"""What all protocols are made of: no protocols themselves."""
+"""Modules that protocols are made of; they contain no protocol themselves."""
 
 
 def _discover() -> Mapping[str, Protocol[Any]]:
@@ -86,7 +86,7 @@ ALL: Mapping[str, Protocol[Any]] = _discover()
 
 
 def get_protocol(name: str) -> Protocol[Any]:
-    """The protocol of that name. Raises NotFound, listing what there is."""
+    """Return the protocol of that name. Raises NotFound, listing the existing ones."""
     if name not in ALL:
         raise NotFound(f"no protocol {name[:80]!r}; there are {', '.join(ALL)}")
     return ALL[name]

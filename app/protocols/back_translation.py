@@ -1,8 +1,10 @@
-"""Back-translation: work of its own that ranks nothing. Raters see an output alone and write what it says in the
-language of the source; these texts become the outputs of a second campaign, which judges them against a reference.
+"""Back-translation: a task of its own that ranks nothing.
 
-Source: Licht et al. 2022 §5.1 (back-translator, text, link). What stands beside a text is its number of words, so that
-the work can be counted; it says nothing of quality, and no ranking may read it (`ranks=False`).
+Raters see only an output and write what it says in the language of the source. These texts become the outputs of a
+second campaign, which judges them against a reference.
+
+Source: Licht et al. 2022 §5.1 (back-translator, text, link). The score of a text is its number of words, so that the
+work can be counted. It says nothing about quality, and no ranking may use it (`ranks=False`).
 """
 
 from __future__ import annotations
@@ -44,19 +46,19 @@ class BackTranslationPayload(Payload):
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # noqa: ARG001 (one signature for all)
-    """The length in words: a count of work, not of quality."""
+    """Return the length in words, a measure of work and not of quality."""
     return (JudgmentMeasure("words", higher_is_better=True),)
 
 
 def check_payload(payload: BackTranslationPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid where there is no text, or one that cannot be an output."""
+    """Raise Invalid if there is no text, or one that cannot be an output."""
     why = "is empty" if not payload.text.strip() else "holds a null character" if "\x00" in payload.text else None
     if why:
         raise Invalid(f"the text {why}", places=(Place(("text",), why),))
 
 
 def score_judgment(payload: BackTranslationPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The number of words written."""
+    """Return the number of words written."""
     return JudgmentScore(float(len(payload.text.split())))
 
 

@@ -1,6 +1,6 @@
-"""What a protocol is: a value that says what is asked, how it is checked, and what it scores.
+"""The definition of a protocol: a value that says what is asked, how answers are checked, and how they are scored.
 
-One module each in this package, discovered by `app.protocols`; nobody else names one.
+Each protocol is a module of this package, discovered by `app.protocols`; no other code names it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MOST_MS = 7 * 24 * 3_600_000
 
 
 def is_empty_field(value: object) -> bool:
-    """Whether a field says nothing, and is left out where it is written."""
+    """Whether a field has no value and is therefore omitted from the output."""
     return value is None
 
 
@@ -75,10 +75,10 @@ class Span(Payload):
 
 @dataclass(frozen=True, slots=True)
 class JudgedTexts:
-    """What the rater saw at one address; None where it is unknown (bare scores imported).
+    """What the rater saw at one address; None where it is unknown (for example, bare imported scores).
 
-    prefill: the prefilled errors, each with its id in `prefill`; empty where none were. lengths: of texts that are not
-    at hand, in characters, by side. durations: of audio and video in the place of texts, in milliseconds, by side.
+    prefill: the prefilled errors, each with its id in `prefill`; empty if there were none. lengths: of texts that are
+    not loaded, in characters, by side. durations: of audio and video instead of texts, in milliseconds, by side.
     """
 
     source: str | None = None
@@ -88,7 +88,7 @@ class JudgedTexts:
     durations: Mapping[Side, int] = field(default_factory=dict)
 
     def length(self, side: Side) -> int | None:
-        """Characters of the text on a side, None where nobody knows."""
+        """Return the number of characters of the text on a side, None if unknown."""
         text = self.source if side == "source" else self.text
         return self.lengths.get(side) if text is None else len(text)
 
@@ -144,10 +144,10 @@ class SideBySideMarkingOptions(SideBySideOptions, ErrorMarkingOptions):
 
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
-    """The settings of a campaign that bear on its payloads and scores.
+    """The settings of a campaign that affect its payloads and scores.
 
-    profile: weights for marked errors. standardised: scores are z already, so the scale does not hold. own: what the
-    manager set. measure: which of the protocol's numbers is wanted, None for its first.
+    profile: weights of marked errors. standardised: scores are z-scores already, so the scale does not apply. own: what
+    the manager set. measure: which of the protocol's measures is requested, None for its first.
     """
 
     profile: WeightProfile
@@ -158,10 +158,10 @@ class ScoringOptions:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentMeasure:
-    """One number that a judgment comes to, by name. scale: the values it can take, None where there are no bounds.
+    """One number that is derived from a judgment, by name. scale: its possible values, None if unbounded.
 
-    uses_profile: it depends on a weight profile, so it can be derived under others too. needs_text: it cannot be had
-    without the output's text.
+    uses_profile: it depends on a weight profile, so it can be derived under others too. needs_text: it cannot be
+    computed without the output's text.
     """
 
     name: str
@@ -173,9 +173,9 @@ class JudgmentMeasure:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentScore:
-    """The number that a judgment comes to, and how many errors it marks (−1 where none are asked).
+    """The score of a judgment, and the number of errors that it marks (−1 if none are asked for).
 
-    unmatched: errors that the weight profile does not know, as `severity/category`; they weigh 0 and are reported.
+    unmatched: errors for which the profile has no weight, as `severity/category`; they weigh 0 and are reported.
     """
 
     score: float
@@ -185,7 +185,7 @@ class JudgmentScore:
 
 @dataclass(frozen=True, slots=True)
 class WorkedExample(Generic[P]):
-    """A worked example: what was shown, a payload, and the score it must come to under `profile` and `options`."""
+    """A worked example: what was shown, a payload, and the score it must get under `profile` and `options`."""
 
     source: str
     output: str
@@ -204,21 +204,21 @@ class WorkedExample(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol(Generic[P]):
-    """Payload, widgets, rubric, score and examples of one way of judging.
+    """Payload, widgets, rubric, score and examples of one protocol.
 
-    check: raises `Invalid` where a payload does not fit what was shown (a span outside the text, say).
+    check: raises `Invalid` if a payload does not fit what was shown (for example, a span outside the text).
     score: the only place where this protocol's score is computed.
     uses_profile: the score depends on a weight profile, so other profiles can be derived from the payloads.
-    options: what a manager can set. weights: the profile that holds unless the manager names another.
-    measures: the numbers a judgment comes to under given options, the one that ranks first; None where it is one only.
-    level: what is judged, each segment or only the document as a whole. document_form: what is asked of a whole
-    document where the option `document_score` says so; () where that cannot be asked.
-    adapt: a widget as the options of a campaign have it. questions: the whole form at a level, where the options say
-    what is asked; `form` then has every field of the payload. instructions: what raters are to do, briefly.
-    bases: what the judgment may rest on, the usual first. hides_source: raters do not learn which text is which.
-    contrastive: several outputs may stand side by side. accepts_prefill: errors may be prefilled;
-    requires_prefill: they have to be. ranks: False where its numbers say nothing of quality.
-    written: the text that the rater wrote, where that is what the judgment is for.
+    options: what a manager can set. weights: the profile that applies unless the manager names another.
+    measures: the numbers derived from a judgment under given options, the one that ranks first; None if there is one.
+    level: what is judged, each segment or only the document as a whole. document_form: questions about a whole
+    document if the option `document_score` is set; () if there are none.
+    adapt: adapts a widget to the options of a campaign. questions: the whole form at a level, if the options determine
+    what is asked; `form` then has every field of the payload. instructions: what raters should do, briefly.
+    bases: what raters may see with an output, the usual basis first. hides_source: raters do not learn which text is
+    which. contrastive: several outputs may be side by side. accepts_prefill: errors may be prefilled;
+    requires_prefill: they must be. ranks: False if its numbers say nothing about quality.
+    written: the text that the rater wrote, if the judgment is made for it.
     """
 
     name: str
@@ -250,7 +250,7 @@ class Protocol(Generic[P]):
     written: Callable[[P], str] | None = None
 
     def derive_measures(self, options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
-        """The numbers a judgment comes to, the one that ranks first. Standardised scores have no scale."""
+        """Return the measures of a judgment, the one that ranks first. Standardised scores have no scale."""
         if self.measures is not None:
             return self.measures(options)
         scale = None if options.standardised else self.scale
@@ -259,7 +259,7 @@ class Protocol(Generic[P]):
         )
 
     def find_measure(self, options: ScoringOptions) -> JudgmentMeasure:
-        """The number that these options ask for. Raises Invalid, naming those there are."""
+        """Return the measure that these options request. Raises Invalid, naming the existing ones."""
         measures = self.derive_measures(options)
         for measure in measures:
             if options.measure in (None, measure.name):
@@ -269,9 +269,9 @@ class Protocol(Generic[P]):
 
 
 def resolve_scoring_options(protocol: Protocol[Any], options: Mapping[str, object]) -> ScoringOptions:
-    """What a campaign's options mean to its protocol.
+    """Parse a campaign's options as its protocol defines them.
 
-    Raises Invalid, naming the option, for one that is unknown or of the wrong kind.
+    Raises Invalid, naming the option, if one is unknown or of the wrong type.
     """
     try:
         own = protocol.options.model_validate(dict(options))

@@ -1,9 +1,9 @@
-"""BT+MSTS: how far the back-translation of an output and a reference mean the same.
+"""BT+MSTS: how similar in meaning the back-translation of an output and a reference are.
 
-Source: Licht et al. 2022 §5.1 (out of English: outputs are translated back by hand, then judged as in MSTS). The
-outputs of such a campaign are the texts of a `back_translation` campaign, under the systems' own keys; what ranks is
-the system together with its back-translator, so translators are to be spread over systems. A protocol of its own,
-since its scores are not to be pooled with MSTS.
+Source: Licht et al. 2022 §5.1 (out of English: people translate outputs back, then judge them as in MSTS). The outputs
+of such a campaign are the texts of a `back_translation` campaign, under the systems' own keys. What is ranked is the
+system together with its back-translator, so translators should be spread over systems. This is a separate protocol,
+because its scores must not be pooled with MSTS.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Contrastive error span annotation: ESA on several outputs side by side, its slider in five bands.
+"""Contrastive error span annotation: ESA on several outputs side by side, with a slider in five bands.
 
-Source: the cESA of WMT26 (Zouhar et al. 2026, arXiv 2607.26640). Scores go in steps of five, so that each lies in one
-band; the words of the bands are ours. An output is free of errors where nothing is marked and the score is in the
-highest band. What did not follow the instructions of a task is an error of its own category, with a place or without.
+Source: the cESA of WMT26 (Zouhar et al. 2026, arXiv 2607.26640). Scores have steps of five, so that each is in one
+band; the wording of the bands is ours. An output is free of errors if nothing is marked and its score is in the highest
+band. Not following the instructions of a task is an error with its own category, with or without a position.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from app.stats.ratings import ScoreScale
 STEP = 5.0
 SCALE = ScoreScale(0.0, 100.0, STEP)
 SHARE = ScoreScale(0.0, 1.0, 1.0)
-GOOD = 85.0  # where the highest band begins
+GOOD = 85.0  # start of the highest band
 FAULT = "Instructions fault"
 BANDS = (
     (0.0, "0–20: wrong or unusable"),
@@ -56,7 +56,7 @@ class CESAPayload(Payload):
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # noqa: ARG001 (one signature for all)
-    """The score, the weight of the marked errors, and whether the output is free of errors."""
+    """Return the score, the weight of the marked errors, and whether the output is free of errors."""
     return (
         JudgmentMeasure("score", higher_is_better=True, scale=SCALE),
         JudgmentMeasure("spans", higher_is_better=False, uses_profile=True),
@@ -65,12 +65,12 @@ def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # no
 
 
 def check_payload(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid naming every error that does not fit the texts, and a score that lies in no band."""
+    """Raise Invalid naming every error that does not fit the texts, and a score outside the bands."""
     check_errors_and_score(payload.errors, payload.score, shown, SCALE)
 
 
 def score_judgment(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The slider, the weight of the errors (lower is better), or 1 for an output free of errors; and their number."""
+    """Return the slider, the weight of the errors (lower is better), or 1 for no errors; and the number of errors."""
     if options.measure == "error_free":
         return JudgmentScore(float(not payload.errors and payload.score >= GOOD), len(payload.errors))
     return choose_score_or_error_penalty(payload.errors, payload.score, options)

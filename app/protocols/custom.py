@@ -1,6 +1,6 @@
-"""A protocol that the campaign's manager writes: marked errors, scales, choices, yes or no, texts and post-edits.
+"""A protocol written by the campaign's manager: marked errors, scales, choices, yes/no questions, texts and post-edits.
 
-What is asked, and what each part scores, stands in the campaign's options (`kit/custom_parts.py`). A judgment has a
+The campaign's options (`kit/custom_parts.py`) contain what is asked, and what each part scores. A judgment has one
 field for marked errors, one for numbers and one for texts, whatever the campaign asks.
 """
 
@@ -71,7 +71,7 @@ class CustomPayload(Payload):
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
-    """The penalty of marked errors, the number of each scale, the edits of a post-edit, and the overall score."""
+    """Return the penalty of marked errors, the number of each scale, the edits of a post-edit and the overall score."""
     own = _require_custom_options(options)
     measures = {name: _measure(own, name) for name in own.measure_names}
     first = own.ranks_by or next(iter(measures))
@@ -90,7 +90,7 @@ def _measure(own: CustomOptions, name: str) -> JudgmentMeasure:
 
 
 def list_questions(options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
-    """The widgets of a segment; nothing is asked of a document as a whole."""
+    """Return the widgets of a segment; there are no questions about a document as a whole."""
     return list_widgets(_require_custom_options(options)) if level == "segment" else ()
 
 
@@ -107,7 +107,7 @@ def check_payload(payload: CustomPayload, shown: JudgedTexts, options: ScoringOp
 
 
 def score_judgment(payload: CustomPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:
-    """The number that is wanted, or the one that ranks. Raises Invalid where it takes the output, which is unknown."""
+    """Return the requested number, or the one that ranks. Raises Invalid if it needs the output, which is unknown."""
     own = _require_custom_options(options)
     name = options.measure if options.measure is not None else list_measures(options)[0].name
     n_errors = JudgmentScore(0.0).n_errors if own.spans_part is None else len(payload.errors)
@@ -124,7 +124,7 @@ def score_judgment(payload: CustomPayload, shown: JudgedTexts, options: ScoringO
 
 
 def _overall(payload: CustomPayload, own: CustomOptions) -> float:
-    """Mean of the scales by weight, each from 0 (worst) to 100 (best)."""
+    """Return the weighted mean of the scales, each converted to 0 (worst) to 100 (best)."""
     total = sum(part.weight for part in own.scale_parts)
     reached = 0.0
     for part in own.scale_parts:

@@ -1,7 +1,7 @@
 """Direct assessment of whole documents: one slider for each document, nothing for its segments.
 
 Sources: Barrault et al. 2019 (WMT19: document rating with document context, DR+DC); Läubli et al. 2018 (why whole
-documents). One number a document makes weak tests, so a campaign needs many documents.
+documents). With one number per document, tests are weak, so a campaign needs many documents.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Direct assessment with the labels of SQM: a slider from 0 to 100 that carries seven ticks.
+"""Direct assessment with the labels of SQM: a slider from 0 to 100 with seven ticks.
 
-Source: Kocmi et al. 2022 (WMT22 findings, §7: DA+SQM). The ticks 0 to 6 divide the slider evenly; four of them have
-a label. Documents are scored on the same slider, as a whole.
+Source: Kocmi et al. 2022 (WMT22 findings, §7: DA+SQM). The ticks 0 to 6 divide the slider evenly; four of them have a
+label. Documents are scored as a whole, on the same slider.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Error span annotation: errors marked as minor or major, then a score from 0 to 100.
 
-Source: Kocmi et al. 2024 (WMT, "Error Span Annotation"). The score is what ranks; the marked errors can be weighed
-instead (`scoring=spans`), by default with the profile of the authors' scripts.
+Source: Kocmi et al. 2024 (WMT, "Error Span Annotation"). The score ranks. Instead, the marked errors can be weighted
+(`scoring=spans`), by default with the profile of the authors' scripts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ESAPayload(Payload):
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # noqa: ARG001 (one signature for all)
-    """The score, and the weight of the marked errors."""
+    """Return the score, and the weight of the marked errors."""
     return (
         JudgmentMeasure("score", higher_is_better=True, scale=SCALE),
         JudgmentMeasure("spans", higher_is_better=False, uses_profile=True),
@@ -75,7 +75,7 @@ def check_payload(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptio
 
 
 def score_judgment(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The slider (higher is better), or the weight of the errors (lower is better); and the number of errors."""
+    """Return the slider (higher is better), or the weight of the errors (lower is better); and the number of errors."""
     return choose_score_or_error_penalty(payload.errors, payload.score, options)
 
 

@@ -1,9 +1,9 @@
 """MQM 2.0: errors of the MQM core typology, each multiplied by its severity; the score of a judgment is its penalty.
 
-Sources: themqm.org (typology, severity multipliers 0, 1, 5, 25); Lommel et al. 2024 (AMTA). A judgment comes to its
-absolute penalty total; what is taken per word, per thousand words, or calibrated to a passing threshold belongs to a
-system as a whole and stands in the report of this name. A campaign's own table of weights takes the place of error type
-weight times multiplier.
+Sources: themqm.org (typology, severity multipliers 0, 1, 5, 25); Lommel et al. 2024 (AMTA). The score of a judgment is
+its absolute penalty total. Values per word or per thousand words, or calibrated to a passing threshold, belong to a
+system as a whole and are in the report of this name. A campaign's own table of weights replaces the error type weight
+times the multiplier.
 """
 
 from __future__ import annotations

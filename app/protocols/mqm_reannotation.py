@@ -1,8 +1,9 @@
-"""MQM re-annotation: a rater sees another's errors and keeps, changes, deletes or adds.
+"""MQM re-annotation: a rater sees another rater's errors and keeps, changes, deletes or adds errors.
 
-Source: Riley et al. 2025 (two-stage annotation: prior rater, prior error, deleted errors). A protocol of its own: the
-second answer leans on the first, so it is analysed as a separate method and never pooled with fresh ratings. Raters
-see an opaque id with each error, never whose it was; the store remembers that (`app.protocols.anonymize_prior_errors`).
+Source: Riley et al. 2025 (two-stage annotation: prior rater, prior error, deleted errors). This is a separate protocol:
+the second answer depends on the first, so it is analysed as a separate method and never pooled with fresh ratings.
+Raters see an opaque id with each error, but not whose it was; the store keeps that
+(`app.protocols.anonymize_prior_errors`).
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _unresolved_prefills(payload: MQMReannotationPayload, shown: JudgedTexts) ->
 
 
 def score_judgment(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """Sum of the weights of the errors as they stand now (lower is better), and their number."""
+    """Return the sum of the weights of the present errors (lower is better), and their number."""
     return score_errors(payload.errors, options)
 
 

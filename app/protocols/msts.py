@@ -1,7 +1,7 @@
-"""MSTS: how far a translation and an independent human one mean the same, both in the target language.
+"""MSTS: how similar in meaning a translation and an independent human one are, both in the target language.
 
-Source: Licht et al. 2022 §5.1 (two English texts on the scale of XSTS, into English only). Which of the two is the
-reference is not told. A human translation is ranked as any other system; the reference has to be a second one.
+Source: Licht et al. 2022 §5.1 (two English texts on the scale of XSTS, into English only). Raters are not told which of
+the two is the reference. A human translation is ranked like any other system; the reference has to be a second one.
 """
 
 from __future__ import annotations

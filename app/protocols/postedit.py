@@ -1,8 +1,8 @@
-"""Post-editing: the rater makes the output right with as few changes as it takes, and counts its critical errors.
+"""Post-editing: the rater corrects the output with as few changes as necessary, and counts its critical errors.
 
 Sources: Bentivogli et al. 2018 §3–4 (post-edits, HTER); Licht et al. 2022 §5.1 (critical errors, edit distance, chrF
 between an output and its post-edit); Snover et al. 2006 (TER). Basis: the source (bilingual) or a reference
-(monolingual). All three distances need the output, so where it is unknown only critical errors can rank.
+(monolingual). All three distances need the output, so if it is unknown, only critical errors can rank.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PosteditPayload(Payload):
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
-    """TER (×100), critical errors, characters edited in a hundred, chrF2; the campaign's choice first."""
+    """Return TER (×100), critical errors, edits per hundred characters, and chrF2; the campaign's choice is first."""
     first = _postedit_options(options).rank_by
     return (MEASURES[first], *(measure for name, measure in MEASURES.items() if name != first))
 
@@ -76,7 +76,7 @@ def check_payload(payload: PosteditPayload, shown: JudgedTexts, options: Scoring
 
 
 def score_judgment(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:
-    """The number that is wanted. Raises Invalid where it takes the output and that is unknown."""
+    """Return the requested number. Raises Invalid if it needs the output and this is unknown."""
     name = options.measure if options.measure is not None else _postedit_options(options).rank_by
     if not MEASURES[name].needs_text:
         return JudgmentScore(float(payload.critical_errors))

@@ -62,7 +62,7 @@ class Criterion(ProtocolOptions):
 
     @property
     def scale(self) -> ScoreScale:
-        """Its values."""
+        """The scale of its values."""
         return ScoreScale(self.minimum, self.maximum, self.step)
 
     @model_validator(mode="after")
@@ -107,17 +107,17 @@ class RatingPayload(Payload):
 
 
 def list_criteria(options: ScoringOptions) -> tuple[Criterion, ...]:
-    """What the campaign declares."""
+    """Return the criteria that the campaign declares."""
     return options.own.criteria if isinstance(options.own, RatingOptions) else ()
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
-    """One number a criterion, in declared order."""
+    """Return one measure per criterion, in declared order."""
     return tuple(JudgmentMeasure(c.name, c.higher_is_better, c.scale) for c in list_criteria(options))
 
 
 def fit_widget_to_criteria(widget: Widget, options: ScoringOptions) -> Widget:
-    """The widget with the scales of the campaign's criteria."""
+    """Return the widget with the scales of the campaign's criteria."""
     return (
         replace(widget, criteria=tuple(map(_criterion_scale, list_criteria(options))))
         if isinstance(widget, CriteriaWidget)
@@ -148,7 +148,7 @@ def check_payload(payload: RatingPayload, shown: JudgedTexts, options: ScoringOp
 
 
 def score_judgment(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The value of the criterion that is wanted, or of the first."""
+    """Return the value of the requested criterion, or of the first."""
     name = options.measure if options.measure is not None else list_criteria(options)[0].name
     return JudgmentScore(payload.scores[name] + 0.0)
 

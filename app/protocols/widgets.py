@@ -1,6 +1,6 @@
-"""What a rater is given to answer with, one widget for each question of a form.
+"""Widgets with which raters answer, one for each question of a form.
 
-A page draws a widget by its kind and a check reads its bounds, whatever the protocol.
+Pages draw a widget by its kind and checks read its bounds, whatever the protocol.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ PreferenceMode = Literal["best", "best_worst", "ranking"]
 
 @dataclass(frozen=True, slots=True)
 class _FieldWidget:
-    """field: of the payload, which the widget fills in."""
+    """A widget with one field. field: the field of the payload that it fills in."""
 
     field: str
 
     @property
     def kind(self) -> str:
-        """The name of the widget in answers and on pages."""
+        """The name of the widget in API responses and on pages."""
         return type(self).__name__.removesuffix("Widget").lower()
 
     @property
@@ -33,7 +33,7 @@ class _FieldWidget:
 
 @dataclass(frozen=True, slots=True)
 class SliderWidget(_FieldWidget):
-    """A continuous widget; `ticks` are (value, label)."""
+    """A continuous slider; `ticks` are (value, label)."""
 
     minimum: float
     maximum: float
@@ -43,7 +43,7 @@ class SliderWidget(_FieldWidget):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceWidget(_FieldWidget):
-    """One of few points; `points` are (value, anchor), an anchor may be empty."""
+    """A choice of one of few points; `points` are (value, anchor), where an anchor may be empty."""
 
     points: tuple[tuple[float, str], ...]
 
@@ -60,9 +60,9 @@ class CountWidget(_FieldWidget):
 class SpansWidget(_FieldWidget):
     """Marking of errors in the texts.
 
-    most: errors that can be marked, None without a bound. deleted: the field that names the prefilled errors
-    which the rater took out; None where taking out leaves no trace of its own.
-    free_category: raters write the category of an error in their own words.
+    most: number of errors that can be marked, None if unlimited. deleted: the field that names the prefilled errors
+    which the rater deleted; None if deletions are not recorded separately. free_category: raters write the category of
+    an error in their own words.
     """
 
     severities: tuple[str, ...]
@@ -81,7 +81,7 @@ class SpansWidget(_FieldWidget):
 
 @dataclass(frozen=True, slots=True)
 class TextEditWidget(_FieldWidget):
-    """A text to write. start: what stands there at first, the output or nothing. most: characters."""
+    """A text to write. start: the initial content, the output or nothing. most: maximum number of characters."""
 
     start: Literal["output", "empty"]
     most: int = LONGEST_TEXT
@@ -89,7 +89,7 @@ class TextEditWidget(_FieldWidget):
 
 @dataclass(frozen=True, slots=True)
 class LinkWidget(_FieldWidget):
-    """An address on the web, which may be left out."""
+    """An optional web address."""
 
     most: int = 2000
 
@@ -98,7 +98,7 @@ class LinkWidget(_FieldWidget):
 class CriterionScale:
     """One question among several. name: its key in the field. title: what raters read.
 
-    points: the answers that there are, each a value and what it means; () where every value of the scale is one.
+    points: the possible answers, each with a value and its meaning; () if every value of the scale is an answer.
     """
 
     name: str
@@ -119,7 +119,7 @@ class CriteriaWidget(_FieldWidget):
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """One text among several. name: its key in the field. title: what raters read. start: as of a `TextEditWidget`."""
+    """One text among several. name: its key in the field. title: what raters read. start: as in `TextEditWidget`."""
 
     name: str
     title: str
@@ -130,16 +130,16 @@ class TextField:
 
 @dataclass(frozen=True, slots=True)
 class TextsWidget(_FieldWidget):
-    """Texts to write, each by its name."""
+    """Several texts to write, each with a name."""
 
     texts: tuple[TextField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceWidget(_FieldWidget):
-    """The columns of a screen in groups, from best to worst; those of one group are equal.
+    """The columns of a screen in groups, from best to worst; columns in one group are equal.
 
-    mode: best asks for the best ones only, best_worst for the best and the worst, ranking for all groups.
+    mode: best asks only for the best ones, best_worst for the best and the worst, ranking for all groups.
     """
 
     mode: PreferenceMode

@@ -1,4 +1,4 @@
-"""XSTS: how far a text and its translation mean the same, without telling which of them is the source.
+"""XSTS: how similar in meaning a text and its translation are, without revealing which of them is the source.
 
 Source: Licht et al. 2022 §3 and §5.1 (scale and rubric: `kit.similarity`).
 """

@@ -1,4 +1,4 @@
-"""A built-in protocol written out as one that a manager writes, to begin with and to change."""
+"""Converts a built-in protocol to a manager's own protocol, as a starting point for changes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ SCORE = "Score"
 
 
 def convert_to_custom_options(protocol: Protocol[Any], options: ScoringOptions) -> dict[str, object]:
-    """The options of a campaign by `custom` that asks what this protocol asks, and ranks by the same number.
+    """Return the options of a `custom` campaign that asks what this protocol asks, and ranks by the same number.
 
-    What it cannot hold: rules of its own beyond widgets and weights, such as which prefilled errors were deleted, and
-    the links of texts. A post-edit scores characters. Raises Invalid for a protocol that scores nothing.
+    They cannot express rules beyond widgets and weights, such as which prefilled errors were deleted, or the links of
+    texts. A post-edit scores characters. Raises Invalid for a protocol that scores nothing.
     """
     if not protocol.ranks:
         raise Invalid(f"{protocol.name} scores nothing, so nothing can be ranked by a protocol that begins with it")
@@ -89,7 +89,7 @@ def _make_number_part(widget: SliderWidget | ChoiceWidget | CountWidget, *, high
 
 
 def _slider(scale: CriterionScale, *, higher: bool) -> dict[str, Any]:
-    """Labels between two values of the scale are left out: there is nothing that they could stand for."""
+    """Make a slider part, without the labels between two values of the scale, because no answer could have them."""
     values = ScoreScale(scale.minimum, scale.maximum, scale.step)
     labels = {f"{at:g}": label for at, label in scale.ticks if label and not find_value_fault(float(f"{at:g}"), values)}
     return {

@@ -1,6 +1,6 @@
-"""The parts of a protocol that a manager writes: what each asks, its scale and direction, and what it weighs.
+"""The parts of a manager's own protocol: what each asks, its scale and direction, and its weight.
 
-A part is data. It becomes a widget of those that all protocols are made of, so that pages, checks and simulated raters
+A part is data. It is converted to the widgets of which all protocols are made, so pages, checks and simulated raters
 need not know which protocol it is.
 """
 
@@ -90,7 +90,7 @@ class SpansPart(ProtocolOptions):
 
     @property
     def make_widget(self) -> SpansWidget:
-        """How it is asked."""
+        """Make the widget that asks it."""
         listed = tuple((one.name, one.subcategories) for one in self.categories)
         return SpansWidget(
             ERRORS,
@@ -104,7 +104,7 @@ class SpansPart(ProtocolOptions):
 
     @property
     def weight_table(self) -> Mapping[str, float]:
-        """Weights by pattern, as a weight profile has them."""
+        """Return weights by pattern, as in a weight profile."""
         return {**{one.name: one.weight for one in self.severities}, **self.weights}
 
 
@@ -118,16 +118,16 @@ class ScalePart(ProtocolOptions):
 
     @property
     def scale(self) -> ScoreScale:
-        """The values that it can take."""
+        """The possible values."""
         raise NotImplementedError
 
     @property
     def criterion_scale(self) -> CriterionScale:
-        """How it is asked."""
+        """The question as a scale of a widget."""
         raise NotImplementedError
 
     def find_answer_fault(self, value: float) -> str | None:
-        """Why this is no answer, None where it is one."""
+        """Return why this is not a valid answer, None if it is."""
         return find_value_fault(value, self.scale)
 
 
@@ -147,12 +147,12 @@ class SliderPart(ScalePart):
 
     @property
     def scale(self) -> ScoreScale:
-        """From minimum to maximum in steps."""
+        """The values from minimum to maximum in steps."""
         return ScoreScale(self.minimum, self.maximum, self.step)
 
     @property
     def criterion_scale(self) -> CriterionScale:
-        """A slider, or points."""
+        """Return a slider, or points."""
         ticks = tuple(sorted((float(value), label) for value, label in self.labels.items()))
         return CriterionScale(self.name, self.title, self.minimum, self.maximum, self.step, ticks)
 
@@ -178,18 +178,18 @@ class ChoicePart(ScalePart):
 
     @property
     def scale(self) -> ScoreScale:
-        """From the least value to the largest."""
+        """The values from the lowest answer to the highest."""
         values = [one.value for one in self.options]
         return ScoreScale(min(values), max(values), None)
 
     @property
     def criterion_scale(self) -> CriterionScale:
-        """One point for each answer."""
+        """Return one point for each answer."""
         points = tuple((one.value, one.label) for one in self.options)
         return CriterionScale(self.name, self.title, self.scale.minimum, self.scale.maximum, None, points=points)
 
     def find_answer_fault(self, value: float) -> str | None:
-        """Why this is none of the answers."""
+        """Return why this is none of the answers, None if it is one."""
         values = [one.value for one in self.options]
         return None if value in values else f"must be one of {', '.join(f'{one:g}' for one in values)}"
 
@@ -201,12 +201,12 @@ class YesNoPart(ScalePart):
 
     @property
     def scale(self) -> ScoreScale:
-        """0 and 1."""
+        """The values 0 and 1."""
         return ScoreScale(0.0, 1.0, 1.0)
 
     @property
     def criterion_scale(self) -> CriterionScale:
-        """Two points."""
+        """Return two points."""
         return CriterionScale(self.name, self.title, 0.0, 1.0, 1.0, points=((1.0, "Yes"), (0.0, "No")))
 
 
@@ -221,7 +221,7 @@ class TextPart(ProtocolOptions):
 
     @property
     def text_field(self) -> TextField:
-        """How it is asked."""
+        """Return the text field that asks it."""
         return TextField(self.name, self.title, "empty", required=self.required, most=self.most)
 
 
@@ -234,7 +234,7 @@ class PostEditPart(ProtocolOptions):
 
     @property
     def text_field(self) -> TextField:
-        """How it is asked."""
+        """Return the text field that asks it."""
         return TextField(self.name, self.title, "output", required=True, most=LONGEST_TEXT)
 
 
@@ -286,17 +286,17 @@ class CustomOptions(SideBySideOptions):
 
     @property
     def scale_parts(self) -> tuple[SliderPart | ChoicePart | YesNoPart, ...]:
-        """The parts that a number answers."""
+        """The parts that are answered by a number."""
         return tuple(part for part in self.parts if isinstance(part, SliderPart | ChoicePart | YesNoPart))
 
     @property
     def text_parts(self) -> tuple[TextPart | PostEditPart, ...]:
-        """The parts that a text answers."""
+        """The parts that are answered by a text."""
         return tuple(part for part in self.parts if isinstance(part, TextPart | PostEditPart))
 
     @property
     def measure_names(self) -> Iterator[str]:
-        """Names of the numbers that a judgment comes to, in the order of the parts; `overall` last."""
+        """Yield the names of the measures of a judgment, in the order of the parts; `overall` is last."""
         for part in self.parts:
             if not isinstance(part, TextPart):
                 yield SPANS if isinstance(part, SpansPart) else part.name
@@ -305,12 +305,12 @@ class CustomOptions(SideBySideOptions):
 
     @property
     def weights(self) -> dict[str, float] | None:
-        """The weights of marked errors, as other protocols have them for an option."""
+        """The weights of marked errors, in the form of the option of other protocols."""
         return None if self.spans_part is None else dict(self.spans_part.weight_table)
 
 
 def list_widgets(options: CustomOptions) -> tuple[Widget, ...]:
-    """The questions of a segment in the order of the parts; neighbours of one kind share a widget."""
+    """Return the questions of a segment in the order of the parts; adjacent parts of one kind share a widget."""
     widgets: list[Widget] = []
     for part in options.parts:
         last = widgets[-1] if widgets else None

@@ -1,7 +1,7 @@
-"""How much a text was edited: words with shifts (TER), characters (Levenshtein), and what stayed (chrF).
+"""How much a text was edited: words with shifts (TER), characters (Levenshtein), and what remained (chrF).
 
-Sources: Snover et al. 2006 (TER, and HTER against a text's own post-edit) and Popović 2015 (chrF), both as sacrebleu
-counts them, with respect to case. What is counted is counted in `app.stats.postediting`, for reports too.
+Sources: Snover et al. 2006 (TER, and HTER against a text's own post-edit) and Popović 2015 (chrF), both as implemented
+in sacrebleu, case-sensitive. `app.stats.postediting` does the counting, for reports too.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from app.stats.postediting.operations import LONGEST_SHIFTED, levenshtein_distan
 
 @dataclass(frozen=True, slots=True)
 class EditCounts:
-    """Edits that turn a text into its post-edit, shifts included, and the length of the post-edit, in tokens."""
+    """Number of edits that turn a text into its post-edit, including shifts, and length of the post-edit, in tokens."""
 
     edits: int
     length: int
 
     @property
     def rate(self) -> float:
-        """Edits for each 100 tokens of the post-edit; 100 where that is empty and the text was not."""
+        """Edits per 100 tokens of the post-edit; 100 if the post-edit is empty and the text was not."""
         return 100.0 * self.edits / self.length if self.length else 100.0 * bool(self.edits)
 
 
 def count_character_edits(text: str, post_edit: str) -> EditCounts:
-    """Levenshtein distance in characters (code points).
+    """Return the Levenshtein distance in characters (code points).
 
     >>> count_character_edits("kitten", "sitting")
     EditCounts(edits=3, length=7)
@@ -35,10 +35,10 @@ def count_character_edits(text: str, post_edit: str) -> EditCounts:
 
 
 def count_ter_edits(text: str, post_edit: str, *, by_character: bool = False) -> EditCounts:
-    """Translation edit rate: insertions, deletions and substitutions of words, and shifts of stretches of words.
+    """Return the translation edit rate: insertions, deletions and substitutions of words, and shifts of word sequences.
 
-    by_character: tokens are characters, for languages without spaces. In texts of more than LONGEST_SHIFTED tokens no
-    shifts are sought, lest one answer hold up others.
+    by_character: tokens are characters, for languages without spaces. In texts of more than LONGEST_SHIFTED tokens,
+    shifts are not sought, so that one answer does not delay others.
 
     >>> count_ter_edits("d e f g h a b c", "a b c d e f g h")
     EditCounts(edits=1, length=8)
@@ -50,7 +50,7 @@ def count_ter_edits(text: str, post_edit: str, *, by_character: bool = False) ->
 
 
 def chrf(text: str, post_edit: str) -> float:
-    """chrF2, 0 to 100: F of precision and recall of character n-grams up to 6, as sacrebleu has it by default.
+    """Return chrF2, 0 to 100: F of precision and recall of character n-grams up to 6, as in sacrebleu by default.
 
     >>> chrf("a b c", "abc"), chrf("", "abc")
     (100.0, 0.0)

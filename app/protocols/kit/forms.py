@@ -1,6 +1,6 @@
-"""Forms: what a rater is asked at each level, under a campaign's options, and whether an answer fits what was asked.
+"""Forms: what raters are asked at each level under a campaign's options, and whether an answer fits the questions.
 
-All that draws or checks a form goes through here, so that nobody has to know which protocol it is.
+All code that draws or checks a form uses this module, so that it need not know which protocol it is.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class QuestionNotAsked(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class RaterForm:
-    """What a rater may see of a protocol: nothing here depends on a system, a role or a score.
+    """What a rater may see of a protocol; nothing here depends on a system, a role or a score.
 
     labels: of the texts, in the order of the screen. instructions: sentences. rubric: (value, meaning).
     """
@@ -63,12 +63,12 @@ class RaterForm:
 
 
 def list_judged_levels(protocol: Protocol[Any], options: ScoringOptions) -> tuple[Level, ...]:
-    """Of what raters give judgments: segments, documents, screens."""
+    """Return the levels that raters judge: segments, documents, screens."""
     return tuple(level for level in LEVELS if widgets_at_level(protocol, options, level))
 
 
 def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
-    """The questions at a level, as the options have them; () where nothing is asked there."""
+    """Return the questions at a level, adapted to the options; () if there are none."""
     if level == "screen":
         mode = options.own.preference if isinstance(options.own, SideBySideOptions) else "none"
         return () if mode == "none" else screen_widgets(protocol, mode)
@@ -81,12 +81,12 @@ def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Le
 
 
 def screen_widgets(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
-    """What can be asked of the columns of a screen together; () where outputs cannot stand side by side."""
+    """Return the questions about all columns of a screen; () if outputs cannot be side by side."""
     return (PreferenceWidget(FIELD, mode),) if protocol.contrastive else ()
 
 
 def list_known_severities(protocol: Protocol[Any], options: ScoringOptions) -> tuple[str, ...]:
-    """The severities that marked errors can have: the usual ones, or those that the campaign has written."""
+    """Return the severities that marked errors can have: the usual ones, or those that the campaign defines."""
     if protocol.questions is None:
         return SEVERITIES
     widgets = protocol.questions(options, protocol.level)
@@ -94,16 +94,16 @@ def list_known_severities(protocol: Protocol[Any], options: ScoringOptions) -> t
 
 
 def payload_type(protocol: Protocol[Any], level: Level) -> type[Payload]:
-    """What an answer at this level is made of."""
+    """Return the type of an answer at this level."""
     return PreferencePayload if level == "screen" else protocol.payload
 
 
 def make_rater_form(
     protocol: Protocol[Any], options: ScoringOptions, *, basis: Basis, level: Level = "segment", n_references: int = 1
 ) -> RaterForm:
-    """The form at a level, fit to what raters see: without a source there is nothing to mark on it.
+    """Make the form at a level, adapted to what raters see: without a source, nothing can be marked on it.
 
-    Raises QuestionNotAsked, naming what is, and Invalid where the protocol has no such basis.
+    Raises QuestionNotAsked, naming what is asked, and Invalid if the protocol does not have this basis.
     """
     widgets = widgets_at_level(protocol, options, level)
     if not widgets:
@@ -125,9 +125,9 @@ def make_rater_form(
 
 
 def make_rubric(protocol: Protocol[Any], options: ScoringOptions) -> tuple[tuple[str, str], ...]:
-    """What the values mean, without severities that the options do not offer: nobody is told of what cannot be said.
+    """Return the meanings of values, without those of severities that the options do not offer.
 
-    A protocol whose options say what is asked has its rubric there, too.
+    If the options of a protocol determine what is asked, they also contain the rubric.
     """
     if protocol.questions is not None:
         return tuple((entry.value, entry.meaning) for entry in getattr(options.own, "rubric", ()))
@@ -143,16 +143,16 @@ def _severities(widgets: tuple[Widget, ...]) -> set[str]:
 def check_answer(
     protocol: Protocol[Any], payload: Payload, shown: JudgedTexts, options: ScoringOptions, form: RaterForm
 ) -> None:
-    """Raise Invalid, naming each place, where an answer to a form is not what it asks.
+    """Raise Invalid, naming each place, if an answer does not fit a form.
 
-    More than `Protocol.check`, which imports go by: a file may hold severities and categories that no form offers. So
-    may prefilled errors, and whoever leaves them says so again.
-    Answers about a screen go to `check_preference`.
+    This is stricter than `Protocol.check`, which applies to imports: a file may contain severities and categories that
+    no form offers. So may prefilled errors, and answers that leave these unchanged may repeat them. Answers about a
+    screen are checked by `check_preference`.
     """
     places = (*_not_asked(payload, form), *_marked_otherwise(protocol, payload, form, shown))
     try:
         protocol.check(payload, shown, options)
-    except Invalid as error:  # of one place only what the form offers is told, which may be less
+    except Invalid as error:  # if both find a fault at a place, the form's is reported, which may be narrower
         reported = {place.loc for place in places}
         places = (*places, *(place for place in error.places if place.loc not in reported))
         if not places:
@@ -166,7 +166,7 @@ def _without_source(widget: Widget) -> Widget:
 
 
 def _not_asked(payload: Payload, form: RaterForm) -> Iterator[Place]:
-    """Fields that say something though the form has no question for them."""
+    """Yield the fields that have a value although the form does not ask for one."""
     fields = {"protocol"}.union(*(widget.fields for widget in form.widgets))
     for name, field in type(payload).model_fields.items():
         if name not in fields and getattr(payload, name) != field.get_default(call_default_factory=True):
@@ -191,7 +191,7 @@ def _marked_otherwise(
 
 
 def _not_offered(span: Span, widget: SpansWidget, *, prefilled: bool) -> Iterator[tuple[str, str]]:
-    """What an error says that the widget does not offer, by field."""
+    """Yield the fields of an error with values that the widget does not offer."""
     if span.severity not in widget.severities:
         yield "severity", f"must be one of {', '.join(widget.severities)}"
     if span.side == "source" and not widget.source_side:
@@ -205,6 +205,6 @@ def _not_offered(span: Span, widget: SpansWidget, *, prefilled: bool) -> Iterato
 
 
 def _category_names(widget: SpansWidget) -> frozenset[str]:
-    """Categories as payloads name them: the upper one alone, or with the lower one behind a slash."""
+    """Return categories as payloads name them: the upper one alone, or with the lower one after a slash."""
     upper = {name for name, _ in widget.categories}
     return frozenset(upper | {f"{name}/{lower}" for name, lowers in widget.categories for lower in lowers})

@@ -1,4 +1,4 @@
-"""Marked errors: whether they fit the texts, and what they weigh."""
+"""Marked errors: whether they fit the texts, and how they are weighted."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def score_marked_errors(
     shown: JudgedTexts,  # noqa: ARG001 (one signature for all)
     options: ScoringOptions,
 ) -> JudgmentScore:
-    """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
+    """Return the sum of the weights of the errors (lower is better), and their number, including those of weight 0."""
     return score_errors(payload.errors, options)
 
 
 def list_span_faults(
     errors: Sequence[Span], shown: JudgedTexts, severities: Sequence[str] = SEVERITIES
 ) -> tuple[Place, ...]:
-    """Every field of an error that does not fit the texts or the severities that there are, and why."""
+    """Return every field of an error that does not fit the texts or the known severities, and why."""
     by_error = ((i, _fault(span, shown, severities)) for i, span in enumerate(errors))
     return tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in by_error if fault)
 
 
 def summarize_faults(places: Sequence[Place]) -> str:
-    """The first faults in one line."""
+    """Describe the first faults in one line."""
     return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
 
 
@@ -64,7 +64,7 @@ def check_error_spans(errors: Sequence[Span], shown: JudgedTexts) -> None:
 
 
 def check_errors_and_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: ScoreScale) -> None:
-    """Raise Invalid naming every error that does not fit the texts, and a score that is no value of the scale."""
+    """Raise Invalid naming every error that does not fit the texts, and a score that is not a value of the scale."""
     places = (*list_span_faults(errors, shown), *list_prefill_id_faults(errors, shown))
     if places:
         raise Invalid(summarize_faults(places), places=places)
@@ -74,9 +74,9 @@ def check_errors_and_score(errors: Sequence[Span], score: float, shown: JudgedTe
 
 
 def limit_widget_to_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
-    """A widget with those severities alone that weigh something under the profile, or nothing whatever the profile.
+    """Limit a widget to severities that have a weight under the profile, or are without weight in every profile.
 
-    Where no severity is left that weighs, all are offered: the ranking says what weighs nothing.
+    If no severity with a weight remains, all are offered; the ranking reports errors without weight.
     """
     if not isinstance(widget, SpansWidget):
         return widget
@@ -87,19 +87,19 @@ def limit_widget_to_weighted_severities(widget: Widget, options: ScoringOptions)
 
 
 def choose_score_or_error_penalty(errors: Sequence[Span], score: float, options: ScoringOptions) -> JudgmentScore:
-    """The score (higher is better), or the weight of the errors (lower is better); and the number of errors."""
+    """Return the score (higher is better), or the weight of the errors (lower is better); and the number of errors."""
     return score_errors(errors, options) if options.measure == "spans" else JudgmentScore(score + 0.0, len(errors))
 
 
 def score_errors(errors: Sequence[Span], options: ScoringOptions) -> JudgmentScore:
-    """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
+    """Return the sum of the weights of the errors (lower is better), and their number, including those of weight 0."""
     weights = [(span, *weigh_error(options.profile, span.severity, span.category)) for span in errors]
     unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in weights if not matched)
     return JudgmentScore(sum_error_weights(value for _, value, _ in weights), len(errors), unmatched)
 
 
 def _fault(span: Span, shown: JudgedTexts, severities: Sequence[str]) -> tuple[str, str] | None:
-    """The field of a span that is wrong, and why."""
+    """Return the field of a span that is wrong, and why."""
     if span.severity not in severities:
         return "severity", f"must be one of {', '.join(severities)}"
     if span.start_ms is not None or span.end_ms is not None:
@@ -115,7 +115,7 @@ def _fault(span: Span, shown: JudgedTexts, severities: Sequence[str]) -> tuple[s
 
 
 def _time_fault(span: Span, shown: JudgedTexts) -> tuple[str, str] | None:
-    """The field of a stretch of time that is wrong, and why."""
+    """Return the field of a time range that is wrong, and why."""
     if span.start is not None or span.end is not None:
         return "start", "an error has a place in the text or a time, not both"
     if span.start_ms is None or span.end_ms is None:
@@ -123,10 +123,10 @@ def _time_fault(span: Span, shown: JudgedTexts) -> tuple[str, str] | None:
     if span.end_ms < span.start_ms:
         return "end_ms", "must not be before start_ms"
     if not shown.lengths and shown.text is None and not shown.durations:
-        return None  # nobody knows what was shown
+        return None  # it is unknown what was shown
     duration = shown.durations.get(span.side)
     if duration is None and parse_media_element(shown.source if span.side == "source" else shown.text) is not None:
-        return None  # only the file says how long it is
+        return None  # only the file determines its duration
     if duration is None:
         return "start_ms", f"the {span.side} is no audio or video"
     if span.end_ms > duration:

@@ -1,8 +1,8 @@
-"""Prefilled errors: what raters kept, changed, took out and added, and whether an answer speaks of them rightly.
+"""Prefilled errors: what raters kept, changed, removed and added, and whether an answer refers to them correctly.
 
-A prefilled error may come from a metric (Zouhar et al. 2025) or from another rater (Riley et al. 2025). Raters see
-an opaque id with each, never whose it was; `anonymize_prior_errors` gives the ids and says what to remember beside
-them.
+A prefilled error may come from a metric (Zouhar et al. 2025) or from another rater (Riley et al. 2025). Raters see an
+opaque id with each, but not whose it was. `anonymize_prior_errors` assigns the ids and returns what the store keeps
+about them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from app.protocols.base import JudgedTexts, Payload, Span
 
 @dataclass(frozen=True, slots=True)
 class PrefillAudit:
-    """What became of the prefilled errors, in counts.
+    """Counts of what happened to prefilled errors.
 
-    kept: as shown. changed: kept with another place, severity or category. removed: not in the answer any more.
-    added: in the answer and not shown. kept + changed + removed were shown, kept + changed + added were answered.
+    kept: as shown. changed: kept with another position, severity or category. removed: no longer in the answer. added:
+    in the answer but not shown. kept + changed + removed were shown, kept + changed + added are in the answer.
     """
 
     kept: int
@@ -32,8 +32,10 @@ class PrefillAudit:
 
 @dataclass(frozen=True, slots=True)
 class PriorErrorSource:
-    """Where a prefilled error comes from, for the store only. id: what raters see. prior_error: its place in the
-    first answer, from 0."""
+    """The origin of a prefilled error, for the store only.
+
+    id: as raters see it. prior_error: index of the error in the first answer, from 0.
+    """
 
     id: str
     prior_rater: str
@@ -43,7 +45,8 @@ class PriorErrorSource:
 def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
     """Count what a rater did with the prefilled errors.
 
-    A second error under one id counts as added, one shown without an id as removed. Notes do not make a change.
+    A second error with the same id counts as added, a shown error without an id as removed. Notes do not count as
+    changes.
 
     Source: Zouhar et al. 2025 (shares kept, edited, removed, added, to see how far raters rely on what is shown).
     """
@@ -58,10 +61,10 @@ def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
 
 
 def audit_stored_prefill(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
-    """As `audit_prefill`, where some errors may be stored without an id, from before each got one.
+    """Audit like `audit_prefill` if some errors were stored without an id, before ids were introduced.
 
-    Raters may have been shown these without one, so an answered error without an id that says the same is it, kept;
-    what was changed of one cannot be told from what was taken out and added.
+    Raters may have been shown these without one. So an error in the answer with the same content and no id counts as
+    kept. A change to such an error cannot be distinguished from a removal and an addition.
     """
     shown, marks = assign_error_ids(stored), list_marked_errors(payload)
     audit, named = audit_prefill(shown, payload), {span.prefill for span in marks}
@@ -75,7 +78,7 @@ def audit_stored_prefill(stored: Sequence[Span], payload: Payload) -> PrefillAud
 
 
 def list_marked_errors(payload: Payload) -> tuple[Span, ...]:
-    """All errors that an answer marks, in whichever field; none where its protocol asks none."""
+    """Return all errors that an answer marks, in whichever field; empty if its protocol asks for none."""
     fields = (getattr(payload, name) for name in type(payload).model_fields)
     return tuple(item for value in fields if isinstance(value, tuple) for item in value if isinstance(item, Span))
 
@@ -83,9 +86,9 @@ def list_marked_errors(payload: Payload) -> tuple[Span, ...]:
 def anonymize_prior_errors(
     errors: Iterable[Span], *, prior_rater: str
 ) -> tuple[tuple[Span, ...], tuple[PriorErrorSource, ...]]:
-    """Another's errors as they are shown to the next rater, and what the store remembers of each.
+    """Return another rater's errors as they are shown to the next rater, and the origin of each for the store.
 
-    Ids say nothing of the rater, and notes are left out: they are the first rater's own words.
+    Ids reveal nothing about the rater, and notes are omitted because they are the first rater's own words.
     """
     shown, priors = [], []
     for n, error in enumerate(errors):
@@ -95,7 +98,7 @@ def anonymize_prior_errors(
 
 
 def assign_error_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
-    """Errors as they can be prefilled: those without an id, or with an earlier one's, get one no other has."""
+    """Return errors ready to be prefilled: those without an id, or with a duplicate one, get a new id."""
     ids = {span.prefill for span in errors}
     free = (name for n in count(1) if (name := f"p{n}") not in ids)
     seen: set[str | None] = {None, ""}
@@ -107,7 +110,7 @@ def assign_error_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def list_prefill_id_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
-    """Every id that was not shown, or that two errors bear; none where nobody knows what was shown."""
+    """Return faults for ids that were not shown, or that two errors have; none if it is unknown what was shown."""
     if shown.prefill is None:
         return ()
     known = {span.prefill for span in shown.prefill} - {None}

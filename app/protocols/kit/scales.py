@@ -1,4 +1,4 @@
-"""Numbers on a scale: whether one is a value of it."""
+"""Checks whether numbers are values of a scale."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LARGEST = 1e6
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 TOLERANCE = 1e-9
 MOST_STEPS = 1_000_000
-"""Of a scale; with smaller steps it would be one without any, and reports would count as many values."""
+"""Maximum number of steps in a scale; one with more is practically continuous, but reports would count its values."""
 
 
 def find_value_fault(value: float, scale: ScoreScale) -> str | None:
-    """Why this is no value of the scale, None where it is one.
+    """Return why this is not a value of the scale, None if it is.
 
     >>> find_value_fault(3.5, ScoreScale(1.0, 5.0, 1.0))
     'must be from 1 to 5 in steps of 1'
@@ -32,7 +32,7 @@ def find_value_fault(value: float, scale: ScoreScale) -> str | None:
 
 
 def check_declared_scale(scale: ScoreScale, labels: Iterable[str]) -> None:
-    """Raise ValueError where a scale that a manager declares has no values, or a label stands for none of them."""
+    """Raise ValueError if a scale that a manager declares has no values, or a label belongs to none of them."""
     if scale.minimum >= scale.maximum:
         raise ValueError("minimum must be less than maximum")
     if scale.step is not None and (scale.maximum - scale.minimum) / scale.step > MOST_STEPS:
@@ -45,7 +45,7 @@ def check_declared_scale(scale: ScoreScale, labels: Iterable[str]) -> None:
 
 
 def check_score_on_scale(value: float, scale: ScoreScale, options: ScoringOptions) -> None:
-    """Raise Invalid where a score is off its scale; standardised scores know none."""
+    """Raise Invalid if a score is off its scale; standardised scores have no scale."""
     why = None if options.standardised else find_value_fault(value, scale)
     if why is not None:
         raise Invalid(f"score {why}", places=(Place(("score",), why),))

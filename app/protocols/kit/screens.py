@@ -1,4 +1,4 @@
-"""What is asked of the columns of a screen together: which are best, or how they rank. No ranking of systems reads it.
+"""Questions about all columns of a screen: which are best, or how they rank. No ranking of systems uses the answers.
 
 Source: Song et al. 2025 (outputs side by side). The order of the columns is stored with the items of the screen.
 """
@@ -27,9 +27,9 @@ class PreferencePayload(Payload):
 
 
 def check_preference(payload: PreferencePayload, widget: PreferenceWidget, *, protocol: str, columns: int) -> None:
-    """Raise Invalid where an answer does not put each column of the screen in one group.
+    """Raise Invalid if an answer does not put each column of the screen into one group.
 
-    widget: of mode `best`, it takes the best ones and, if any are left, one group of all others.
+    widget: if its mode is `best`, the answer has a group of the best columns and, if any are left, one of all others.
     """
     why = None
     if payload.protocol != protocol:

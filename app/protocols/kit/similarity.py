@@ -1,8 +1,7 @@
-"""How far two texts mean the same: the scale of XSTS, for every protocol that shows two texts without saying which is
-which.
+"""Similarity of meaning: the scale of XSTS, for protocols that show two texts without saying which is which.
 
 Source: Licht et al. 2022 §3 (scale, texts shown without their roles), §5.1 (variants; four points: 4 and 5 are one).
-Mistakes of language that leave the meaning clear are not held against a text.
+Language errors that leave the meaning clear do not count against a text.
 """
 
 from __future__ import annotations
@@ -69,13 +68,13 @@ S = TypeVar("S", bound=SimilarityPayload)
 
 
 def find_similarity_scale(options: ScoringOptions) -> ScoreScale:
-    """The scale of a campaign: 1 to 5, or 1 to 4."""
+    """Return the scale of a campaign: 1 to 5, or 1 to 4."""
     points = options.own.points if isinstance(options.own, SimilarityOptions) else 5
     return ScoreScale(LEAST, float(points), 1.0)
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
-    """One number; its scale is the campaign's."""
+    """Return the one measure, with the campaign's scale."""
     return (
         JudgmentMeasure(
             "score", higher_is_better=True, scale=None if options.standardised else find_similarity_scale(options)
@@ -84,26 +83,26 @@ def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
 
 
 def fit_widget_to_scale(widget: Widget, options: ScoringOptions) -> Widget:
-    """The widget with as many points as the campaign's scale has."""
+    """Return the widget with as many points as the campaign's scale."""
     if isinstance(widget, ChoiceWidget) and find_similarity_scale(options).maximum < SCALE.maximum:
         return replace(widget, points=(*POINTS[:3], BEST_OF_FOUR))
     return widget
 
 
 def check_payload(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid where the score is no point of the campaign's scale."""
+    """Raise Invalid if the score is not a point of the campaign's scale."""
     check_score_on_scale(payload.score, find_similarity_scale(options), options)
 
 
 def score_judgment(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The point as it stands (higher is better)."""
+    """Return the point unchanged (higher is better)."""
     return JudgmentScore(payload.score + 0.0)
 
 
 def make_similarity_protocol(
     payload: type[S], *, title: str, basis: Basis, examples: tuple[WorkedExample[S], ...]
 ) -> Protocol[S]:
-    """A protocol that shows two texts without their roles. basis: which text stands beside the output."""
+    """Make a protocol that shows two texts without their roles. basis: which text is shown with the output."""
     return Protocol(
         name=payload.model_fields["protocol"].default,
         version=1,

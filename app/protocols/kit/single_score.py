@@ -1,4 +1,4 @@
-"""Protocols that ask for one number and rank by it as it stands; they differ in scale, words and examples."""
+"""Protocols that ask for one number and rank by it unchanged; they differ in scale, wording and examples."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def make_single_score_protocol(
     examples: tuple[WorkedExample[SingleScorePayload], ...],
     level: Literal["segment", "document"] = "segment",
 ) -> Protocol[SingleScorePayload]:
-    """A protocol of one number, higher is better, named as its payload says.
+    """Make a protocol of one number, where higher is better, with the name that its payload has.
 
-    level: what is judged; where it is segments, campaigns can have whole documents scored too, by the same widget.
+    level: what is judged. If it is segments, campaigns can also have whole documents scored, with the same widget.
     """
     of_documents = level == "document"
     return Protocol(
@@ -65,7 +65,7 @@ def make_single_score_protocol(
 
 
 def make_worked_examples(payload: type[P], source: str, *cases: tuple[str, float, str]) -> tuple[WorkedExample[P], ...]:
-    """Outputs for one source, each with its score and why."""
+    """Make examples from outputs for one source, each with its score and the reason."""
     return tuple(
         WorkedExample(source, output, payload.model_validate({"score": number}), float(number), why)
         for output, number, why in cases
@@ -73,10 +73,10 @@ def make_worked_examples(payload: type[P], source: str, *cases: tuple[str, float
 
 
 def score_judgment(payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The number as it stands; 0 is a score, and −0 is 0."""
+    """Return the number unchanged, except that −0 becomes 0."""
     return JudgmentScore(payload.score + 0.0)
 
 
 def _check(scale: ScoreScale, payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid where the score is no value of the scale; standardised scores know none."""
+    """Raise Invalid if the score is not a value of the scale; standardised scores have no scale."""
     check_score_on_scale(payload.score, scale, options)

@@ -1,4 +1,4 @@
-"""Which texts a rater sees, under which labels and in which order; never whose they are."""
+"""Which texts a rater sees, under which labels and in which order, without revealing their origin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HIDDEN = ("Text 1", "Text 2")
 
 @dataclass(frozen=True, slots=True)
 class VisibleTexts:
-    """What is shown beside the text that is judged, which always is."""
+    """What is shown besides the judged text, which is always shown."""
 
     source: bool
     references: bool
@@ -25,10 +25,10 @@ class VisibleTexts:
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """A text as the rater sees it. media: the file that stands in its place; then `text` is empty.
+    """A text as the rater sees it. media: the file shown instead; `text` is then empty.
 
-    side: what a marked span of it would name; None where nothing can be marked, or where naming a side would tell which
-    text is the source. markup: how it is laid out, where its tags are markup.
+    side: the side of spans marked in it; None if nothing can be marked, or if a side would reveal which text is the
+    source. markup: its layout, if its tags are markup.
     """
 
     label: str
@@ -39,7 +39,7 @@ class ShownText:
 
 
 def find_visible_texts(protocol: Protocol[Any], basis: Basis) -> VisibleTexts:
-    """What a form on this basis shows. Raises Invalid, naming the bases there are, where the protocol has no such."""
+    """Return what a form on this basis shows. Raises Invalid, naming the bases, if the protocol lacks this one."""
     if basis not in protocol.bases:
         why = f"{protocol.name} is judged on the basis of {' or '.join(protocol.bases)}"
         raise Invalid("the basis does not fit the protocol", places=(Place(("basis",), why),))
@@ -47,7 +47,7 @@ def find_visible_texts(protocol: Protocol[Any], basis: Basis) -> VisibleTexts:
 
 
 def list_visible_text_labels(protocol: Protocol[Any], basis: Basis, *, n_references: int = 1) -> tuple[str, ...]:
-    """The labels of the texts on a screen, in their order. Raises Invalid as `find_visible_texts` does."""
+    """Return the labels of the texts on a screen, in order. Raises Invalid like `find_visible_texts`."""
     seen = find_visible_texts(protocol, basis)
     if protocol.hides_source:
         return HIDDEN
@@ -68,13 +68,13 @@ def list_shown_texts(
     text_media: ShownMedia | None = None,
     markup: bool = False,
 ) -> tuple[ShownText, ...]:
-    """The texts that a rater sees at one address, in the order of the screen.
+    """Return the texts that a rater sees at one address, in the order of the screen.
 
-    side_order: drawn for each item of a protocol that hides which text is which; 1 puts the judged text first.
-    markup: tags in the texts are markup. References stand in the order of their names, which are not told.
+    side_order: drawn for each item of a protocol that hides which text is which; 1 puts the judged text first. markup:
+    tags in the texts are markup. References are in the order of their names, which are not shown.
 
-    Raises Invalid as `find_visible_texts` does, and where two texts are to stand side by side and it is not exactly one
-    reference that the judged text would stand beside.
+    Raises Invalid like `find_visible_texts`. Also raises it if two texts are to be shown side by side but the judged
+    text does not have exactly one counterpart.
     """
     seen = find_visible_texts(protocol, basis)
     others = [references[name] for name in sorted(references)] if seen.references else []
@@ -98,5 +98,5 @@ def _laid_out(
     side: Literal["source", "target"] | None,
     media: ShownMedia | None = None,
 ) -> ShownText:
-    """A text, with its layout where that shows anything else than the text as it is stored."""
+    """Make a shown text, with its layout if this differs from the stored text."""
     return ShownText(label, text, side, media, parse_markup_if_present(text) if markup else None)
