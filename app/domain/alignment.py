@@ -1,7 +1,7 @@
-"""Word alignments in the Pharaoh format: `0-0 1-2`, the place of a source word, then that of a word of the output.
+"""Word alignments in the Pharaoh format: `0-0 1-2`, the index of a source word, then that of an output word.
 
-Words are what stands between white space, as `str.split` has it, counted from 0. The form is that of Koehn (2004),
-*Pharaoh: a beam search decoder*, which word aligners write today.
+Words are separated by white space, as in `str.split`, and counted from 0. The format is that of Koehn (2004), *Pharaoh:
+a beam search decoder*, which word aligners write today.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Link = tuple[int, int]
 
 
 def parse_alignment(alignment: str) -> list[Link]:
-    """The links of an alignment in their order. Raises ValueError naming the first that is none, or is there twice."""
+    """Parse the links of an alignment, in order. Raises ValueError naming the first one that is invalid or repeated."""
     links: dict[Link, int] = {}
     for n, part in enumerate(alignment.split(), 1):
         match = LINK.fullmatch(part)
@@ -33,7 +33,7 @@ def parse_alignment(alignment: str) -> list[Link]:
 
 
 def canonicalize_alignment(alignment: str) -> str:
-    """The same links in order. Raises ValueError as `parse_alignment`.
+    """Return the same links in sorted order. Raises the errors of `parse_alignment`.
 
     >>> canonicalize_alignment(" 1-0  0-1 ")
     '0-1 1-0'
@@ -42,7 +42,7 @@ def canonicalize_alignment(alignment: str) -> str:
 
 
 def find_alignment_fault(alignment: str, *, source: str | None, text: str | None) -> str | None:
-    """The first link that names a word which a text does not have; None where all fit. A text of None is not asked.
+    """Return the first link to a word that a text does not have; None if all fit. A text that is None is not checked.
 
     >>> find_alignment_fault("0-0 2-1", source="the dog", text="der Hund")
     'link 2 (2-1): the source has 2 words, 0 to 1'
@@ -57,10 +57,10 @@ def find_alignment_fault(alignment: str, *, source: str | None, text: str | None
 
 
 def transfer_alignment_to_edited_text(alignment: str, before: str, after: str) -> str:
-    """The alignment of a text for another version of it.
+    """Transfer the alignment of a text to an edited version of it.
 
-    Words that stay keep their links. Those in the place of others take over the links of what stood there, so that
-    nobody can tell by the links that a text was changed.
+    Words that stay keep their links. Words that replace others take over their links, so that the links do not reveal
+    that a text was changed.
 
     >>> transfer_alignment_to_edited_text("0-0 1-1 2-2", "der Hund bellte", "der alte Kater bellte")
     '0-0 1-1 1-2 2-3'
@@ -75,7 +75,7 @@ def transfer_alignment_to_edited_text(alignment: str, before: str, after: str) -
 
 
 def _came_from(before: list[str], after: list[str]) -> Iterator[Link]:
-    """Of each word that stands in the place of one: its place, and that of the one."""
+    """Yield for each kept or replacing word its index in the new text, and the index of the word it comes from."""
     for _, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if i1 < i2:
             yield from ((j, i1 + (j - j1) * (i2 - i1) // (j2 - j1)) for j in range(j1, j2))

@@ -1,19 +1,19 @@
-"""Attention checks: documents with known answers that raters meet among their tasks, drawn at random."""
+"""Attention checks: documents with known answers that are placed at random among a rater's tasks."""
 
 from __future__ import annotations
 
 import hashlib
 
 KIND = "attention"
-"""The kind of their documents, and where a segment's `meta` and a task's `meta` speak of them."""
+"""The kind of their documents, and the key of their data in the `meta` of segments and tasks."""
 ROLE = 5
-"""The role of their items, beside those of `RatingRole`: no rating comes of such an item."""
+"""The role of their items, besides those of `RatingRole`; these items give no ratings."""
 
 
 def choose_attention_check(
     seed: int, campaign_id: int, rater_id: int, handed_in: int, *, rate: float, left: int
 ) -> int | None:
-    """Which of `left` checks a rater gets after a number of hand-ins; None for none. Asking again draws the same.
+    """Return which of `left` checks a rater gets after a number of hand-ins; None for none. Repeated calls agree.
 
     >>> [choose_attention_check(1, 7, 3, n, rate=0.5, left=4) for n in range(8)]
     [None, None, None, 1, None, None, 0, None]

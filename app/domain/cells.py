@@ -1,9 +1,9 @@
-"""Cells of a CSV file that a spreadsheet opens and does not run."""
+"""Cells of a CSV file that a spreadsheet opens without executing them."""
 
 from __future__ import annotations
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""How a text begins that a spreadsheet takes for a formula, or that hides one behind white space (OWASP)."""
+"""Beginnings of texts that a spreadsheet takes for a formula, or that hide one behind white space (OWASP)."""
 
 
 def is_formula(text: str) -> bool:
@@ -12,5 +12,5 @@ def is_formula(text: str) -> bool:
 
 
 def escape_formula(text: str) -> str:
-    """The text as a spreadsheet shows it: with an apostrophe in front where it would run."""
+    """Return the text as a spreadsheet should show it: with an apostrophe in front if it would be executed."""
     return f"'{text}" if is_formula(text) else text

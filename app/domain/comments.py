@@ -1,8 +1,8 @@
-"""What is known of comments everywhere."""
+"""Facts about comments that all packages share."""
 
 from __future__ import annotations
 
 LONGEST_COMMENT = 4000
-"""Characters of a comment on an output or a screen."""
+"""Maximum number of characters in a comment on an output or a screen."""
 ON_OUTPUT, ON_SCREEN = "textfield", "comment"
-"""Where files have them: members of what else is kept with a judgment, named as Pearmut's logs name them."""
+"""Their names in files, as members of the additional data of a judgment; these are the names in Pearmut's logs."""

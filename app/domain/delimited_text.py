@@ -1,4 +1,4 @@
-"""Small delimited tables that people send as text, as spreadsheets write them."""
+"""Reads small delimited tables that people send as text, in the form that spreadsheets write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SEPARATORS: Final = (",", ";", "\t")
 
 
 class MalformedDelimitedText(ValueError):
-    """A double quote is not closed, or stands within a cell. line: from 1, where the row begins."""
+    """A double quote is not closed, or occurs within a cell. line: from 1, where the row begins."""
 
     def __init__(self, line: int) -> None:
         super().__init__("a double quote is not closed, or stands within a cell")
@@ -19,10 +19,10 @@ class MalformedDelimitedText(ValueError):
 
 
 def read_delimited(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows of cells between commas, semicolons or tabs, each with the line it begins on, from 1.
+    """Yield rows of cells separated by commas, semicolons or tabs, each with its first line, from 1.
 
-    A byte order mark is left out. A cell in double quotes may hold separators and line ends, which become LF.
-    Raises MalformedDelimitedText.
+    A byte order mark is skipped. A cell in double quotes may contain separators and line ends, which become LF. Raises
+    MalformedDelimitedText.
 
     >>> list(read_delimited('key;note\\r\\nr1;"a;\\r\\nb"\\r\\nr2;\\r\\n'))
     [(1, ['key', 'note']), (2, ['r1', 'a;\\nb']), (4, ['r2', ''])]

@@ -1,4 +1,4 @@
-"""What can go wrong, in kinds. The docstring of an error is its message; `detail` adds the particulars.
+"""Kinds of errors. The docstring of an error class is its message; `detail` adds the particulars.
 
 The web layer maps kinds to problem+json and the command line maps them to exit codes, each in one place.
 """
@@ -13,7 +13,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in the input something is wrong, and what.
+    """Where something in the input is wrong, and what.
 
     `loc` is a path: ("body", "alpha"), or ("ratings.tsv", 17) for line 17 of a file.
     """
@@ -26,8 +26,8 @@ class AppError(Exception):
     """Something went wrong."""
 
     kind: ClassVar[str] = "error"
-    members: Mapping[str, object] = MappingProxyType({})  # what an answer about it says beside the usual
-    published: ClassVar[str]  # its name in answers, where that is not the class's
+    members: Mapping[str, object] = MappingProxyType({})  # additional members of a response about it
+    published: ClassVar[str]  # its name in responses, if different from the class's
 
     def __init__(self, detail: str = "", *, places: tuple[Place, ...] = (), retry_after: int | None = None) -> None:
         super().__init__(detail or self.title())
@@ -37,12 +37,12 @@ class AppError(Exception):
 
     @classmethod
     def name(cls) -> str:
-        """Its name in answers: the type of a problem and of a failed job."""
+        """Return its name in responses: the type of a problem and of a failed job."""
         return str(vars(cls).get("published", cls.__name__))
 
     @classmethod
     def title(cls) -> str:
-        """The first line of the docstring, without its full stop."""
+        """Return the first line of the docstring, without its full stop."""
         return (cls.__doc__ or cls.__name__).strip().splitlines()[0].rstrip(".")
 
 

@@ -1,4 +1,4 @@
-"""What an examination finds."""
+"""The finding of a health check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class HealthFinding:
-    """One thing that was looked at. what: its name. said: how it is. do: what helps, where something is wrong."""
+    """One checked thing. what: its name. said: its state. do: the remedy, if something is wrong."""
 
     what: str
     state: Literal["ok", "warning", "wrong"]

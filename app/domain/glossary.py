@@ -1,4 +1,4 @@
-"""Terms of a glossary in a text: where they stand, and the translations that are wanted for them."""
+"""Terms of a glossary in a text: their positions, and the required translations."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Scripts that put no spaces between words, or put endings onto them."""
+"""Characters of scripts that do not separate words by spaces, or that attach endings to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class GlossaryTerm:
-    """A term of the source language, and how it is to be translated."""
+    """A term of the source language, and its required translation."""
 
     term: str
     translation: str
@@ -21,7 +21,7 @@ class GlossaryTerm:
 
 @dataclass(frozen=True, slots=True)
 class TermInText:
-    """Where a term stands in a text, in code points, and the translation that is wanted."""
+    """The position of a term in a text, in code points, and the required translation."""
 
     start: int
     end: int
@@ -29,13 +29,13 @@ class TermInText:
 
 
 def preselect_terms(texts: Iterable[str], terms: Sequence[GlossaryTerm]) -> tuple[GlossaryTerm, ...]:
-    """Those that may stand in any of the texts, so that each text is searched for few."""
+    """Select the terms that may occur in any of the texts, so that each text is searched for few."""
     joined = "\n".join(texts).casefold()
     return tuple(term for term in terms if term.term.casefold() in joined)
 
 
 def find_terms(text: str, terms: Sequence[GlossaryTerm]) -> tuple[TermInText, ...]:
-    """Where the terms stand as whole words, in any case of letters; of those that begin at one place the longest.
+    """Find the terms as whole words, ignoring case; of terms that start at the same position, the longest.
 
     >>> find_terms("Hot dogs and a hot dog", (GlossaryTerm("hot dog", "Hotdog"), GlossaryTerm("dog", "Hund")))
     (TermInText(start=15, end=22, translation='Hotdog'),)

@@ -1,4 +1,4 @@
-"""Instructions for one item, as text: other tools write them in HTML."""
+"""Instructions for one item, as text; other tools write them in HTML."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from html.parser import HTMLParser
 from typing import Final
 
 LONGEST: Final = 5_000
-"""Characters that are shown."""
+"""Maximum number of characters shown."""
 _BLOCKS: Final = frozenset({"p", "br", "div", "li", "ul", "ol", "tr", "h1", "h2", "h3", "h4", "h5", "h6"})
 _UNSEEN: Final = frozenset({"script", "style", "template"})
 
 
 class _TextParser(HTMLParser):
-    """Collects what is read on a page: blocks on lines of their own, nothing of scripts and styles."""
+    """Collects the readable text of a page: blocks on separate lines, without scripts and styles."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -37,7 +37,7 @@ class _TextParser(HTMLParser):
 
 
 def extract_instruction_text(written: str | None) -> str | None:
-    """The text of instructions, without its marks; None where nothing is left.
+    """Return the text of instructions without tags; None if nothing is left.
 
     >>> extract_instruction_text("<p>Be <b>formal</b>.</p><ul><li>No &lt;tags&gt;</li></ul><script>alert(1)</script>")
     'Be formal.\\n• No <tags>'

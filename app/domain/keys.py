@@ -1,4 +1,4 @@
-"""Keys that people and files use to name things: 1–128 of A–Z a–z 0–9 . _ ~ : @ + - but neither `.` nor `..`"""
+"""Keys with which people and files name things: 1–128 of A–Z a–z 0–9 . _ ~ : @ + - but neither `.` nor `..`"""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import re
 KEY_PATTERN = r"^[A-Za-z0-9._~:@+\-]{1,128}$"
 LONGEST = 128
 _KEY = re.compile(r"[A-Za-z0-9._~:@+\-]{1,128}")
-_FOLDED = frozenset({".", ".."})  # clients fold them away in addresses (RFC 3986, section 5.2.4)
+_FOLDED = frozenset({".", ".."})  # clients remove them from addresses (RFC 3986, section 5.2.4)
 _OTHER = re.compile(r"[^A-Za-z0-9._~:@+\-]+")
 
 
 def is_key(name: str) -> bool:
-    """Whether `name` can be used as a key as it is."""
+    """Whether `name` can be used as a key without changes."""
     return _KEY.fullmatch(name) is not None and name not in _FOLDED
 
 
 def check_addressable(name: str) -> str:
-    """The name, where it can stand in an address. Raises ValueError for `.` and `..`.
+    """Return the name if it can be part of an address. Raises ValueError for `.` and `..`.
 
-    For names that fit KEY_PATTERN, which stays as it was published and cannot say this.
+    This is for names that match KEY_PATTERN, which stays as published and cannot exclude these.
     """
     if name in _FOLDED:
         raise ValueError("must not be . or .., which clients fold away in addresses")
@@ -28,9 +28,9 @@ def check_addressable(name: str) -> str:
 
 
 def make_key(name: str) -> str:
-    """A key for any name: the name itself where it is one, else a readable form with a digest of the whole.
+    """Make a key for any name: the name itself if it is a key, else a readable form with a digest of the whole.
 
-    The digest keeps two names apart that differ only in characters a key cannot hold.
+    The digest distinguishes names that differ only in characters that a key cannot contain.
 
     >>> make_key("Online-W")
     'Online-W'
@@ -43,7 +43,7 @@ def make_key(name: str) -> str:
 
 
 def shorten_key(name: str, most: int) -> str:
-    """A key of at most so many characters: the beginning of a name, with a digest of the whole.
+    """Return a key of at most `most` characters: the beginning of a name, with a digest of the whole.
 
     >>> shorten_key("annual-report.pdf", 16)
     'annual-~a95d65af'

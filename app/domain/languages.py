@@ -1,6 +1,6 @@
-"""What is known of languages: the scripts they are written in, and whether words are set apart by spaces.
+"""Facts about languages: the scripts in which they are written, and whether spaces separate words.
 
-Codes are as campaigns have them: `de`, `zh-Hans`, `en_US`. Sources: ISO 639, ISO 15924, and the script names in
+Codes have the form that campaigns use: `de`, `zh-Hans`, `en_US`. Sources: ISO 639, ISO 15924, and the script names in
 Unicode's character names.
 """
 
@@ -73,7 +73,7 @@ _BY_SUBTAG: dict[str, frozenset[str]] = {
     "jpan": frozenset({"CJK", "HIRAGANA", "KATAKANA"}),
     "latn": LATIN,
 }
-# Written without spaces between words, so that a count of words means little: Unicode, annex 29, section 4.
+# Written without spaces between words, so that word counts mean little: Unicode, annex 29, section 4.
 _UNSPACED = frozenset({"bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh"})
 
 _WRITTEN_IN_LATIN = (
@@ -83,11 +83,11 @@ _WRITTEN_IN_LATIN = (
 )
 _LATIN_LANGUAGES = frozenset(_WRITTEN_IN_LATIN.split())
 KNOWN = tuple(sorted({*_SCRIPTS, *_LATIN_LANGUAGES, "en-GB", "en-US", "pt-BR", "pt-PT", "zh-Hans", "zh-Hant"}))
-"""What forms offer; any other code is as good."""
+"""Codes that forms offer; any other code is valid too."""
 
 
 def scripts_of_language(language: str | None) -> frozenset[str] | None:
-    """The scripts that a language is written in; None where nothing is known of it.
+    """Return the scripts in which a language is written; None for an unknown language.
 
     >>> sorted(scripts_of_language("zh-Hans")), scripts_of_language("sr_Latn"), scripts_of_language("xx")
     (['CJK'], frozenset({'LATIN'}), None)
@@ -102,7 +102,7 @@ def scripts_of_language(language: str | None) -> frozenset[str] | None:
 
 
 def has_word_spaces(language: str | None) -> bool:
-    """Whether words are set apart by spaces; true where nothing is known.
+    """Whether spaces separate words; true for unknown languages.
 
     >>> has_word_spaces("th"), has_word_spaces("de"), has_word_spaces(None)
     (False, True, True)
@@ -111,7 +111,7 @@ def has_word_spaces(language: str | None) -> bool:
 
 
 def detect_script(text: str) -> str | None:
-    """The script that most letters of a text are of; None where there are no letters.
+    """Return the script of most letters in a text; None if there are no letters.
 
     >>> detect_script("Привет, world and Welt"), detect_script("12 %")
     ('LATIN', None)

@@ -1,8 +1,8 @@
-"""Light markup in texts: what raters see of it, and where each character that they see stands in the stored text.
+"""Light markup in texts: what raters see of it, and where each visible character is in the stored text.
 
-Positions of marked errors count the characters of the stored text, tags included (decision 43). Raters see the text
-without its tags; a line end stands for `<br>`, and for the tags between two blocks. What is not one of these tags, or
-lacks its partner, is text like any other: nothing that a system wrote is hidden from raters.
+Positions of marked errors count the characters of the stored text, including tags (decision 43). Raters see the text
+without its tags. A line end represents `<br>`, and the tags between two blocks. Unknown tags, and tags without a
+partner, are ordinary text, so nothing that a system wrote is hidden from raters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCKS: Final = frozenset({"p", "h1", "h2", "h3", "ul", "ol", "li", "pre"})
 INLINE: Final = frozenset({"b", "strong", "i", "em", "code"})
 LINE_END: Final = "br"
 MOST_NESTED: Final = 16
-"""Tags within each other; those deeper inside are text."""
+"""Maximum nesting of tags; those deeper inside are text."""
 _NAMES = "|".join(sorted((*BLOCKS, *INLINE, LINE_END), key=len, reverse=True))
 _TOKEN = re.compile(
     rf"<(?P<end>/?)(?P<name>{_NAMES})(?:\s[^<>]*|/)?>|&(?:#[0-9]{{1,7}}|#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z][A-Za-z0-9]{{1,31}});",
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
 
 
 class _Piece(NamedTuple):
-    """A range of the stored text. tag: its name where it is one; shown: what stands there for a reference."""
+    """A range of the stored text. tag: the name, if it is a tag; shown: the character that a reference represents."""
 
     start: int
     end: int
@@ -41,9 +41,9 @@ class _Piece(NamedTuple):
 class MarkedUpText:
     """A text as raters see it.
 
-    shown: its characters. runs: (characters shown, start and end in the stored text), one after the other; where both
-    are as long, character stands for character, and else the one character stands for the whole range.
-    elements: (tag, start and end in `shown`), outer ones first.
+    shown: its characters. runs: consecutive (characters shown, start and end in the stored text); if both lengths are
+    equal, characters correspond one to one, otherwise the single character represents the whole range. elements: (tag,
+    start and end in `shown`), outer ones first.
     """
 
     shown: str
@@ -51,7 +51,7 @@ class MarkedUpText:
     elements: tuple[tuple[str, int, int], ...]
 
     def to_stored_range(self, start: int, end: int) -> tuple[int, int]:
-        """Where a range of what is shown stands in the stored text. It must not be empty.
+        """Convert a range of the shown text to a range of the stored text. It must not be empty.
 
         >>> parse_markup("<p>a <b>dog</b></p>").to_stored_range(0, 5)
         (3, 11)
@@ -60,7 +60,7 @@ class MarkedUpText:
         return places[start][0], places[end - 1][1]
 
     def to_shown_range(self, start: int, end: int) -> tuple[int, int] | None:
-        """What is shown of a range of the stored text; None where it is only tags.
+        """Convert a range of the stored text to a range of the shown text; None if it contains only tags.
 
         >>> parse_markup("<p>a <b>dog</b></p>").to_shown_range(3, 13), parse_markup("<p>a</p>").to_shown_range(0, 2)
         ((0, 5), None)
@@ -71,7 +71,7 @@ class MarkedUpText:
         return (first, last) if first < last else None
 
     def _places(self) -> Iterator[tuple[int, int]]:
-        """Start and end of each character that is shown, in the stored text."""
+        """Yield the start and end of each shown character in the stored text."""
         for n, start, end in self.runs:
             if end - start == n:
                 yield from ((start + i, start + i + 1) for i in range(n))
@@ -80,9 +80,9 @@ class MarkedUpText:
 
 
 def parse_markup(text: str) -> MarkedUpText:
-    """What raters see of a text with light markup.
+    """Parse a text with light markup into what raters see.
 
-    Attributes of tags are left out. White space at the edges of blocks is not shown, except in `pre`.
+    Attributes of tags are dropped. White space at the edges of blocks is not shown, except in `pre`.
 
     >>> parse_markup("<p>One &lt; <b>two</b></p> <p>Three</p>").shown
     'One < two\\nThree'
@@ -93,25 +93,25 @@ def parse_markup(text: str) -> MarkedUpText:
 
 
 def has_markup(text: str) -> bool:
-    """Whether anything of a text is shown otherwise than it is stored."""
+    """Whether any part of a text is shown differently from how it is stored."""
     return ("<" in text or "&" in text) and parse_markup(text).shown != text
 
 
 def parse_markup_if_present(text: str | None) -> MarkedUpText | None:
-    """How a text is laid out, where that shows anything else than the text as it is stored."""
+    """Return the layout of a text if it is shown differently from how it is stored, else None."""
     layout = parse_markup(text) if text is not None and ("<" in text or "&" in text) else None
     return layout if layout is not None and layout.shown != text else None
 
 
 class _Layout:
-    """One text, laid out from left to right."""
+    """The layout of one text, built from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._shown: list[str] = []
         self._starts: list[int] = []
         self._ends: list[int] = []
-        self._elements: list[list[int | str]] = []  # tag, start, end; start −1 until something is shown inside
+        self._elements: list[list[int | str]] = []  # tag, start, end; start is −1 until something is shown inside
         self._open: list[list[int | str]] = []
         self._broken = False  # whether a block began or ended since the last character
 
@@ -136,7 +136,7 @@ class _Layout:
         )
 
     def _turn(self, piece: _Piece) -> None:
-        """An element begins or ends."""
+        """Begin or end an element."""
         self._broken |= piece.tag in BLOCKS
         if piece.closes:
             self._open.pop()[2] = len(self._shown)
@@ -156,7 +156,7 @@ class _Layout:
             self._add(sign, at, at + 1)
 
     def _add(self, sign: str, start: int, end: int) -> None:
-        """Show a character; before it the line end that stands for the tags between two blocks."""
+        """Show a character, preceded by the line end that represents the tags between two blocks, if any."""
         if self._broken and self._shown:
             self._put("\n", self._ends[-1], start)
         self._broken = False
@@ -183,7 +183,7 @@ class _Layout:
 
 
 def _iterate_pieces(text: str) -> Iterator[_Piece]:
-    """Tags, references to characters, and the text between them."""
+    """Yield tags, character references, and the text between them."""
     at = 0
     for match in _TOKEN.finditer(text):
         if match.start() > at:
@@ -199,7 +199,7 @@ def _iterate_pieces(text: str) -> Iterator[_Piece]:
 
 
 def _pair_tags(pieces: list[_Piece]) -> list[_Piece]:
-    """The same, where tags without a partner are text."""
+    """Return the same pieces, with tags without a partner as text."""
     paired = [piece.tag == LINE_END and not piece.closes for piece in pieces]
     opened: list[int] = []
     names: Counter[str] = Counter()
@@ -224,7 +224,7 @@ def _pair_tags(pieces: list[_Piece]) -> list[_Piece]:
 
 
 def _visible_ends(pieces: list[_Piece], text: str) -> list[int]:
-    """Where what is shown of each piece ends: before the white space at the end of a block."""
+    """Return where the visible part of each piece ends: before the white space at the end of a block."""
     ends = [piece.end for piece in pieces]
     edge, preformatted = False, 0
     for n in range(len(pieces) - 1, -1, -1):

@@ -1,7 +1,7 @@
-"""Texts that are media: `<audio src="talk.wav"></audio>` in the place of a text refers to a file of the campaign.
+"""Texts that are media: `<audio src="talk.wav"></audio>` instead of a text refers to a file of the campaign.
 
-It is what Pearmut writes, and what the field's files of speech and pictures hold, so every format carries it unchanged.
-A text that begins with such an element is shown as the file; what follows the element is its transcript.
+Pearmut writes this form, and the field's files of speech and pictures contain it, so every format carries it unchanged.
+A text that begins with such an element is shown as the file; the rest of the text is its transcript.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from app.domain.instructions import extract_instruction_text
 from app.domain.keys import LONGEST, make_key, shorten_key
 
 OPENING: Final = r"^\s*<(audio|video|img)(?=[\s/>])"
-"""How a text begins that is media; the same pattern holds in Postgres, case aside."""
+"""The beginning of a text that is media; Postgres uses the same pattern, ignoring case."""
 _ELEMENT: Final = re.compile(OPENING + r"([^>]*)>", re.IGNORECASE)
 _SRC: Final = re.compile(r"""\bsrc\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
-_SEPARATOR: Final = re.compile(r"[\\/]+")  # browsers, too, take both for the same
+_SEPARATOR: Final = re.compile(r"[\\/]+")  # browsers also treat both alike
 _OTHER_HOST: Final = re.compile(r"[\\/]{2}")
 _FOLDER: Final = "assets/"  # where Pearmut serves them
 _PICTURES: Final = ("png", "jpg", "jpeg", "gif", "webp", "pdf")
@@ -34,14 +34,14 @@ _SIGNS: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
 
 @dataclass(frozen=True, slots=True)
 class MediaElement:
-    """What a text refers to. transcript: what follows the element, as plain text; None where nothing does."""
+    """The file to which a text refers. transcript: the rest of the text in plain form; None if there is none."""
 
     name: str
     transcript: str | None
 
 
 def parse_media_element(text: str | None) -> MediaElement | None:
-    """The file that a text is; None for a text that is none, and for a file of another host.
+    """Return the file that a text refers to; None for ordinary text, and for a file on another host.
 
     >>> parse_media_element('<video src="assets/talks/1.mp4" controls></video>')
     MediaElement(name='talks:1.mp4', transcript=None)
@@ -65,10 +65,10 @@ def parse_media_element(text: str | None) -> MediaElement | None:
 
 
 def find_file_name_in_address(address: str) -> str | None:
-    """The name of the file at an address within a campaign; None for an address that leads elsewhere.
+    """Return the name of the file at an address within a campaign; None for an address elsewhere.
 
-    A question mark begins a query only behind a name with an ending: files may be called so. `#page=3` behind a PDF
-    names its third page.
+    A question mark starts a query only after a name with a known ending, because names of files may contain one.
+    `#page=3` after a PDF selects its third page.
 
     >>> [find_file_name_in_address(address) for address in ("./assets/a%20b.png", "//example.org/a.png", "../a.png")]
     ['a_b.png~47c1591e', None, None]
@@ -82,9 +82,9 @@ def find_file_name_in_address(address: str) -> str | None:
 
 
 def make_media_name(path: str, *, page: int | None = None, folder: str = "") -> str | None:
-    """The name of a file at a path, below a folder that may be left out; None where that is outside, or no file.
+    """Return the name of a file at a path, below an optional folder; None if the path is outside, or names no file.
 
-    Signs that stand in the path as addresses write them, such as `%20`, are read.
+    Encoded characters in the path, such as `%20`, are decoded.
 
     >>> make_media_name("talks/1.wav"), make_media_name("../a.wav"), make_media_name("./a%20b.png")
     ('talks:1.wav', None, 'a_b.png~47c1591e')
@@ -98,7 +98,7 @@ def make_media_name(path: str, *, page: int | None = None, folder: str = "") -> 
 
 
 def split_pdf_page_from_path(path: str) -> tuple[str, int | None]:
-    """A path of a PDF and the page that is meant, None where none is named.
+    """Split the path of a PDF into the path and the selected page, None if none is named.
 
     >>> split_pdf_page_from_path("report.pdf#page=3"), split_pdf_page_from_path("a#1.png")
     (('report.pdf', 3), ('a#1.png', None))
@@ -108,7 +108,7 @@ def split_pdf_page_from_path(path: str) -> tuple[str, int | None]:
 
 
 def make_pdf_page_name(name: str, page: int | None) -> str:
-    """The name under which a page of a PDF is stored, as a picture. The name of a file is cut before its page is.
+    """Return the name under which a page of a PDF is stored as a picture; long file names are cut, but not the page.
 
     >>> make_pdf_page_name("report.pdf", 3)
     'report.pdf~page3'
@@ -123,13 +123,13 @@ def make_pdf_page_name(name: str, page: int | None) -> str:
 
 
 def find_pdf_page_in_name(name: str) -> int | None:
-    """The page of a PDF that a name stands for, from 1; None for all other names."""
+    """Return the PDF page, from 1, that a name refers to; None for all other names."""
     named = re.search(rf"{_PAGE_MARK}([1-9][0-9]{{0,5}})$", name)
     return None if named is None else int(named[1])
 
 
 def format_media_element(name: str, kind: str | None = None) -> str:
-    """The text that refers to a file. kind: what it is; told by the ending of the name where None.
+    """Return the text that refers to a file. kind: its media kind; if None, the name's ending decides.
 
     >>> format_media_element("talks:1.wav"), format_media_element("page.pdf")
     ('<audio src="assets/talks/1.wav" controls></audio>', '<img src="assets/page.pdf">')
@@ -151,7 +151,7 @@ def format_media_element(name: str, kind: str | None = None) -> str:
 
 
 def _read_signs(part: str) -> str:
-    """A part of a path with signs such as `%20` read, as UTF-8 (RFC 3986, section 2.1)."""
+    """Decode characters such as `%20` in a part of a path, as UTF-8 (RFC 3986, section 2.1)."""
     return _SIGNS.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode("utf-8", "replace"), part)
 
 

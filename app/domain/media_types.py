@@ -26,7 +26,7 @@ KINDS: Final[Mapping[str, MediaKind]] = MappingProxyType(
         "text/vtt": "captions",
     }
 )
-"""What each media type is. No other type is stored: SVG and HTML can hold scripts, and a PDF becomes a picture."""
+"""The kind of each media type. No others are stored: SVG and HTML can contain scripts; a PDF becomes a picture."""
 
 ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -45,7 +45,7 @@ ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
         "text/vtt": "vtt",
     }
 )
-"""How names of such files end, without the dot."""
+"""The endings of the names of such files, without the dot."""
 
 TIMED: Final = frozenset({"audio", "video"})
 """Kinds that have a duration."""
@@ -53,7 +53,7 @@ TIMED: Final = frozenset({"audio", "video"})
 
 @dataclass(frozen=True, slots=True)
 class MediaLimits:
-    """The largest files that are taken. size: bytes. duration: seconds. pixels: width times height."""
+    """Limits of accepted files. size: bytes. duration: seconds. pixels: width times height."""
 
     size: int = 2 << 30
     duration: float = 4 * 3600
@@ -62,9 +62,9 @@ class MediaLimits:
 
 @dataclass(frozen=True, slots=True)
 class ShownMedia:
-    """A file as a rater sees it, without its name. id: None where the campaign has no such file.
+    """A file as a rater sees it, without its name. id: None if the campaign has no such file.
 
-    kind: of the file, or `missing`. captions: id of their file.
+    kind: of the file, or `missing`. captions: id of the file with its captions.
     """
 
     id: str | None
@@ -78,7 +78,7 @@ class ShownMedia:
 
 @dataclass(frozen=True, slots=True)
 class MediaFacts:
-    """What the content of a file says. duration_ms: of audio and video. width, height: pixels of what is seen."""
+    """Facts read from a file's content. duration_ms: of audio and video. width, height: of the picture, in pixels."""
 
     media_type: str
     duration_ms: int | None = None
@@ -87,5 +87,5 @@ class MediaFacts:
 
     @property
     def kind(self) -> MediaKind:
-        """What it is to a rater."""
+        """Its kind for raters."""
         return KINDS[self.media_type]

@@ -1,10 +1,10 @@
-"""Numbers with the words that go with them."""
+"""Numbers with the words that follow them."""
 
 from __future__ import annotations
 
 
 def pluralize(n: int, singular: str, plural: str) -> str:
-    """The number with the words that follow it.
+    """Return the number with the words that follow it.
 
     >>> pluralize(1, "rater has left", "raters have left"), pluralize(1200, "task", "tasks")
     ('1 rater has left', '1,200 tasks')

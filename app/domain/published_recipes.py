@@ -1,4 +1,4 @@
-"""The named recipes of published practice (docs/statistics.md has their sources)."""
+"""The named recipes of published practice (docs/statistics.md lists their sources)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to raters before their first task and after their last one, and what answers to them can be."""
+"""Questions to raters before their first task and after their last one, and the possible answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.domain.errors import Place
 from app.domain.faults import list_first_validation_errors
 
 NAME = "questionnaires"
-"""The setting of a campaign that holds them."""
+"""The campaign setting that contains them."""
 Moment = Literal["before", "after"]
 MOMENTS: tuple[Moment, ...] = get_args(Moment)
 Kind = Literal["note", "text", "number", "choice", "choices"]
@@ -62,21 +62,21 @@ class Questionnaires(BaseModel):
     after: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] = ()
 
     def questions(self, moment: Moment) -> tuple[Question, ...]:
-        """What is asked then."""
+        """Return the questions asked at a moment."""
         return self.before if moment == "before" else self.after
 
     def has_questions(self, moment: Moment) -> bool:
-        """Whether anything is to be answered then."""
+        """Whether a moment has any questions."""
         return any(question.kind != "note" for question in self.questions(moment))
 
 
 def read_questionnaires(settings: Mapping[str, object]) -> Questionnaires:
-    """What the settings of a campaign, which were checked, say."""
+    """Read the questionnaires from the settings of a campaign, which were checked before."""
     return Questionnaires.model_validate(settings.get(NAME) or {})
 
 
 def find_questionnaire_faults(settings: Mapping[str, object]) -> Iterator[Place]:
-    """The place of whatever a page could not ask. No questions at all are fine, and so is null."""
+    """Yield the place of everything that a page could not ask. No questions at all, and null, are valid."""
     given = settings.get(NAME)
     if given is None:
         return
@@ -117,7 +117,7 @@ def _faults(question: Question, names: Counter[str]) -> Iterator[tuple[str, str]
 def parse_answers(
     questions: Sequence[Question], given: Mapping[str, object]
 ) -> tuple[dict[str, Answer], tuple[Place, ...]]:
-    """The answers by name of the question, without those that are empty; and what is wrong, by its place in `given`."""
+    """Return the answers by name of the question, without empty ones, and the faults, by their place in `given`."""
     asked = {question.name: question for question in questions if question.kind != "note"}
     places = [Place((name[:64],), "there is no such question") for name in given if name not in asked]
     answers: dict[str, Answer] = {}
@@ -136,7 +136,7 @@ def parse_answers(
 
 
 def _parse_answer(question: Question, value: object) -> tuple[Answer, str | None]:
-    """The answer, or what is wrong with it."""
+    """Return the answer, or what is wrong with it."""
     values = {option.value for option in question.options}
     if question.kind == "text":
         right = isinstance(value, str) and len(value) <= LONGEST and "\0" not in value
@@ -161,10 +161,10 @@ def _format_bound(bound: float | None) -> str:
 
 
 def make_language_biography_questions() -> tuple[Question, ...]:
-    """What HEDS asks about evaluators of texts (expertise, languages), as questions in English.
+    """Return what HEDS asks about evaluators of texts (expertise, languages), as questions in English.
 
-    The raters' pages say these questions in every language that they speak. Source: Shimorina and Belz 2022, The Human
-    Evaluation Datasheet, §3.2 (evaluators); levels of the Common European Framework of Reference.
+    Raters' pages have translations of these questions in all their languages. Source: Shimorina and Belz 2022, The
+    Human Evaluation Datasheet, §3.2 (evaluators); levels of the Common European Framework of Reference.
     """
     levels = (("native", "First language"), *((level, level) for level in ("C2", "C1", "B2", "B1", "A2", "A1")))
     use = (("daily", "Every day"), ("weekly", "Every week"), ("rarely", "Less often"))

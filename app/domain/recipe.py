@@ -1,4 +1,4 @@
-"""Recipes from query options and from JSON: strict, told by name and place.
+"""Parses recipes from query options and from JSON: strictly, reporting faults with name and place.
 
 The value and its choices are in `recipe_value`, the named ones in `published_recipes`; all can be imported from here.
 """
@@ -73,11 +73,11 @@ _NOT_CHOICES = frozenset({"recipe", "as_of"})
 
 
 def parse_recipe_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
-    """`base` with the fields that query options replace; a changed recipe says so in its name.
+    """Return `base` with the fields that query options replace; the name of a changed recipe lists the changes.
 
-    Each option has its values as a list; only `exclude` and `roles` take several (or one with commas). Options that
-    name the base or the data version (`recipe`, `as_of`) are the caller's and pass. Naming a test asks for that test:
-    no other is used in its place.
+    Each option has a list of values; only `exclude` and `roles` accept several (or one with commas). Options that name
+    the base or the data version (`recipe`, `as_of`) are left to the caller. Naming a test selects exactly that test,
+    without a fallback to another.
 
     Raises
     ------
@@ -99,15 +99,15 @@ def parse_recipe_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> 
 
 
 def parse_recipe_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
-    """A recipe from plain JSON values, strictly; what is left out is as in the recipe of that name, or `recommended`.
+    """Parse a recipe strictly from plain JSON values; missing choices come from the named recipe, or `recommended`.
 
-    own: the recipes that a name can mean.
+    own: the recipes that a name can refer to.
 
-    `parse_recipe_json(recipe.as_json())` is `recipe`. A `hash` may stand beside the choices and must then be theirs.
+    `parse_recipe_json(recipe.as_json())` is `recipe`. A `hash` may be given with the choices and must then match them.
 
     Raises
     ------
-    Invalid : as `parse_recipe_options`, with places in the body.
+    Invalid : like `parse_recipe_options`, with places in the body.
     """
     values: dict[str, object] = {}
     wrong: list[Place] = []
@@ -137,20 +137,20 @@ def _replace_choices(base: Recipe, values: Mapping[str, object]) -> Recipe:
 
 
 def _name_after_changes(base: Recipe, recipe: Recipe) -> Recipe:
-    """A named recipe with other choices is not that recipe: its name lists what was changed."""
+    """Rename a named recipe with other choices, because it is not that recipe: its name lists the changes."""
     before, after = base.as_json(), recipe.as_json()
     changed = [name for name in after if after[name] != before[name] and name != "fallback"]
     return replace(recipe, name="+".join([base.name, *changed])[:128]) if changed else recipe
 
 
 def _imply(base: Recipe, values: dict[str, object]) -> None:
-    """What naming a test says besides: no other test in its place, and no choice that belonged to the earlier one."""
+    """Set what naming a test implies: no fallback to another test, and no choices that belong to the earlier test."""
     if "test" not in values:
         return
     values.setdefault("fallback", False)
     if values["test"] == base.test:
         return
-    # The signed-rank test has no continuity correction unless asked, as in SciPy; the rank-sum test has.
+    # The signed-rank test has no continuity correction by default, as in SciPy; the rank-sum test has one.
     values.setdefault("correction", values["test"] not in SIGNED_RANK_TESTS)
     if values["test"] not in SIGNED_RANK_TESTS:
         values.update({name: values.get(name, DEFAULTS[name]) for name in ("zero_method", "method")})
@@ -159,7 +159,7 @@ def _imply(base: Recipe, values: dict[str, object]) -> None:
 
 
 def _check_combinations(recipe: Recipe, where: str, options: Mapping[str, object]) -> Recipe:
-    """Refuse combinations that no test has; the place is the option that was given, else the test."""
+    """Reject combinations that no test supports; the place is the option that was given, else the test."""
     wrong = [
         Place((where, name if name in options else "test"), f"{name}: {message}")
         for name, broken, message in _contradictions(recipe, options)
@@ -196,5 +196,5 @@ def _invalid(wrong: Sequence[Place]) -> Invalid:
 
 
 def _printable_name(name: str) -> str:
-    """A field name that may be repeated in an error: what was sent could be anything."""
+    """Return a field name that is safe to repeat in an error, because the input could be anything."""
     return name if is_key(name) else "(name)"

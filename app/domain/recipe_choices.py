@@ -1,4 +1,4 @@
-"""The values that choices of a recipe can take."""
+"""The values that the choices of a recipe can have."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Source = Literal["score", "spans", "criterion"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class NamedExclusion:
-    """One system, rater, document or task that an analysis leaves out."""
+    """A system, rater, document or task that an analysis leaves out."""
 
     what: Subject
     key: str
@@ -52,8 +52,8 @@ class ScoringChoice:
     """Which number of a judgment is analysed.
 
     source: `score` as given or derived when it was recorded, `spans` from the marked errors, `criterion` by name.
-    profile: weight profile for errors; None is the campaign's own.
-    cap: largest penalty of one segment, None for no cap.
+    profile: weight profile for errors; None is the campaign's own. cap: largest penalty of one segment, None for no
+    cap.
     """
 
     source: Source = "score"

@@ -1,4 +1,4 @@
-"""The choices of a recipe, read from text and from JSON values as the recipe declares them."""
+"""Parses the choices of a recipe from text and from JSON values, as the recipe declares them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _ROLES = get_args(Role)
 
 
 class WrongValue(ValueError):
-    """A value that a field cannot take; the message says what it can."""
+    """A value that a field cannot have; the message says which values it can have."""
 
 
 def parse_option(name: str, values: Sequence[str]) -> object:
-    """The value of one query option."""
+    """Parse the value of one query option."""
     if name in _LISTS:
         return parse_field(name, [part for text in values for part in text.split(",") if part])
     if len(values) != 1:
@@ -40,7 +40,7 @@ def parse_option(name: str, values: Sequence[str]) -> object:
 
 
 def parse_field(name: str, value: object) -> object:
-    """The checked value of one field."""
+    """Check the value of one field and return it."""
     parse = _PARSERS.get(name)
     if parse is None:
         raise WrongValue(FILTERS if name == "filters" else f"unknown; available: {', '.join(_PARSERS)}")
@@ -116,7 +116,7 @@ def _strings(value: object) -> list[str]:
 
 
 def _scoring_option(text: str) -> ScoringChoice:
-    """`score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` (PROFILE may be empty) or `criterion:NAME`."""
+    """Parse `score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` (PROFILE may be empty) or `criterion:NAME`."""
     source, _, rest = text.partition(":")
     if source == "criterion":
         return _scoring({"from": source, "criterion": rest})

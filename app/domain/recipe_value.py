@@ -1,6 +1,6 @@
-"""A recipe: every choice of an analysis as one frozen value, with a hash; the one place where choices are declared.
+"""A recipe: every choice of an analysis as one frozen value with a hash; choices are declared only here.
 
-A recipe never changes by default: an option replaces one field, and the result carries the whole of it.
+A recipe never changes by default: an option replaces one field, and the result carries all choices.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DEFAULT_SEED = 20261120
 class ChoiceWording:
     """What a choice decides, in a sentence.
 
-    value_format: how its value is written as text, where the type does not tell.
+    value_format: the text form of its value, if the type does not determine it.
     """
 
     sentence: str
@@ -51,7 +51,7 @@ class ChoiceWording:
 
 @dataclass(frozen=True, slots=True)
 class NumberRange:
-    """The least and the largest number."""
+    """The minimum and maximum of a number."""
 
     least: float
     most: float
@@ -59,9 +59,9 @@ class NumberRange:
 
 @dataclass(frozen=True, slots=True)
 class RecipeChoice:
-    """One choice of a recipe: all that reads, checks or describes it follows from here.
+    """One choice of a recipe, from which its parsing, checks and descriptions are derived.
 
-    type: a literal of all values, bool, int, float, or a type of its own. nullable: the data may decide instead.
+    type: a literal of all values, bool, int, float, or a specific type. nullable: the data may decide instead.
     """
 
     name: str
@@ -72,13 +72,13 @@ class RecipeChoice:
 
     @property
     def description(self) -> str:
-        """What is decided, and how it is written as text where the type does not tell."""
+        """What is decided, and its text form if the type does not determine it."""
         written = f" Write {self.wording.value_format}." if self.wording.value_format else ""
         return f"{self.wording.sentence}{written}"
 
     @property
     def allowed_values(self) -> str:
-        """What can be written as text.
+        """The values that can be written as text.
 
         >>> CHOICES["unit"].allowed_values, CHOICES["permutations"].allowed_values, CHOICES["alpha"].allowed_values
         ('document, segment', '100 to 1000000, auto', '0.000001 to 0.5')
@@ -93,14 +93,14 @@ class RecipeChoice:
 class Recipe:
     """All choices of a ranking.
 
-    standing: `app.stats` knows nothing of the campaign's standing exclusions; services turn them into `exclude`.
+    standing: `app.stats` does not know the campaign's standing exclusions; services convert them to `exclude`.
     normalize: standard deviations have ddof = 1.
     moments: `ratings` with repeats, `all` rows of the file, `calibration` items.
-    repeats: `average` within a rater first, `pool` all ratings alike (WMT), `latest`, `first`; `separate` keeps every
-    rating of a segment as a segment of its own (WMT25's waves).
+    repeats: `average` within a rater first, `pool` all ratings equally (WMT), `latest`, `first`; `separate` treats
+    every rating of a segment as a segment of its own (WMT25's waves).
     aggregate: `mean` over raters and segments, `median` over raters and mean over segments, `macro_domain` mean over
     raters, segments of a domain, domains.
-    calibration: `raw`, none; between language pairs it needs several campaigns.
+    calibration: `raw`, none; calibration between language pairs needs several campaigns.
     permutations: None for max(10 000, ⌈20·m/α⌉).
     interval: `t` with linearized standard errors, `percentile` or `bca` of a bootstrap over documents.
     """
@@ -162,7 +162,7 @@ class Recipe:
     fallback: Annotated[bool, ChoiceWording("Use the test that the data support instead of refusing.")] = False
 
     def as_json(self) -> dict[str, object]:
-        """Plain JSON values, in declared order."""
+        """Return plain JSON values, in declared order."""
         plain: dict[str, object] = asdict(self)
         scoring = {"from": self.scoring.source, "profile": self.scoring.profile, "cap": self.scoring.cap}
         plain["scoring"] = (
@@ -174,9 +174,9 @@ class Recipe:
 
     @property
     def hash(self) -> str:
-        """Digest of every choice but the name: equal recipes under two names are one analysis.
+        """The digest of every choice except the name: equal recipes with two names are one analysis.
 
-        A choice that came later counts only where it is made, so that a recipe keeps its digest.
+        A choice introduced later counts only if it is made, so that existing recipes keep their digests.
         """
         plain = self.as_json()
         choices = {k: v for k, v in plain.items() if k != "name" and (k, v) != ("implausible_raters", "keep")}
@@ -185,7 +185,7 @@ class Recipe:
 
 
 def format_limit(value: float) -> str:
-    """A limit as it is written.
+    """Format a limit as text.
 
     >>> format_limit(1e-6), format_limit(0.5), format_limit(100)
     ('0.000001', '0.5', '100')
@@ -210,4 +210,4 @@ CHOICES: Mapping[str, RecipeChoice] = MappingProxyType(
 )
 """Every choice by name, in declared order."""
 DEFAULTS: Mapping[str, object] = MappingProxyType(Recipe(name="defaults").as_json())
-"""The value of each choice that nothing was said of, as plain JSON."""
+"""The default value of each choice, as plain JSON."""

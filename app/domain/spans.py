@@ -1,6 +1,6 @@
 """Marked spans of a text: severities, white space at the ends, and the `<v>…</v>` notation.
 
-Offsets are Unicode code points, half open, over the text without marks.
+Offsets are Unicode code points, half open, in the text without marks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _MARKS = re.compile(r"(</?v>)")
 
 
 def parse_severity(name: str) -> str | None:
-    """The severity in the form payloads use, None where it is none that is known.
+    """Return the severity in the form that payloads use, None if it is unknown.
 
     >>> parse_severity("Major"), parse_severity("awful")
     ('major', None)
@@ -23,7 +23,7 @@ def parse_severity(name: str) -> str | None:
 
 
 class TextWithSpans(NamedTuple):
-    """A text without its marks, where they stood, and how many were not in pairs."""
+    """A text without its marks, the positions of the marks, and the number of unpaired ones."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -31,9 +31,9 @@ class TextWithSpans(NamedTuple):
 
 
 def parse_marked_text(text: str) -> TextWithSpans:
-    """Take `<v>…</v>` out of a text.
+    """Remove `<v>…</v>` from a text.
 
-    A mark that is never closed reaches to the end of the text; a second opening or a stray closing mark is ignored.
+    A mark that is never closed extends to the end of the text; a second opening or an extra closing mark is ignored.
 
     >>> parse_marked_text("a <v>b</v>")
     TextWithSpans(text='a b', spans=((2, 3),), n_unpaired_marks=0)
@@ -41,7 +41,7 @@ def parse_marked_text(text: str) -> TextWithSpans:
     if "<v>" not in text and "</v>" not in text:
         return TextWithSpans(text, ())
     start, end = text.find("<v>"), text.find("</v>")
-    if 0 <= start < end and text.count("v>") == 2:  # one pair, which is what most marked texts have
+    if 0 <= start < end and text.count("v>") == 2:  # a single pair, as in most marked texts
         return TextWithSpans(f"{text[:start]}{text[start + 3 : end]}{text[end + 4 :]}", ((start, end - 3),))
     plain: list[str] = []
     spans: list[tuple[int, int]] = []
@@ -70,7 +70,7 @@ def insert_span_marks(text: str, start: int, end: int) -> str:
 
 
 def clip_span_to_stripped_text(span: tuple[int, int], before: int, length: int) -> tuple[int, int]:
-    """A span of an unstripped text over the stripped one; what was white space only becomes a point.
+    """Convert a span of an unstripped text to the stripped one; a span of white space becomes empty.
 
     before: characters stripped at the start. length: of the stripped text.
     """

@@ -1,7 +1,7 @@
 """Traces: which request led to which job, and how long each part took.
 
-Off unless a process sets a tracer; then each call here costs one comparison. What goes from a request to a job is a
-string, the W3C `traceparent`, which the queue keeps with its entries.
+Tracing is off unless a process sets a tracer; then each call here costs one comparison. A request passes a string to
+its job, the W3C `traceparent`, which the queue stores with its entries.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ _current: ContextVar[str | None] = ContextVar("trace", default=None)
 
 
 class TraceSpan(Protocol):
-    """Something that takes time."""
+    """A piece of work that takes time."""
 
     @property
     def traceparent(self) -> str:
-        """Its `traceparent`."""
+        """The span's `traceparent`."""
 
     def set_name_and_attributes(self, name: str, attributes: Attributes) -> None:
-        """Name it, and say more about it."""
+        """Set the name of the span, and further attributes."""
 
     def end(self) -> None:
-        """It has ended."""
+        """End the span."""
 
 
 class Tracer(Protocol):
     """Makes spans and sends them somewhere."""
 
     def start_span(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> TraceSpan:
-        """A span that began so many seconds ago. parent: a `traceparent`, or none for the first of a trace."""
+        """Start a span that began `seconds_ago`. parent: a `traceparent`, or None for the first span of a trace."""
 
 
 _tracer: Tracer | None = None
 
 
 def set_tracer(tracer: Tracer | None) -> None:
-    """Trace this process from now on, or no longer."""
+    """Trace this process from now on, or stop with None."""
     global _tracer
     _tracer = tracer
 
 
 def is_tracing() -> bool:
-    """Whether anybody wants spans."""
+    """Whether spans are recorded."""
     return _tracer is not None
 
 
 def current_traceparent() -> str | None:
-    """The `traceparent` of what is under way here."""
+    """Return the `traceparent` of the current work."""
     return _current.get()
 
 
 def continue_trace(context: str | None) -> None:
-    """Say what is under way here, as somebody else told it: a process that itself makes no spans passes it on."""
+    """Set the current `traceparent` received from elsewhere; a process without its own spans passes it on."""
     _current.set(context)
 
 
 @contextmanager
 def trace_span(kind: SpanKind, name: str, parent: str | None = None) -> Iterator[TraceSpan | None]:
-    """A span around a block; None where nobody wants any."""
+    """Record a span around a block; yields None if tracing is off."""
     if _tracer is None:
         yield None
         return
@@ -77,7 +77,7 @@ def trace_span(kind: SpanKind, name: str, parent: str | None = None) -> Iterator
 
 
 def record_past_span(kind: SpanKind, name: str, seconds: float, attributes: Attributes) -> None:
-    """A span of its own that took so many seconds and has just ended."""
+    """Record a separate span that took this many seconds and has just ended."""
     if _tracer is not None:
         span = _tracer.start_span(kind, name, None, seconds)
         span.set_name_and_attributes(name, attributes)
