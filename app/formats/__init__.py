@@ -1,4 +1,4 @@
-"""Kinds of files, discovered: every module or folder here but `base` and `kit` holds one `FORMAT`."""
+"""File formats, discovered: every module or folder here except `base` and `kit` holds one `FORMAT`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ALL", "get_format", "read_blocks", "read_lines"]
 
 
 def _discover() -> Mapping[str, Format]:
-    """A format is a module, or a folder with a module `format`; `base` and `kit` serve them all."""
+    """Find all formats: a format is a module, or a folder with a module `format`; `base` and `kit` are shared."""
     modules = [module for module in pkgutil.iter_modules(__path__) if module.name not in {"base", "kit"}]
     paths = sorted(f"{module.name}.format" if module.ispkg else module.name for module in modules)
     formats: list[Format] = [import_module(f"{__name__}.{path}").FORMAT for path in paths]
@@ -26,7 +26,7 @@ ALL: Mapping[str, Format] = _discover()
 
 
 def get_format(name: str) -> Format:
-    """The format of that name. Raises NotFound, listing what there is."""
+    """Return the format of that name. Raises NotFound, listing the existing ones."""
     if name not in ALL:
         raise NotFound(f"no format {name[:80]!r}; there are {', '.join(ALL)}")
     return ALL[name]

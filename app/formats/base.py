@@ -1,7 +1,7 @@
-"""What a format is: files in, records out (and back). One module each in this package, discovered by `app.formats`.
+"""The interface of a format: files in, records out (and back). `app.formats` discovers one module per format.
 
-A reader yields records; it knows nothing of a database. Names that recur (system, document, rater, task, item) are
-keys: whoever stores the records creates what a judgment names and nobody declared.
+A reader yields records and does not use a database. Recurring names (system, document, rater, task, item) are keys: the
+code that stores the records creates what a judgment names and no record declares.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LineLocation:
 
 @dataclass(frozen=True, slots=True)
 class CampaignRow:
-    """What a file says of the campaign as a whole; None where it is silent.
+    """Data on the campaign as a whole; None if the file does not state it.
 
     slider_colors: whether sliders show how their values compare with those of other columns.
     """
@@ -47,9 +47,9 @@ class CampaignRow:
 
 @dataclass(frozen=True, slots=True)
 class SystemRecord:
-    """A system; needed only where more than its key is known.
+    """A system; needed only if more than its key is known.
 
-    guessed: the kind follows from the name alone, so that it contradicts nothing that is stored.
+    guessed: the kind follows only from the name, so it does not contradict a stored kind.
     """
 
     at: LineLocation
@@ -63,9 +63,9 @@ class SystemRecord:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """A document; needed only where more than its key is known.
+    """A document; needed only if more than its key is known.
 
-    known_answers: unfit where what its segments say of right answers is not valid under the campaign's protocol.
+    known_answers: `unfit` if the right answers stored with its segments are not valid under the campaign's protocol.
     """
 
     at: LineLocation
@@ -80,7 +80,7 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class SegmentRow:
-    """A segment's source, its references by name, and what else is known. led: characters taken off its start."""
+    """A segment's source, its references by name, and other data. led: characters removed from its start."""
 
     at: LineLocation
     document: str
@@ -93,11 +93,12 @@ class SegmentRow:
 
 @dataclass(frozen=True, slots=True)
 class OutputRow:
-    """One system's text for one segment. prefill: errors that raters are shown with it, as spans of a payload.
+    """One system's text for one segment.
 
-    led: characters that were taken off its start; spans that were marked before count them. prefill_origin: where those
-    errors come from. written: where the text itself was written by a rater of another campaign, {rater, text, origin}.
-    alignment: its words with those of the source, as `app.domain.alignment` writes them.
+    prefill: errors that raters are shown with it, as spans of a payload. led: characters removed from its start; spans
+    that were marked before count them. prefill_origin: where those errors come from. written: if a rater of another
+    campaign wrote the text, {rater, text, origin}. alignment: of its words with those of the source, as
+    `app.domain.alignment` writes it.
     """
 
     at: LineLocation
@@ -114,9 +115,9 @@ class OutputRow:
 
 @dataclass(frozen=True, slots=True)
 class RaterRow:
-    """A rater; needed only where more than the key is known. Accounts of one person share `person`.
+    """A rater; needed only if more than the key is known. Accounts of one person share `person`.
 
-    questionnaires: by moment, what was answered: {answers, at} of each revision, in order.
+    questionnaires: by moment, the answers: {answers, at} of each revision, in order.
     """
 
     at: LineLocation
@@ -131,11 +132,11 @@ class RaterRow:
 class JudgmentRow:
     """One revision of one rater's answer for one output (position None: for the whole item).
 
-    task, item: keys; `item` is unique within its task. systems: all that are credited (identical outputs); () for a
-    reference in an output's place, which `item_meta` names. Raises ValueError where anything else credits nobody.
-    payload: as the protocol's payload type takes it. accepted: False where quality control rejected the task.
-    revision: None for the next one after what is stored. score: what the payload comes to by the campaign's own
-    profile, where it is stored; no file says it.
+    task, item: keys; `item` is unique within its task. systems: all systems with this output (identical outputs); ()
+    for a reference in place of an output, which `item_meta` names. Raises ValueError if there is no system in any other
+    role. payload: in the form of the protocol's payload type. accepted: False if quality control rejected the task.
+    revision: None for the next one after those stored. score: the payload's score under the campaign's own profile, if
+    it is stored; files do not state it.
     """
 
     at: LineLocation
@@ -164,14 +165,14 @@ class JudgmentRow:
 
 
 Given = tuple[str, str, int, Mapping[str, object]]
-"""Who gave an answer, file and line where it stands, and the payload."""
+"""Rater of an answer, its file and line, and the payload."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputJudgments:
-    """Judgments of one output by raters, of whom each is a task, that hold nothing but payloads.
+    """Judgments of one output by raters, each rater with one task, that consist only of payloads.
 
-    A large file is mostly these; one record each would cost as much as all else about them.
+    A large file contains mostly these; one record each would cost as much as all other work on them.
     """
 
     item: str
@@ -181,7 +182,7 @@ class OutputJudgments:
     given: Sequence[Given]
 
     def rows(self) -> Iterator[JudgmentRow]:
-        """The same, one by one."""
+        """Yield the judgments one by one."""
         for rater, file, line, payload in self.given:
             at = LineLocation(file, line)
             yield JudgmentRow(at, rater, self.item, self.systems, self.document, self.position, rater, payload)
@@ -189,7 +190,7 @@ class OutputJudgments:
 
 @dataclass(frozen=True, slots=True)
 class VoidedJudgmentRow:
-    """A judgment set aside, with the reason: all revisions of one rater at one address."""
+    """A voided judgment, with the reason: all revisions of one rater at one address."""
 
     at: LineLocation
     task: str
@@ -202,11 +203,12 @@ class VoidedJudgmentRow:
 
 @dataclass(frozen=True, slots=True)
 class ScreenComparisonRow:
-    """One rater's answer about the columns of a screen together.
+    """One rater's answer about all columns of a screen.
 
-    task, items: keys, an item for each column, in their order. columns: the systems of each. preference: columns from
-    1, in groups from best to worst. position: of the segment that was compared, None where nobody says.
-    Raises ValueError where it does not name each column once.
+    task, items: keys, one item per column, in their order. columns: the systems of each. preference: columns from 1, in
+    groups from best to worst. position: of the segment that was compared, None if unknown.
+
+    Raises ValueError if it does not name each column once.
     """
 
     at: LineLocation
@@ -229,9 +231,9 @@ class ScreenComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricScoreRow:
-    """What an automatic metric gives one output, or a system as a whole: then document and position are None.
+    """Score of one output by an automatic metric, or of a whole system: document and position are then None.
 
-    All that one import says of a metric is its set of scores. Raises ValueError for half an address.
+    All scores of a metric in one import form one set. Raises ValueError if only one of document and position is given.
     """
 
     at: LineLocation
@@ -267,10 +269,10 @@ Record = (
 class ShownOutputRow:
     """One output as a task shows it: of a plan, or of judgments that were imported.
 
-    task: its public name, which says nothing of what it holds; task_key: its key. rater: None while any rater of a
-    bucket may take it. text: what stands there, which is not the output of the systems where the item is a degraded
-    copy or a reference. reference: its name; nobody is credited with it. side_order: 1 where the source is shown
-    second, None where nothing is hidden.
+    task: its public name, which does not reveal its contents; task_key: its key. rater: None while any rater of a
+    bucket may take it. text: the text shown, which is not the systems' output if the item is a degraded copy or a
+    reference. reference: its name; it belongs to no system. side_order: 1 if the source is shown second, None if
+    nothing is hidden.
     """
 
     task: str
@@ -291,7 +293,7 @@ class ShownOutputRow:
 
 @dataclass(frozen=True, slots=True)
 class CampaignContents:
-    """All that a campaign holds, to be read as often as a writer needs: its key, the records, and what tasks show."""
+    """All contents of a campaign, for a writer to read as often as it needs: key, records, and what tasks show."""
 
     key: str
     records: Callable[[], Iterator[Record]]
@@ -300,7 +302,7 @@ class CampaignContents:
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """Bounds on what a reader takes in, so that no file can exhaust memory, disk or patience."""
+    """Limits on what a reader accepts, so that no file can exhaust memory, disk or time."""
 
     line_bytes: int = 1 << 20
     unpacked_bytes: int = 8 << 30
@@ -310,7 +312,7 @@ class ReaderLimits:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file by name; `open` gives its bytes from the start, gzipped or not."""
+    """A file by name; `open` returns its bytes from the start, gzipped or not."""
 
     name: str
     open: Callable[[], IO[bytes]]
@@ -325,7 +327,7 @@ class ReadLog:
     """What a reader saw: counts for the report, and bad lines.
 
     skip_bad_lines: collect a bad line and go on, storing the rest. Otherwise bad lines are still collected (up to
-    MOST_ERRORS) so that one run names them all, and `finish` raises.
+    MOST_ERRORS) so that one run names them all, and `raise_bad_lines` raises.
     """
 
     skip_bad_lines: bool = False
@@ -342,7 +344,7 @@ class ReadLog:
         self.mapped.setdefault(noun, {})[key] = name
 
     def record_bad_line(self, at: LineLocation, reason: str) -> None:
-        """Collect one bad line. Raises TooManyErrors once MOST_ERRORS are collected and lines are not skipped."""
+        """Collect one bad line. Raises TooManyErrors beyond MOST_ERRORS, unless bad lines are skipped."""
         self.n_bad += 1
         if len(self.bad) < MOST_ERRORS:
             self.bad.append(Place((at.file, at.line), reason))
@@ -350,14 +352,14 @@ class ReadLog:
             raise TooManyErrors(f"{MOST_ERRORS} bad lines and more; nothing was stored", places=tuple(self.bad))
 
     def raise_bad_lines(self) -> None:
-        """Raise Invalid with every bad line collected, unless they are to be skipped."""
+        """Raise Invalid with every bad line collected, unless bad lines are skipped."""
         if self.bad and not self.skip_bad_lines:
             raise Invalid(f"{self.n_bad} bad line(s); nothing was stored", places=tuple(self.bad))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """What a reader is told beside the files.
+    """What a reader gets besides the files.
 
     protocol: of the campaign, if it exists already. options: `--option k=v` of the caller, all strings. outline: the
     test documents that the campaign has already, in their order, each with its number of segments. shown: what its
@@ -376,32 +378,33 @@ PartsReader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[tup
 
 
 class DocumentLineCollector(Protocol):
-    """The lines about some of the documents, of all files: all are taken in first, then given as records."""
+    """The lines about some of the documents, of all files: all lines are added first, then returned as records."""
 
     def begin_file(self, file: str, number: int, line: str) -> bool:
-        """Begin a file with its first line; whether that line is data too. Raises Invalid for a wrong header."""
+        """Start a file with its first line; return whether it is also data. Raises Invalid for a wrong header."""
 
     def add_line(self, number: int, line: str) -> None:
-        """Take in one line; what is wrong with it goes to the log."""
+        """Add one line; faults go to the log."""
 
     def campaign_facts(self) -> object:
-        """What the lines say of the campaign, for `ParallelReadHooks.make_campaign_row`."""
+        """Return what the lines state about the campaign, for `ParallelReadHooks.make_campaign_row`."""
 
     def records(self) -> Iterator[Record | OutputJudgments]:
-        """All records of the lines but the campaign's, document by document; once only."""
+        """Yield all records of the lines except the campaign's, document by document; can be called only once."""
 
     def close(self) -> None:
-        """Give up what is held outside of memory."""
+        """Release what is held outside of memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelReadHooks:
-    """How the lines of large files are shared out among several readers, each of which has whole documents.
+    """How the lines of large files are distributed among several readers, each of which gets whole documents.
 
-    make_reader: of some of the lines of files by these names. make_document_finder: for the first line of a file, what
-    finds the document of a line, and whether that first line is data too; a document must come to one reader.
-    make_campaign_row: what all readers say of the campaign, by their facts. requires_judgments: files without any
-    judgment are refused. finish_log: notes to the log of all readers what only all records together can tell.
+    make_reader: makes a reader of some of the lines of files with these names. make_document_finder: for the first line
+    of a file, returns a function that finds the document of a line, and whether that first line is also data; all lines
+    of a document must go to one reader. make_campaign_row: combines what all readers state about the campaign.
+    requires_judgments: files without any judgment are refused. finish_log: adds to the log of all readers what only all
+    records together can show.
     """
 
     make_reader: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLineCollector]
@@ -412,7 +415,7 @@ class ParallelReadHooks:
 
 
 class Writer(Protocol):
-    """Records in, bytes of one file out; what the format cannot carry is counted in `lost`."""
+    """Records in, bytes of one file out; what the format cannot hold is counted in `lost`."""
 
     def __call__(self, records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]: ...
 
@@ -420,20 +423,21 @@ class Writer(Protocol):
 BookWriter = Callable[[CampaignContents, Counter[str]], Iterator[bytes]]
 """All contents in, bytes of one file out."""
 TreeWriter = Callable[[CampaignContents, Counter[str]], Iterator[tuple[str, Iterable[bytes]]]]
-"""All contents in, files by their paths out, each to be taken before the next."""
+"""All contents in, files by path out; each must be consumed before the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A kind of file: how it is read, how it is written, and which options it takes (name → what it does).
+    """A file format: how it is read and written, and which options it takes (name → what it does).
 
-    parts: how files that hold several campaigns are read with the option `split`: the value and the records of each, in
-    the order of the values, each stream to be read to its end before the next. by_document: the reader yields all
-    records of a document one after another, and the first record but the campaign's after the last line was read.
-    by_segment: all records of a segment too, and no judgment is of a whole item. spread: how lines are shared out.
-    paths: what a file is, its path says, so that files are called by their paths. whole: it holds all that records say.
-    write, write_book, write_file_tree: how it is written; one of them at most. judged_by: the protocols whose judgments
-    it is for, () for all. suffix: what a written file's name ends in, where that is not the format's name.
+    parts: how files with several campaigns are read with the option `split`: the value and the records of each, in the
+    order of the values, each stream to be read to its end before the next. by_document: the reader yields all records
+    of a document together, and yields the first record other than the campaign's after reading the last line.
+    by_segment: it also yields all records of a segment together, and no judgment is of a whole item. spread: how lines
+    are distributed. paths: the path of a file tells what it is, so files are named by path. whole: it holds all
+    contents of the records. write, write_book, write_file_tree: how it is written; at most one of them. judged_by: the
+    protocols whose judgments it is for, () for all. suffix: the end of a written file's name, if it is not the format's
+    name.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""`csv`: judgments for a spreadsheet or a script, one row a judgment and revision; commas, quotes where needed.
+"""`csv`: judgments for a spreadsheet or a script, one row per judgment and revision; commas, quotes where needed.
 
 Conventions: names are keys, several systems are joined by `+`, times are UTC, `position` is empty for a judgment of the
-whole item. `score` is the number that the rater gave, empty where the protocol asks for none; `scores` and `errors` are
+whole item. `score` is the number that the rater gave, empty if the protocol asks for none; `scores` and `errors` are
 JSON; `comment` is on the output, `screen_comment` on its screen. A text cell that a spreadsheet would take for a
-formula gets an apostrophe in front. Texts, and what is known of systems, documents and raters, have no column.
+formula starts with an apostrophe. Texts, and data on systems, documents and raters, have no column.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Address = tuple[str, str, int | None, str]
 
 
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
-    """One row a judgment and revision, in canonical order; what has no column is counted in `lost`."""
+    """Write one row per judgment and revision, in canonical order; data without a column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     voids: dict[Address, str] = {}
     yield _line(COLUMNS)
@@ -112,7 +112,7 @@ def _text(value: object) -> str | None:
 
 
 def _cell(value: object, lost: Counter[str]) -> str:
-    """A cell as text; numbers stand as they are, for a minus before them is no formula."""
+    """Return a cell as text; numbers are not escaped, because a number with a minus is not a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -129,7 +129,7 @@ def _cell(value: object, lost: Counter[str]) -> str:
 
 def _line(cells: Iterable[str]) -> bytes:
     line = io.StringIO()
-    # The writer quotes what holds a character of its line's end: a lone CR must not end a line for any reader.
+    # The writer quotes cells with a character of its line end: a lone CR must not end a line for any reader.
     csv.writer(line, lineterminator="\r\n").writerow(cells)
     return line.getvalue().removesuffix("\r\n").encode() + b"\n"
 

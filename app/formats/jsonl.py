@@ -1,9 +1,9 @@
-"""`jsonl`: our own interchange, one object a line; loses nothing.
+"""`jsonl`: our own interchange format, one object per line, without any loss.
 
 The first line is the header `{"sealed":true,"type":"plumbline","version":1}`. A sealed file ends with
-`{"lines":…,"sha256":"…","type":"end"}`, which counts and hashes every line before it, so that a cut or altered file is
-refused; a file written by hand leaves out `sealed` and the end. Between them the order of lines is irrelevant. What is
-written is canonical: export → import → export gives the same bytes.
+`{"lines":…,"sha256":"…","type":"end"}`, which counts and hashes all lines before it, so that a truncated or altered
+file is refused. A file written by hand leaves out `sealed` and the end line. The order of the lines between them does
+not matter. The written form is canonical: export → import → export gives the same bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WITHOUT_ORDER = "judged twice with neither revision nor submitted_at to say whic
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Records of all files together, in canonical order. Raises Invalid with every bad line."""
+    """Yield records of all files together, in canonical order. Raises Invalid with every bad line."""
     if context.options:
         raise Invalid(f"jsonl takes no options, not {min(context.options)[:40]!r}")
     with ExternalSorter() as sorter:
@@ -73,7 +73,7 @@ def _records(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tu
 
 
 class _Seal:
-    """Header and end of one file, and whether they agree with what is between."""
+    """Header and end line of one file, and whether they agree with the lines between them."""
 
     def __init__(self, header: str, at: LineLocation, log: ReadLog) -> None:
         self._log = log
@@ -93,25 +93,25 @@ class _Seal:
         self.add(header)
 
     def add(self, line: str) -> None:
-        """Take one more line into account."""
+        """Add one more line to count and hash."""
         self._lines += 1
         if self._sealed:
             self._hash.update(line.encode() + b"\n")
 
     def end(self, plain: dict[str, object], at: LineLocation) -> None:
-        """Compare with the end line. Raises Invalid where it does not fit."""
+        """Compare with the end line. Raises Invalid if it does not match."""
         self.ended = True
         if self._sealed and (plain.get("lines"), plain.get("sha256")) != (self._lines, self._hash.hexdigest()):
             refuse_file(self._log, at, "the file was altered after it was sealed: count or hash of its lines differ")
 
     def close(self, at: LineLocation) -> None:
-        """Raise Invalid where a sealed file has no end."""
+        """Raise Invalid if a sealed file has no end line."""
         if self._sealed and not self.ended:
             refuse_file(self._log, at, "the file is cut: it was sealed, and its end line is missing")
 
 
 def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Record]:
-    """One record a thing; the same line again is dropped, another one about the same thing is a bad line."""
+    """Yield one record per thing; a repeated line is dropped, a different one about the same thing is a bad line."""
     split = (entry.decode().rsplit("\0\0", 2) for entry in entries)
     for _, group in groupby(split, key=itemgetter(0)):
         first: Record | None = None
@@ -129,7 +129,7 @@ def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Reco
 
 
 def _decode_record(text: str, place: str) -> Record:
-    """The record of a line that was checked before."""
+    """Decode a line that was checked before."""
     file, _, line = place.partition("\0")
     return decode_record(json.loads(text), LineLocation(file, int(line)))
 
@@ -142,7 +142,7 @@ def _contradiction(first: Record) -> str:
 
 
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:  # noqa: ARG001  (all are called so)
-    """A sealed file in canonical order; nothing is lost."""
+    """Write a sealed file in canonical order; nothing is lost."""
     digest, n = hashlib.sha256(), 0
     with ExternalSorter() as sorter:
         for record in records:

@@ -1,4 +1,4 @@
-"""Batches of Appraise as a test set: read twice, first to see how long each document is."""
+"""Batches of Appraise as a test set; they are read twice, the first time to find the length of each document."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WHOLE = "items that stand for a whole document"
 MOST_SEGMENTS = 2_000_000
 LINE_END = re.compile(r"<br\s*/?>|</br>")
 UNKNOWN = "unknown"
-"""The one document of batches that name none."""
+"""The single document of batches that name none."""
 OURS = "plumbline.source"
 PLACED = re.compile(r"[A-Za-z0-9._~:@+-]{1,128}:([1-9][0-9]{0,8})")
 BATCH_READ = frozenset({"items", "task"})
@@ -50,10 +50,10 @@ Languages = tuple[str | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One item that shows an output. digest: of its source. position: of the segment, where the item says it.
+    """One item that shows an output.
 
-    name: of the document, with the marks of a copy. is_copy: a control item, which stands for its segment but shows
-    another text than the system's.
+    digest: of its source. position: of the segment, if the item states it. name: of the document, with the marks of a
+    copy. is_copy: a control item, which counts as its segment but shows another text than the system's.
     """
 
     document: str
@@ -71,7 +71,7 @@ class _Item:
 
 
 class AppraiseBatchReader:
-    """Files of batches. at: where the first one begins. documents_known: an item names its document."""
+    """Reads files of batches. at: where the first batch begins. documents_known: whether an item names its document."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
@@ -85,7 +85,7 @@ class AppraiseBatchReader:
         self._lines_tell = True
 
     def scan_documents_and_languages(self, files: Sequence[InputFile]) -> None:
-        """See how long each document is, and which language pair the batches are of."""
+        """Find the length of each document, and the language pairs of the batches."""
         quiet = ReadLog(skip_bad_lines=True)
         n = 0
         for file in files:
@@ -103,7 +103,7 @@ class AppraiseBatchReader:
                         raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
 
     def _see_lines(self, items: Sequence[_Item]) -> None:
-        """Note the sources of items whose document nobody names, and whether a number always means the same one."""
+        """Note sources of items without a document, and whether a line number always has the same source."""
         for item in items:
             if item.name != UNKNOWN or item.position is None:
                 self.documents_known = True
@@ -114,7 +114,7 @@ class AppraiseBatchReader:
                 raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
 
     def languages(self) -> Languages:
-        """Source and target language. Raises Invalid where there are several pairs."""
+        """Return source and target language. Raises Invalid if there are several pairs."""
         said = [pair for pair in self._said if any(pair)]
         if len(said) > 1:
             places = tuple(Place((at.file, at.line), f"{s}-{t}") for (s, t), at in self._said.items() if s or t)
@@ -122,7 +122,7 @@ class AppraiseBatchReader:
         return said[0] if said else (None, None)
 
     def read(self, file: InputFile) -> Iterator[Record]:
-        """Documents, segments, systems and outputs of a file."""
+        """Yield documents, segments, systems and outputs of a file."""
         for piece in stream_json_elements(file, self._context.limits, self._log):
             for run in _runs(_items(piece, self._log)):
                 if all(item.is_copy for item in run):
@@ -135,7 +135,7 @@ class AppraiseBatchReader:
                 yield from self._records(piece.at, run, first)
 
     def _find_first_segment(self, run: Sequence[_Item]) -> int:
-        """Index of the first segment of a run within its document. Raises ValueError."""
+        """Return the index of the first segment of a run within its document. Raises ValueError."""
         shown, longest = [item.digest for item in run], self._longest[run[0].document]
         fitting = [n for n in range(len(longest) - len(shown) + 1) if longest[n : n + len(shown)] == shown]
         if not fitting:
@@ -164,7 +164,7 @@ class AppraiseBatchReader:
 
 
 def _runs(items: Iterator[_Item]) -> Iterator[list[_Item]]:
-    """Items of one document that follow each other and show the same systems, control items among them."""
+    """Yield consecutive items of one document that show the same systems, including control items."""
     for _, group in groupby(items, key=lambda item: (item.name, item.position is None)):
         by_systems: dict[tuple[str, ...], list[_Item]] = {}
         for item in group:
@@ -173,7 +173,7 @@ def _runs(items: Iterator[_Item]) -> Iterator[list[_Item]]:
 
 
 def _items(piece: JsonElement, log: ReadLog) -> Iterator[_Item]:
-    """The outputs that a batch shows; what is wrong with an item makes its batch a bad line."""
+    """Yield the outputs that a batch shows; a fault in an item makes its batch a bad line."""
     batch = piece.value
     items = batch.get("items") if isinstance(batch, dict) else None
     if not isinstance(batch, dict) or not isinstance(items, list):
@@ -192,7 +192,7 @@ def _items(piece: JsonElement, log: ReadLog) -> Iterator[_Item]:
 
 
 def _item(item: object, log: ReadLog) -> list[_Item]:
-    """What one item shows. Raises ValueError."""
+    """Return the outputs that one item shows. Raises ValueError."""
     if not isinstance(item, dict):
         raise ValueError("must be an object")
     targets = item.get("targets")
@@ -200,7 +200,7 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
     shown = [{**item, **one} for one in targets if isinstance(one, dict)] if isinstance(targets, list) else [item]
     shown_outputs = []
     for target_item in shown:
-        target = _text(target_item, "targetID").partition("::")[0]  # what follows are lines of the file that it names
+        target = _text(target_item, "targetID").partition("::")[0]  # line numbers of the named file follow
         named = target_item.get("documentID") is not None
         name = _text(target_item, "documentID") if named else UNKNOWN
         document, _, reason = parse_appraise_document(name, target)
@@ -233,13 +233,16 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
 
 
 def _position(item: Mapping[str, object]) -> int | None:
-    """Of the segment in its document, as our own batches say it: their tasks may show parts, in any order."""
+    """Return the position of the segment in its document, which only our own batches state.
+
+    Their tasks may show parts of documents, in any order.
+    """
     said = PLACED.fullmatch(str(item.get("_item")))
     return int(said[1]) if said and item.get("sourceID") == OURS else None
 
 
 def _line(item: Mapping[str, object]) -> int:
-    """Of a segment whose document nobody names: its line in the test set. Raises ValueError."""
+    """Return the line of the test set for a segment without a named document. Raises ValueError."""
     line = item.get("itemID")
     if type(line) is not int or not 0 <= line < MOST_SEGMENTS:
         raise ValueError(f"itemID must be a line of the test set, from 0 to {MOST_SEGMENTS - 1:,}, without documentID")
@@ -247,7 +250,7 @@ def _line(item: Mapping[str, object]) -> int:
 
 
 def _prefill(mqm: object, text: str, log: ReadLog) -> tuple[Mapping[str, object], ...] | None:
-    """Prefilled errors; None where there are none. Raises ValueError."""
+    """Return the prefilled errors; None if there are none. Raises ValueError."""
     given = mqm.get("payload") if isinstance(mqm, dict) else mqm
     if not given:
         return None

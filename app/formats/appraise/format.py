@@ -1,13 +1,13 @@
-"""`appraise`: batches as Appraise takes them (JSON) as a test set, or its results (CSV) as judgments.
+"""`appraise`: batches for Appraise (JSON) as a test set, or its results (CSV) as judgments.
 
-A batch is `{"items": […], "task": {…}}`; an item shows `sourceText` (`segmentText` of pairs) and `targetText` of
+A batch is `{"items": […], "task": {…}}`. An item shows `sourceText` (`segmentText` of pairs) and `targetText` of
 `targetID` at a place of `documentID`, which has marks as in `esa`. Segments are numbered by the longest run of a
-document's items anywhere; where a task shows fewer, their sources say which. `sysA+sysB` are identical outputs, stored
-for each. Copies (BAD, REF), whole documents, tutorials, `#dup` and `#incomplete` are left out and counted; copies among
-the items of a document count for its positions. Items without `documentID` are of a test set whose documents are
-unknown: `itemID` is the line, or, where batches number other sources alike, sources tell segments apart. `<br>` is one
-character, a line end. Errors in `mqm` were filled in beforehand: they are shown with the output, their ends are
-exclusive as in `esa`.
+document's items in any task; if a task shows fewer, their sources tell which they are. `sysA+sysB` are identical
+outputs, stored for each system. Copies (BAD, REF), whole documents, tutorials, `#dup` and `#incomplete` are left out
+and counted; copies among the items of a document count for its positions. Items without `documentID` belong to a test
+set with unknown documents: `itemID` is the line; if batches give other sources the same number, segments are identified
+by their sources. `<br>` is one character, a line end. Errors in `mqm` are prefilled: they are shown with the output,
+and their ends are exclusive as in `esa`.
 
 Source: Examples (MQM+ESA, Document, DocumentSQM+Context, Direct, Data, PairwiseDocument) of AppraiseDev/Appraise.
 Results are read as `esa` is.
@@ -33,7 +33,7 @@ OPTIONS = {
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Batches as a test set, or results as judgments. Raises Invalid with every bad line, unless they are skipped."""
+    """Read batches as a test set, or results as judgments. Raises Invalid with all bad lines, unless skipped."""
     if not _are_batches(files, context):
         yield from esa.read(files, context, log)
         return
@@ -56,14 +56,14 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 def read_by_campaign(
     files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
-    """One stream of records for each campaign that results hold."""
+    """Yield one stream of records for each campaign in the results."""
     if _are_batches(files, context):
         raise Invalid("batches of one import are of one language pair; import those of others by themselves")
     yield from esa.read_by_campaign(files, context, log)
 
 
 def _are_batches(files: Sequence[InputFile], context: ReadContext) -> bool:
-    """Whether the files begin as JSON does. Raises Invalid where some do and some do not."""
+    """Return whether the files begin as JSON does. Raises Invalid if only some do."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"appraise has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")

@@ -1,4 +1,4 @@
-"""A test set without tasks as if each document were one: all its outputs, system by system."""
+"""Export a test set without tasks as if each document were a task with all its outputs, system by system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SOURCE, OUTPUT = "0", "1"
 
 
 def list_outputs_by_document(contents: CampaignContents) -> Iterator[ShownOutputRow]:
-    """What tasks would show, document by document; one document is held at a time."""
+    """Yield what such tasks would show, document by document; one document is in memory at a time."""
     with ExternalSorter() as texts:
         for record in contents.records():
             if isinstance(record, SegmentRow):

@@ -1,9 +1,9 @@
-"""Writing `appraise`: what tasks show as batches (JSON), and answers as results (CSV, as `esa` writes them).
+"""Write `appraise`: the contents of tasks as batches (JSON), and answers as results (CSV, as `esa` writes them).
 
-A task is a batch (without tasks, a document with all its outputs is one); its items stand in the order in which they
-are shown, segment by segment. Degraded copies are BAD, references in an output's place REF, repeats CHK, each with the
-text that stands there. Line ends in texts become `<br>`, one character as Appraise counts it. The `documentID` of a
-copy has a mark, by which its results are told apart.
+A task is a batch; without tasks, a document with all its outputs is one. Items are in the order in which they are
+shown, segment by segment. Degraded copies are BAD, references in place of an output REF, repeats CHK, each with the
+text that is shown. Line ends in texts become `<br>`, which Appraise counts as one character. The `documentID` of a copy
+has a mark by which its results are identified.
 
 Source: Examples/MQM+ESA in AppraiseDev/Appraise.
 """
@@ -27,12 +27,12 @@ BREAK = "<br>"
 
 
 def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """`batches.json` and `results.csv`; what they have no place for is counted in `lost`."""
+    """Yield `batches.json` and `results.csv`; data without a place in them is counted in `lost`."""
     yield "batches.json", _batches(contents, lost)
     results = Counter[str]()
     yield "results.csv", _esa_write.write(contents.records(), results)
     for what, n in results.items():
-        if what not in ("source texts", "texts of outputs"):  # batches have them
+        if what not in ("source texts", "texts of outputs"):  # batches contain them
             lost[what] = max(lost[what], n)
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
@@ -55,7 +55,7 @@ def _batches(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
 
 
 def _names(contents: CampaignContents, lost: Counter[str]) -> EsaExportNames:
-    """What the campaign calls its systems and documents; texts stand in the items."""
+    """Collect the names of systems and documents; the items contain the texts."""
     names = EsaExportNames(Counter())
     for record in contents.records():
         if isinstance(record, OutputRow):
@@ -111,6 +111,6 @@ def _item(number: int, row: ShownOutputRow, names: EsaExportNames, lost: Counter
 
 
 def _convert_line_ends(text: str, lost: Counter[str]) -> str:
-    """A text with line ends as Appraise has them; one that stands there already reads as a line end."""
+    """Convert line ends as Appraise does; a `<br>` that is in the text already will be read as a line end."""
     lost["<br> that stands in a text"] += BREAK in text
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", BREAK)

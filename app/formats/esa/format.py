@@ -1,17 +1,17 @@
 """`esa`: results of error span annotation as Appraise exports them: comma separated, without a header.
 
-Conventions: `username,targetID,itemID,itemType,src3,tgt3,score,documentID,isCompleteDocument,mqm,start,end`, and
-perhaps `batch,item` behind them. `targetID` is a test set, a dot and the system, or several systems joined by `+` whose
-outputs are identical. `documentID` is document, system and marks joined by `#`: `#bad…` and `#ref` tell copies apart;
-`#dup…` (filler repetitions), `#incomplete` and tutorials are left out.
+Conventions: `username,targetID,itemID,itemType,src3,tgt3,score,documentID,isCompleteDocument,mqm,start,end`, optionally
+followed by `batch,item`. `targetID` is a test set, a dot and the system, or several systems joined by `+` whose outputs
+are identical. `documentID` is document, system and marks joined by `#`: `#bad…` and `#ref` identify copies; `#dup…`
+(filler repetitions), `#incomplete` and tutorials are left out.
 
-In WMT23 `itemID` numbers the screens of a task, so a segment's position is its place among the items of its document;
-where a task shows fewer items of a document than others do, nobody can tell which, and they are left out, unless
-`batch,item` are `plumbline` and the position: so this program writes it. In WMT24 `itemID` is the line of the test set:
-then all tasks number a document alike, and a position counts from its first line. No file says which it is, but the
-numbers do.
+In WMT23 `itemID` numbers the screens of a task, so a segment's position is its place among the items of its document.
+If a task shows fewer items of a document than others do, the segments cannot be identified, and they are left out,
+unless `batch,item` are `plumbline` and the position, as this program writes them. In WMT24 `itemID` is the line of the
+test set: all tasks then number a document alike, and a position counts from its first line. The file does not state
+which of the two it is, but the numbers show it.
 
-Of several answers to one item the latest counts. Times are Unix seconds; offsets as in `_appraise_marks`. Texts are
+Of several answers to one item the latest counts. Times are Unix seconds; offsets as in `kit.appraise_spans`. Texts are
 unknown.
 """
 
@@ -79,12 +79,12 @@ Shown = tuple[str, str, str, str]
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     yield from _reader(files, context, log).read_records(files)
 
 
 def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
-    """One stream of records for each campaign that the files hold."""
+    """Yield one stream of records for each campaign in the files."""
     yield from _reader(files, context, log).read_records_by_campaign(files)
 
 
@@ -95,7 +95,7 @@ def _reader(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> J
     kind = context.options.get("protocol", next(iter(KINDS)))
     if kind not in KINDS:
         raise Invalid(f"option protocol: must be one of {', '.join(KINDS)}")
-    # A campaign that is there already has weights of its own; no file says others.
+    # An existing campaign has its own weights, and files do not state any.
     options = KINDS[kind] if context.protocol is None else {}
     columns = COLUMNS.model_copy(update={"protocol": kind, "options": options})
     return JudgmentTableReader(columns, context, log, interpret=_Presentations(files, context))
@@ -104,13 +104,13 @@ def _reader(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> J
 class _Presentations:
     """Where the items of each document begin in each task, and how many a document has; read beforehand.
 
-    A document is a run of items one after the other; the longest run anywhere is the document whole. Where all tasks
-    that show a document number its items alike, for every document of the files, an item number names a segment.
+    A document is a run of consecutive items; the longest run in any task is the whole document. If, for every document
+    of the files, all tasks that show it number its items alike, an item number identifies a segment.
     """
 
     def __init__(self, files: Sequence[InputFile], context: ReadContext) -> None:
         items: dict[Shown, set[int]] = {}
-        quiet = ReadLog(skip_bad_lines=True)  # the reading proper reports what is wrong
+        quiet = ReadLog(skip_bad_lines=True)  # faults are reported when the files are read again
         for file in files:
             for _, line in read_table_lines(file, COLUMNS, context.limits, quiet):
                 _note_item_of_line(line, items)
@@ -126,7 +126,7 @@ class _Presentations:
         self._named = all(len(numbers) == self._longest[name] for name, numbers in lines.items())
 
     def __call__(self, cells: RowCells, columns: ColumnMap, at: LineLocation) -> SortableRow | str:
-        """The row of a judgment, or why it is left out. Raises ValueError with what is wrong."""
+        """Return the row of a judgment, or why it is left out. Raises ValueError with the fault."""
         name = cells.get_name("document")
         document, copy, reason = parse_appraise_document(name, cells.get("system"))
         if reason:
@@ -149,7 +149,7 @@ class _Presentations:
 
 
 def _note_item_of_line(line: str, items: dict[Shown, set[int]]) -> None:
-    """Note which item of which document a line is about, if it is one of a segment that counts."""
+    """Note which item of which document a line is about, if it is of a segment that counts."""
     try:
         cells = [cell.strip() for cell in split_cells(line, COLUMNS)]
     except ValueError:
@@ -164,7 +164,7 @@ def _note_item_of_line(line: str, items: dict[Shown, set[int]]) -> None:
 
 
 def _runs(numbers: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Of each number, where its run begins and how long it is.
+    """Return, for each number, where its run begins and how long it is.
 
     >>> _runs([4, 5, 9])
     {4: (4, 2), 5: (4, 2), 9: (9, 1)}

@@ -1,4 +1,4 @@
-"""What rows of `esa` call a campaign's languages, systems, documents and raters."""
+"""Names of a campaign's languages, systems, documents and raters in rows of `esa`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Said = (
 
 @dataclass(slots=True)
 class EsaExportNames:
-    """What rows call campaign, systems, documents and raters, and what else is known of them that is lost."""
+    """Names of campaign, systems, documents and raters in rows; counts other data, which are lost."""
 
     lost: Counter[str]
     campaign: CampaignRow | None = None
@@ -48,7 +48,7 @@ class EsaExportNames:
     aliases: dict[str, tuple[dict[str, str], set[str]]] = field(default_factory=dict)
 
     def add_record(self, record: Said) -> None:
-        """Take in what is not a judgment."""
+        """Add a record that is not a judgment."""
         if isinstance(record, CampaignRow):
             self.campaign = record
             self.lost["options of the campaign: say its weights again"] += bool(record.options)
@@ -72,18 +72,18 @@ class EsaExportNames:
             self.lost["texts of outputs"] += 1
 
     def languages(self) -> tuple[str, str]:
-        """Source and target language, empty unless both are known."""
+        """Return source and target language, empty unless both are known."""
         said = self.campaign
         if said is None or said.source_language is None or said.target_language is None:
             return "", ""
         return said.source_language, said.target_language
 
     def system_name(self, key: str) -> str:
-        """A system as a target names it: `+` joins several."""
+        """Return a system's name in a target, in which `+` joins several."""
         return self._alias(self.systems, key, "+")
 
     def document_name(self, key: str) -> str:
-        """A document as an item names it: `#` parts it from what follows."""
+        """Return a document's name in an item, in which `#` separates it from what follows."""
         name = self._alias(self.documents, key, "#")
         self.lost["judgments of documents named like tutorials, which readers leave out"] += (
             "tutorial" in name.casefold()
@@ -91,11 +91,11 @@ class EsaExportNames:
         return name
 
     def rater_name(self, key: str) -> str:
-        """An account."""
+        """Return the account of a rater."""
         return self._alias(self.raters, key, "")
 
     def _alias(self, names: Mapping[str, str], key: str, reserved: str) -> str:
-        """What stands for a key, another for each: its name where a cell can hold it, else the key."""
+        """Return a unique alias for a key: its name if a cell can hold it, otherwise the key."""
         known, taken = self.aliases.setdefault(reserved, ({}, set()))
         if key not in known:
             name = names.get(key, key)
@@ -110,6 +110,6 @@ class EsaExportNames:
 
 
 def _can_hold_name(name: str, reserved: str) -> bool:
-    """Whether a cell can hold a name, and a spreadsheet takes it for no formula."""
+    """Return whether a cell can hold a name without a spreadsheet taking it for a formula."""
     plain = name == name.strip() and name.isprintable() and name[:1] not in ("=", "+", "-", "@", "")
     return plain and not (reserved and reserved in name)

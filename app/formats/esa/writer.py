@@ -1,7 +1,8 @@
-"""Writing `esa`: the columns of Appraise from judgments with marked errors.
+"""Write `esa`: the columns of Appraise from judgments with marked errors.
 
-Documents of an account follow each other, each numbered as its segments are, because readers take the place of a
-segment from there. Other answers to one output than re-submissions cannot be told apart, and are counted.
+Documents of an account follow each other, and each is numbered as its segments are, because readers derive the position
+of a segment from that. Several answers to one output other than re-submissions cannot be distinguished, and are
+counted.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ PREFIX = "plumbline."
 WHOLE = 0
 _COPY = re.compile(r"(bad|ref)[A-Za-z0-9._-]*")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-PLACED = "plumbline"  # in the column `batch`, where the column `item` says the position within the document
+PLACED = "plumbline"  # in the column `batch` if the column `item` holds the position within the document
 Shown = Sequence[str]
 
 
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
-    """One row an answer, re-submissions too; what has no column is counted in `lost`."""
+    """Write one row per answer, including re-submissions; data without a column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     with ExternalSorter() as judgments, ExternalSorter() as rows:
         names = EsaExportNames(lost)
@@ -55,7 +56,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
 
 
 def _rows(judgments: Iterable[bytes], names: EsaExportNames, lost: Counter[str]) -> Iterator[bytes]:
-    """The rows of all answers: every revision where times tell them apart, else the latest."""
+    """Yield the rows of all answers: every revision if times distinguish them, otherwise the latest."""
     split = (entry.decode().rpartition("\0\0") for entry in judgments)
     for _, group in groupby(split, key=lambda parts: parts[0].split("\0")[1:5]):
         answer_records = [decode_record(json.loads(text), NOWHERE) for _, _, text in group]
@@ -89,7 +90,7 @@ def _writable(judgment: JudgmentRow, names: EsaExportNames, lost: Counter[str]) 
 
 
 def _answer_key(judgment: JudgmentRow, names: EsaExportNames) -> tuple[str, ...]:
-    """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
+    """Return what identifies an answer: account, target, type, document with its marks, and padded position."""
     systems = sorted(names.system_name(key) for key in list_systems_or_reference(judgment))
     name = f"{names.document_name(judgment.document)}#{systems[0]}"
     copy = _copy(judgment, f"{'+'.join(systems)}:{names.document_name(judgment.document)}")
@@ -101,9 +102,9 @@ def _answer_key(judgment: JudgmentRow, names: EsaExportNames) -> tuple[str, ...]
 
 
 def _copy(judgment: JudgmentRow, plain: str) -> str:
-    """The mark that tells a copy apart from others, empty where its type alone does.
+    """Return the mark that distinguishes a copy from others, empty if its type is enough.
 
-    plain: what readers call the original, from which they make the key of the copy.
+    plain: readers' name of the original, from which they make the key of the copy.
     """
     of = str((judgment.item_meta or {}).get("of", ""))
     candidates = [judgment.item.removeprefix(f"{of}:"), judgment.item.rpartition("~")[0].rpartition(":")[2]]
@@ -119,7 +120,7 @@ def _copy(judgment: JudgmentRow, plain: str) -> str:
 
 
 def _row(judgment: JudgmentRow, where: tuple[str, ...], names: EsaExportNames, lost: Counter[str]) -> bytes:
-    """The row but for its number: fields joined by NUL that sort as the file is ordered."""
+    """Return the row without its number: fields joined by NUL that sort in the order of the file."""
     score, kept = judgment.payload.get("score", 0), (judgment.meta or {}).get("itemID")
     number = str(kept) if isinstance(kept, str | int) and str(kept).isascii() and str(kept).isdigit() else ""
     cells = (
@@ -136,7 +137,7 @@ def _row(judgment: JudgmentRow, where: tuple[str, ...], names: EsaExportNames, l
 
 
 def _seconds(time: datetime | None) -> str:
-    """Unix seconds, with as many digits as needed.
+    """Format Unix seconds, with as many digits as needed.
 
     >>> _seconds(datetime(1970, 1, 1, 0, 1, 0, 500_000, tzinfo=UTC))
     '60.5'
@@ -152,19 +153,19 @@ def _microseconds(time: datetime) -> int:
 
 
 class _Places:
-    """Which segments of its document each presentation shows."""
+    """The segments of its document that each presentation shows."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, ...], set[int]] = {}
 
     def add(self, row: bytes) -> None:
-        """Take in a row."""
+        """Add a row."""
         account, document, *shown, place = row.decode().split("\0", 6)[:6]
         if int(place) != WHOLE:
             self._shown.setdefault((document, account, *shown), set()).add(int(place))
 
     def in_part(self) -> bool:
-        """Whether some show other segments than the first ones, as many as are ever shown: then runs do not tell."""
+        """Return whether a presentation shows only part of a document, so that runs do not identify segments."""
         longest: dict[str, int] = {}
         for (document, *_), positions in self._shown.items():
             longest[document] = max(longest.get(document, 0), *positions)
@@ -172,7 +173,10 @@ class _Places:
 
 
 def _number_documents(rows: Iterable[bytes], lost: Counter[str], *, placed: bool) -> Iterator[bytes]:
-    """The lines of the file: each document of an account is numbered behind the one before. placed: with positions."""
+    """Yield the lines of the file; each document of an account is numbered after the previous one.
+
+    placed: whether to write positions.
+    """
     split = (row.decode().split("\0") for row in rows)
     for _, account in groupby(split, key=lambda row: row[0]):
         free = 1
@@ -186,7 +190,7 @@ def _number_documents(rows: Iterable[bytes], lost: Counter[str], *, placed: bool
 
 
 def _told_apart(shown: Iterable[Shown], lost: Counter[str]) -> list[Shown]:
-    """The rows about one presentation; those of further items or tasks about it would read as re-submissions."""
+    """Return the rows about one presentation; readers would take further items or tasks about it for re-submissions."""
     distinct_rows: list[Shown] = []
     for _, same in groupby(shown, key=lambda row: row[5]):
         rows = list(same)
@@ -197,7 +201,7 @@ def _told_apart(shown: Iterable[Shown], lost: Counter[str]) -> list[Shown]:
 
 
 def _first_segment_number(rows: Sequence[Shown], free: int) -> int:
-    """The number of the first segment: as the file that was imported had it, else the next that is free."""
+    """Return the number of the first segment: that of the imported file, or else the next free one."""
     kept = {int(row[8]) + 1 - int(row[5]) if row[8] else 0 for row in rows if int(row[5])}
     first = kept.pop() if len(kept) == 1 else 0
     return first if first > 0 else free

@@ -1,8 +1,9 @@
-"""Documents of a file that does not name them: a new one begins where the number of the segment does not grow.
+"""Documents of a file that does not name them: a new one begins when the segment number does not increase.
 
-Files of several systems have the same documents, so a document is known again by its segments: by the most that agree
-in number and source, if none contradicts. Documents can begin alike ("Background:"), so one segment alone tells little.
-Another file may name them (columns `SEG_ID`, `Doc` and `Source`, as bio-MQM publishes them beside its JSON).
+Files of several systems have the same documents, so a document is recognized by its segments: by the largest number
+that agree in number and source, if none contradicts. Documents can begin alike ("Background:"), so one segment alone is
+weak evidence. Another file may name them (columns `SEG_ID`, `Doc` and `Source`, as bio-MQM publishes them with its
+JSON).
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ MOST_SEGMENTS = 1_000_000
 
 @dataclass(slots=True)
 class UnnamedDocumentMatcher(Generic[T]):
-    """sources: of each document, number → source, without outer blanks. where: documents that have a segment."""
+    """Matches unnamed documents by their segments.
+
+    sources: of each document, number → source, without outer blanks. where: documents that contain a segment.
+    """
 
     sources: dict[str, dict[int, str]] = field(default_factory=dict)
     where: dict[tuple[int, str], list[str]] = field(default_factory=dict)
@@ -29,7 +33,7 @@ class UnnamedDocumentMatcher(Generic[T]):
     n_segments: int = 0
 
     def add_segment(self, document: str, n: int, source: str) -> None:
-        """A segment of a document. Raises Invalid beyond the limit."""
+        """Add a segment of a document. Raises Invalid beyond the limit."""
         source = source.strip()
         if self.sources.setdefault(document, {}).setdefault(n, source) != source:
             return
@@ -41,7 +45,7 @@ class UnnamedDocumentMatcher(Generic[T]):
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments in documents without a name")
 
     def assign_documents(self, segments: Iterable[tuple[int, str, T]]) -> Iterator[tuple[str, T]]:
-        """Each segment of one file with its document; segments are (number, source, what it is)."""
+        """Yield each segment of one file with its document; segments are (number, source, object)."""
         run: list[tuple[int, str, T]] = []
         for segment in segments:
             if run and segment[0] <= run[-1][0] and segment[:2] != run[-1][:2]:

@@ -1,7 +1,7 @@
-"""`json`: judgments in JSON of any layout, through a map: an array of objects, or one object a line.
+"""`json`: judgments in JSON of any layout, through a map: an array of objects, or one object per line.
 
-`map=NAME` takes a map that is built in (`bio-mqm`, `summeval`), `map=FILE` one of the files of the import, which then
-holds the map as JSON. What an object has beside the fields that the map names is counted.
+`map=NAME` uses a built-in map (`bio-mqm`, `summeval`), `map=FILE` one of the imported files, which contains the map as
+JSON. Fields of an object that the map does not name are counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Objects = Iterator[tuple[LineLocation, Mapping[str, object]]]
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     fields, rest = _map(files, context, log)
     naming = [file for file in rest if fields.documents == "position" and file.name.endswith(NAMES)]
     judgments = JsonRecordReader(fields, frozenset(_humans(context)), log)
@@ -45,7 +45,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 
 def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tuple[JsonFieldMap, list[InputFile]]:
-    """The map, and the files that are to be read through it. Raises Invalid."""
+    """Return the map, and the files to be read through it. Raises Invalid."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"json has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
@@ -69,7 +69,7 @@ def _humans(context: ReadContext) -> list[str]:
 
 
 def _objects(file: InputFile, context: ReadContext, log: ReadLog) -> Objects:
-    """The objects of an array, or of the lines; what is none is a bad line."""
+    """Yield the objects of an array, or of the lines; anything else is a bad line."""
     first = next(iter(read_blocks(file, context.limits, log)), b"").lstrip()[:1]
     pieces = _elements(file, context, log) if first == b"[" else _lines(file, context, log)
     for at, value in pieces:
@@ -94,7 +94,7 @@ def _lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tupl
 
 
 def _document_names(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, int, str]]:
-    """Document, number and source of each row of a table, where double quotes may be doubled."""
+    """Yield document, number and source of each row of a table, in which double quotes may be doubled."""
     header: list[str] = []
     for number, line in read_lines(file, context.limits, log):
         cells = line.split("\t")

@@ -1,4 +1,4 @@
-"""A JSON map: which field of a JSON object means what, as JSON that a manager writes."""
+"""A JSON map: the meaning of each field of a JSON object, as JSON that a manager writes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class _MapPart(BaseModel):
 
 
 class MarkedErrorsMapping(_MapPart):
-    """A list of marked errors. ends: whether `end` is the last marked character, or the one behind it.
+    """A list of marked errors.
 
-    words: field with the marked text, which is compared with the text at that place. An error without a place is an
-    omission.
+    ends: whether `end` is the last marked character, or the one after it. words: field with the marked text, which is
+    compared with the text at that place. An error without a position is an omission.
     """
 
     list: Name
@@ -38,19 +38,19 @@ class MarkedErrorsMapping(_MapPart):
 
 
 class AnswerListMapping(_MapPart):
-    """A list of answers to one output. raters: what they are called, with the place in the list from 1 behind it."""
+    """A list of answers to one output. raters: their name, to which the position in the list, from 1, is added."""
 
     list: Name
     raters: Name
 
 
 class JsonFieldMap(_MapPart):
-    """Where everything stands in an object: one judgment, or one output with several answers.
+    """The meaning of the fields of an object: one judgment, or one output with several answers.
 
     fields: meaning → field. references: field with a list of reference texts, or one. answers: lists of answers;
-    without them the object is the one answer, of the rater that `fields` names. criteria, score, errors: in an answer.
-    first_position: the number of a document's first segment. documents: how documents without a field are told apart: a
-    new one begins where the position does not grow. ignore: fields that need not be counted as unused.
+    without them the object is the only answer, by the rater that `fields` names. criteria, score, errors: in an answer.
+    first_position: the number of a document's first segment. documents: how documents without a field are
+    distinguished; a new one begins when the position does not increase. ignore: fields that are not counted as unused.
     """
 
     protocol: Name
@@ -88,14 +88,14 @@ class JsonFieldMap(_MapPart):
         return self
 
     def used_fields(self) -> frozenset[str]:
-        """The fields of an object that are read or need not be."""
+        """Return the fields of an object that are read or may be ignored."""
         named = {*self.fields.values(), *self.ignore, *(one.list for one in self.answers)}
         return frozenset(
             named | ({self.references} if self.references else set()) | self._list_answer_fields(whole=True)
         )
 
     def used_answer_fields(self) -> frozenset[str]:
-        """The fields of an answer in a list that are read or need not be."""
+        """Return the fields of an answer in a list that are read or may be ignored."""
         return frozenset(self._list_answer_fields(whole=False) | set(self.ignore))
 
     def _list_answer_fields(self, *, whole: bool) -> set[str]:
@@ -105,7 +105,7 @@ class JsonFieldMap(_MapPart):
 
 
 def parse_json_field_map(value: object) -> JsonFieldMap:
-    """The map in parsed JSON. Raises Invalid, naming what is wrong."""
+    """Parse the map from JSON values. Raises Invalid, naming the faults."""
     try:
         return JsonFieldMap.model_validate(value)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""JSON maps for data sets that were published, by name.
+"""JSON maps for published data sets, by name.
 
 Sources: the layout of amazon-science/bio-mqm-dataset (Zouhar et al. 2024, "Fine-Tuned Machine Translation Metrics
 Struggle in Unseen Domains") and of SummEval (Fabbri et al. 2021, `model_annotations.aligned.jsonl`).

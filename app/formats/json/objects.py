@@ -1,4 +1,4 @@
-"""Objects of JSON files under a JSON map, as records."""
+"""Records from the objects of JSON files, through a JSON map."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Object = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """What an object says, but for its answers. Texts are None where they are unknown."""
+    """The content of an object other than its answers. Texts are None if they are unknown."""
 
     at: LineLocation
     system: str
@@ -56,7 +56,7 @@ class _Output:
 
 @dataclass(slots=True)
 class JsonRecordReader:
-    """Reads objects one after another. humans: names of human systems. numbers: of documents that have no name."""
+    """Reads objects one after another. humans: names of human systems. numbers: of documents without a name."""
 
     fields: JsonFieldMap
     humans: frozenset[str]
@@ -75,13 +75,13 @@ class JsonRecordReader:
         self._strip = WhitespaceStripper(self.log)
 
     def make_campaign_row(self, at: LineLocation) -> CampaignRow:
-        """What the map says of the campaign."""
+        """Return what the map states about the campaign."""
         constants = self.fields.constants
         source, target = constants.get("source_language"), constants.get("target_language")
         return CampaignRow(at, self.fields.protocol, source, target, options=dict(self.fields.options) or None)
 
     def records(self, objects: Iterator[tuple[LineLocation, Object]]) -> Iterator[Record]:
-        """The records of one file's objects."""
+        """Yield the records of one file's objects."""
         joined = join_output_parts(objects, self.fields, self.log)
         outputs = (output for at, value in joined for output in self._read_output(at, value))
         if self.fields.documents == "position":
@@ -99,7 +99,7 @@ class JsonRecordReader:
                 yield self._strip(record)
 
     def _read_output(self, at: LineLocation, value: Object) -> Iterator[_Output]:
-        """The output of an object; none where it is a bad line."""
+        """Yield the output of an object; nothing if it is a bad line."""
         try:
             self._count_unused(value, self.fields.used_fields())
             self._same_pair(value)
@@ -122,7 +122,7 @@ class JsonRecordReader:
         )
 
     def _answers(self, value: Object) -> list[tuple[str, Object]]:
-        """Rater and answer, each. Raises ValueError."""
+        """Return pairs of rater and answer. Raises ValueError."""
         if not self.fields.answers:
             return [(self._name(value, "rater"), value)]
         return [one for answers in self.fields.answers for one in self._read_answer_list(answers, value)]
@@ -135,7 +135,7 @@ class JsonRecordReader:
             yield f"{answers.raters}-{n}", answer
 
     def _records(self, document: str, output: _Output) -> Iterator[Record]:
-        """Raises ValueError before the first record is used."""
+        """Yield the records of an output. Raises ValueError before the first record is used."""
         at, position = output.at, output.position
         system, new_system = self._key("system", output.system)
         key, new_document = self._key("document", document)
@@ -159,7 +159,7 @@ class JsonRecordReader:
             yield JudgmentRow(at, rater, item, (system,), key, position, rater, payload)
 
     def _is_new(self, address: tuple[str, str, str, int], payload: Object) -> bool:
-        """Whether nobody answered there before. Raises ValueError for another answer: nothing says which is later."""
+        """Return whether it is the first answer there. Raises ValueError for another one, as their order is unknown."""
         digest = hash(canonical_json(payload))
         known = self._given.setdefault(address, digest)
         if len(self._given) > MOST_JUDGMENTS:
@@ -202,7 +202,7 @@ class JsonRecordReader:
             yield mark | ({"side": "source"} if marks.side == "source" else {})
 
     def _place(self, marks: MarkedErrorsMapping, error: Object, text: str | None) -> dict[str, object]:
-        """Where an error is. Raises ValueError."""
+        """Return the position of an error. Raises ValueError."""
         start, end = error.get(marks.start), error.get(marks.end)
         if start is None and end is None:
             return {"omission": True}
@@ -219,14 +219,14 @@ class JsonRecordReader:
         return {"start": start, "end": end}
 
     def _key(self, noun: str, name: str) -> tuple[str, bool]:
-        """The key of a name, and whether it comes for the first time."""
+        """Return the key of a name, and whether it occurs for the first time."""
         key, _ = self._names[noun].assign_key(name)
         new = (noun, key) not in self._told
         self._told.add((noun, key))
         return key, new
 
     def _same_pair(self, value: Object) -> None:
-        """Raises ValueError where the object is of another language pair than those before."""
+        """Raise ValueError if the object is of another language pair than earlier ones."""
         told = PAIR.search(self._text(value, "language_pair") or "")
         if told is None:
             return
@@ -237,7 +237,7 @@ class JsonRecordReader:
             raise ValueError(f"this is of {other}, the objects before of {first}: a campaign has one language pair")
 
     def _text(self, value: Object, meaning: Meaning) -> str | None:
-        """A field's text, None where there is none; whole numbers are texts here. Raises ValueError."""
+        """Return a field's text, None if there is none; integers count as texts. Raises ValueError."""
         name = self.fields.fields.get(meaning)
         given = None if name is None else value.get(name)
         if given is None or isinstance(given, str):
@@ -262,7 +262,7 @@ class JsonRecordReader:
 
 
 def _references(given: object) -> dict[str, str]:
-    """Reference texts by name. Raises ValueError."""
+    """Return reference texts by name. Raises ValueError."""
     texts = given if isinstance(given, list) else [] if given is None else [given]
     if len(texts) > MOST_REFERENCES or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"references: must be at most {MOST_REFERENCES} texts")
@@ -270,7 +270,7 @@ def _references(given: object) -> dict[str, str]:
 
 
 def _list(value: Object, name: str, most: int) -> list[object]:
-    """A list, empty where there is none. Raises ValueError."""
+    """Return a list, empty if there is none. Raises ValueError."""
     given = value.get(name)
     if given is None:
         return []
@@ -280,7 +280,7 @@ def _list(value: Object, name: str, most: int) -> list[object]:
 
 
 def _number(value: object, name: str) -> float:
-    """Raises ValueError."""
+    """Return a number. Raises ValueError."""
     if isinstance(value, str):
         return parse_number(value.strip())
     if isinstance(value, bool) or not isinstance(value, int | float):

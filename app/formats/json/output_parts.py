@@ -1,4 +1,4 @@
-"""Objects that hold one output in parts: a source sentence with two sentences of translation stands there twice."""
+"""Objects with parts of one output: a source sentence with two sentences of translation occurs twice."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Placed = tuple[LineLocation, Object]
 
 
 def join_output_parts(objects: Iterator[Placed], fields: JsonFieldMap, log: ReadLog) -> Iterator[Placed]:
-    """Objects, of which those that follow each other about one place, with another output, are one.
+    """Join consecutive objects about the same place that contain different parts of an output.
 
-    Only where a map says of marked errors alone and of positions: errors of two parts add up, scores do not.
+    Applies only to maps with positions and nothing but marked errors: errors of two parts add up, scores do not.
     """
     names = [fields.fields.get(meaning) for meaning in ("system", "position", "rater", "source")]
     target = fields.fields.get("target")
@@ -51,7 +51,7 @@ def join_output_parts(objects: Iterator[Placed], fields: JsonFieldMap, log: Read
 
 
 def _add_marks(marks: MarkedErrorsMapping, first: Object, second: Object, by: int) -> object:
-    """The errors of both parts, those of the second where its text now stands; what is no list stays to be named."""
+    """Return the errors of both parts, moving those of the second; a value that is no list is reported later."""
     given, more = first.get(marks.list) or [], second.get(marks.list) or []
     if not isinstance(given, list) or not isinstance(more, list):
         return given if not isinstance(given, list) else more

@@ -1,4 +1,4 @@
-"""What Appraise calls documents and systems: test sets before systems, marks behind documents."""
+"""Appraise's names of documents and systems: a test set before the system, marks after the document."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 
 TUTORIAL = "tutorial"
 DROPPED = {"dup": "filler repetitions (#dup)", "incomplete": "parts of documents (#incomplete)", TUTORIAL: "tutorials"}
-VERSION = re.compile(r"[^0-9][0-9]$")  # what stands before the dot ends as a version does, not as a year
+VERSION = re.compile(r"[^0-9][0-9]$")  # the part before the dot ends like a version, not like a year
 
 
 def parse_appraise_document(name: str, target: str) -> tuple[str, str, str | None]:
-    """Document, what tells a copy apart, and why it is left out (None where it is not).
+    """Return document, mark of a copy, and why it is left out (None if it is not).
 
-    target: the systems; the first mark that names one of them says nothing else, whatever it is called.
+    target: the systems; a first mark that names one of them has no other meaning, whatever it is called.
 
     >>> parse_appraise_document("thelocal.17459#AIRC#bad2", "wmt23.AIRC")
     ('thelocal.17459', 'bad2', None)
@@ -37,7 +37,7 @@ def parse_appraise_document(name: str, target: str) -> tuple[str, str, str | Non
 
 
 def parse_appraise_systems(name: str) -> str:
-    """The systems of a target, without the test set before the first dot.
+    """Return the systems of a target, without the test set before the first dot.
 
     >>> parse_appraise_systems("wmt23.ONLINE-A+wmt23.ONLINE-B")
     'ONLINE-A+ONLINE-B'
@@ -48,6 +48,6 @@ def parse_appraise_systems(name: str) -> str:
 
 
 def _system(name: str) -> str:
-    """A name without the test set before it; `Gemini-1.5-Pro` has none."""
+    """Return a name without the test set before it; `Gemini-1.5-Pro` has none."""
     test_set, _, system = name.partition(".")
     return name if not system or VERSION.search(test_set) else system

@@ -1,12 +1,12 @@
 """Marked errors as Appraise exports them: a JSON list of `start_i`, `end_i`, `severity`, `error_type`.
 
-Source: exports in the ErrorSpanAnnotation repository. Both ends of what a rater marked are inclusive; errors without
-the key `error_type` are those that were filled in beforehand, and their end is exclusive (found by where spans end in
-the published texts: on the last letter of a word, or behind it). `missing` in place of offsets, or a start at or beyond
-the end of the text (where the page showed a token for it), is an omission without a place.
+Source: exports in the ErrorSpanAnnotation repository. Both ends of an error marked by a rater are inclusive. Errors
+without the key `error_type` are prefilled, and their end is exclusive (inferred from where spans end in the published
+texts: on the last letter of a word, or after it). `missing` instead of offsets, or a start at or beyond the end of the
+text (where the page showed a token for it), is an omission without a position.
 
-Only marks on the output with a place, and `missing` without one, can be written: other errors become `missing`, so that
-their weight stays, and are counted. Errors in audio and video have members of their own (`stretches`).
+Only errors on the output with a position, and `missing` without one, can be written: other errors become `missing`, so
+that their weight remains, and are counted. Errors in audio and video have their own members (`media_spans`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST = 1000
 
 
 def parse_appraise_spans(cell: str, text: str | None, repaired: Counter[str]) -> list[dict[str, object]]:
-    """Errors as payloads have them. text: what was marked, None where it is unknown. Raises ValueError.
+    """Parse errors into payload form. text: the annotated text, None if it is unknown. Raises ValueError.
 
     >>> parse_appraise_spans('[{"start_i":2,"end_i":4,"severity":"minor","error_type":null}]', "a dog", Counter())
     [{'severity': 'minor', 'start': 2, 'end': 5}]
@@ -71,7 +71,7 @@ def _place(error: dict[str, object], text: str | None, repaired: Counter[str]) -
 
 
 def _category(value: object) -> str | None:
-    """A category, levels joined by `/`."""
+    """Return a category with its levels joined by `/`."""
     if value is None or value == []:
         return None
     levels = value if isinstance(value, list) else [value]
@@ -82,7 +82,7 @@ def _category(value: object) -> str | None:
 
 
 def format_appraise_spans(errors: object, lost: Counter[str]) -> list[dict[str, object]]:
-    """A payload's errors as Appraise exports them; what a mark cannot hold is counted in `lost`.
+    """Format a payload's errors as Appraise exports them; what a mark cannot hold is counted in `lost`.
 
     >>> format_appraise_spans([{"severity": "minor", "start": 2, "end": 5}], Counter())
     [{'severity': 'minor', 'error_type': None, 'start_i': 2, 'end_i': 4}]
@@ -92,7 +92,7 @@ def format_appraise_spans(errors: object, lost: Counter[str]) -> list[dict[str, 
 
 
 def _make_appraise_error(error: Mapping[str, object], lost: Counter[str]) -> dict[str, object]:
-    """An error as Appraise exports it: both ends inclusive, unless it was filled in beforehand."""
+    """Return an error as Appraise exports it: both ends inclusive, unless it was prefilled."""
     category, prefill = error.get("category"), error.get("prefill")
     lost["notes on errors"] += bool(error.get("note"))
     mark: dict[str, object] = {"severity": error.get("severity")}

@@ -1,4 +1,4 @@
-"""Files that hold several campaigns: the values that tell them apart, and one stream of records for each."""
+"""Files with several campaigns: the values that distinguish them, and one stream of records for each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ MOST_PARTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class RowCampaign:
-    """What one row says of its campaign. protocol: the value of the file; judged_by: our protocol, with its options."""
+    """What one row states about its campaign.
+
+    protocol: the value in the file; judged_by: our protocol, with its options.
+    """
 
     languages: tuple[str, str] | None
     protocol: str
@@ -26,7 +29,7 @@ class RowCampaign:
     options: Mapping[str, object] = field(default_factory=dict)
 
     def value_for_split(self, split: str) -> str:
-        """The value that a split goes by."""
+        """Return the value by which a split groups rows."""
         if split == "language_pair":
             return "-".join(self.languages) if self.languages else "unknown"
         return self.protocol if split == "protocol" else ""
@@ -34,13 +37,13 @@ class RowCampaign:
 
 @dataclass(slots=True)
 class CampaignsInFile:
-    """All that rows say of their campaigns, by part, with the first place of each."""
+    """All that rows state about their campaigns, by part, with the first place of each."""
 
     split: str
     found: dict[str, dict[tuple[object, ...], tuple[RowCampaign, LineLocation]]] = field(default_factory=dict)
 
     def add_row_campaign(self, about: RowCampaign, at: LineLocation) -> str:
-        """Take one in; the part it belongs to. Raises Invalid beyond MOST_PARTS."""
+        """Add the campaign of a row and return its part. Raises Invalid beyond MOST_PARTS."""
         part = about.value_for_split(self.split)
         said = self.found.setdefault(part, {})
         said.setdefault((about.languages, about.protocol), (about, at))
@@ -49,7 +52,7 @@ class CampaignsInFile:
         return part
 
     def make_campaign_row(self, part: str, files: Iterable[InputFile], **known: bool) -> CampaignRow:
-        """What is said of the campaign of a part. Raises Invalid where it is more than one."""
+        """Return what is stated about the campaign of a part. Raises Invalid if it is more than one."""
         said = list(self.found.get(part, {}).values())
         if not said:
             raise Invalid(f"there are no judgments in {', '.join(f.name for f in files)}")
@@ -72,7 +75,7 @@ class CampaignsInFile:
 
 
 def parse_campaign_split_option(context: ReadContext) -> str:
-    """The split that is asked for, empty for none. Raises Invalid for one that is unknown."""
+    """Return the requested split, empty for none. Raises Invalid for an unknown one."""
     split = context.options.get("split", "")
     if split and split not in SPLITS:
         raise Invalid(f"option split: must be one of {', '.join(SPLITS)}, not {split[:40]!r}")
@@ -86,7 +89,7 @@ def split_by_campaign(
     log: ReadLog,
     records: Callable[[str, Iterator[SortableRow]], Iterator[Record]],
 ) -> Iterator[tuple[str, Iterator[Record]]]:
-    """One (value, records) for each part, in the order of the values; each stream is to be read before the next."""
+    """Yield (value, records) for each part, in the order of the values; read each stream before the next."""
     for part in sorted(abouts.found):
         abouts.make_campaign_row(part, files)
     for part, group in groupby(map(SortableRow.unpack, rows), key=attrgetter("part")):

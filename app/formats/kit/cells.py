@@ -1,4 +1,4 @@
-"""Lines of a delimited file, cell by cell, under a column map."""
+"""Read the lines of a delimited file cell by cell, through a column map."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Languages = tuple[str, str] | None
 
 
 def split_cells(line: str, columns: ColumnMap) -> list[str]:
-    """The cells of a line. Raises ValueError where a quote is not closed, or stands within a cell."""
+    """Split a line into cells. Raises ValueError if a quote is not closed, or is within a cell."""
     if not columns.quoting or '"' not in line:
         return line.split(columns.delimiter)
     try:
@@ -29,28 +29,28 @@ def split_cells(line: str, columns: ColumnMap) -> list[str]:
 
 
 class RowCells:
-    """The cells of a line by what they mean."""
+    """The cells of a line by their meaning."""
 
     def __init__(self, cells: list[str], header: Mapping[str, int], columns: ColumnMap) -> None:
         self._found, self._header, self._map = cells, header, columns
 
     def get(self, meaning: str) -> str:
-        """The text of a cell, its constant where the map has one, or nothing."""
+        """Return the text of a cell, its constant if the map has one, or an empty string."""
         column = self._map.columns.get(meaning)  # type: ignore[call-overload]  # a key of the TypedDict
         if column is None:
             return self._map.constants.get(meaning, "")  # type: ignore[call-overload, no-any-return]  # so too
         return self._found[self._header[column]]
 
     def surplus_cells(self) -> list[str]:
-        """The cells behind those that have names."""
+        """Return the cells after those with a name."""
         return self._found[len(self._header) :]
 
     def get_column(self, name: str) -> str:
-        """The text of a column by its own name."""
+        """Return the text of a column by the column's own name."""
         return self._found[self._header[name]]
 
     def get_name(self, meaning: str, otherwise: str = "") -> str:
-        """A cell that names something. Raises ValueError where it is empty or too long."""
+        """Return a cell that names something. Raises ValueError if it is empty or too long."""
         text = self.get(meaning).strip() or otherwise
         if not text:
             raise ValueError(f"the {meaning} is empty")
@@ -60,19 +60,19 @@ class RowCells:
 
     @property
     def is_rated_by_criteria(self) -> bool:
-        """Whether this row is rated by several criteria."""
+        """Whether this row has scores by several criteria."""
         if not self._map.criteria:
             return False
         judged = self._map.protocol or self._map.protocols[self.get("protocol").strip()].protocol
         return "scores" in protocols.get_protocol(judged).payload.model_fields
 
     def score(self) -> str:
-        """The score as text, empty where there is none. Raises ValueError."""
+        """Return the score as text, empty if there is none. Raises ValueError."""
         text = self.get("score").strip()
         return repr(parse_number(text)) if text else ""
 
     def scores(self) -> str:
-        """The scores that there are, by criterion, as JSON; empty where there is none. Raises ValueError."""
+        """Return the existing scores, by criterion, as JSON; empty if there are none. Raises ValueError."""
         given = {name: self.get_column(column).strip() for name, column in self._map.criteria.items()}
         score_of: dict[str, float] = {}
         for name, text in given.items():
@@ -83,7 +83,7 @@ class RowCells:
         return canonical_json(score_of) if score_of else ""
 
     def find_skip_reason(self) -> str | None:
-        """Why this row is not to be imported, None where it is."""
+        """Return why this row is not imported, None if it is."""
         for rule in self._map.leave_out:
             text = self.get_column(rule.column)
             if text in rule.values or (not rule.values and text):
@@ -91,19 +91,19 @@ class RowCells:
         return None
 
     def extra_columns(self) -> dict[str, object]:
-        """Columns kept with the judgment, those that are not empty."""
+        """Return the non-empty columns that are kept with the judgment."""
         return {name: text for name in self._map.keep if (text := self.get_column(name))}
 
 
 def parse_position(text: str, first: int) -> int:
-    """The position from 1. Raises ValueError."""
+    """Return the position, from 1. Raises ValueError."""
     if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < first:
         raise ValueError(f"the position must be a whole number from {first}, not {text[:40]!r}")
     return int(text) + 1 - first
 
 
 def parse_row_campaign(cells: RowCells, columns: ColumnMap) -> RowCampaign:
-    """What a row says of its campaign. Raises ValueError for a protocol that the map does not name."""
+    """Return what a row states about its campaign. Raises ValueError for a protocol that the map does not name."""
     source, target = cells.get("source_language").strip(), cells.get("target_language").strip()
     languages = (source, target) if source and target else None
     if columns.protocol is not None:
@@ -117,7 +117,7 @@ def parse_row_campaign(cells: RowCells, columns: ColumnMap) -> RowCampaign:
 
 
 def make_judgment_row(cells: RowCells, columns: ColumnMap, at: LineLocation, document: str = "") -> SortableRow:
-    """The row of a judgment, its part still open. Raises ValueError with what is wrong."""
+    """Return the row of a judgment, with its part not yet set. Raises ValueError with the fault."""
     rater = cells.get_name("rater")
     kind = cells.get("type").strip()
     role = columns.types.get(kind, "") if "type" in columns.columns else "rating"
@@ -152,7 +152,7 @@ def make_judgment_row(cells: RowCells, columns: ColumnMap, at: LineLocation, doc
 def make_text_row(
     part: str, document: str, position: int, system: str, source: str, target: str, at: LineLocation
 ) -> SortableRow:
-    """The row of a text, which sorts before all judgments of it."""
+    """Return the row of a text, which sorts before all judgments of it."""
     place = part, document, f"{position:010d}", system, TEXT
     said = ("",) * 8
     return SortableRow._make((*place, *said, source, target, "", "", "", at.file, str(at.line)))

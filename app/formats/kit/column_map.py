@@ -1,4 +1,4 @@
-"""A column map: which column of a delimited file means what, as JSON that a manager writes."""
+"""A column map: the meaning of each column of a delimited file, as JSON that a manager writes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Model(BaseModel):
 
 
 class RowSkipRule(_Model):
-    """Rows not to import: those whose column holds one of the values; without values, those where it is not empty."""
+    """Rows not to import: those whose column has one of the values, or, without values, is not empty."""
 
     column: Column
     values: Annotated[tuple[Short, ...], Field(strict=False)] = ()
@@ -57,28 +57,27 @@ class RowSkipRule(_Model):
 
 
 class ProtocolWithOptions(_Model):
-    """The protocol that a value of the protocol column stands for, with its options."""
+    """The protocol, with its options, for a value of the protocol column."""
 
     protocol: Column
     options: dict[Column, JsonValue] = {}
 
 
 class ColumnMap(_Model):
-    """Where everything stands in a file.
+    """The meaning of the columns of a file.
 
-    delimiter, quoting: how a line is cut; with quoting, a cell in double quotes may hold the delimiter.
-    header: the columns of a file that has no header line. rows: one row a judgment, one a marked error (MQM), or one a
-    segment with its texts: then `references` and `outputs` are name → column, and where `columns` has system and target
-    a row is one system's output.
-    protocol, options: of all rows; else the column `protocol` with its values in `protocols`.
-    columns: meaning → column. constants: meaning → the same value for all rows.
-    each_row: in rows that are texts and name no document, each segment is a document; else all are one.
-    criteria: criterion → column, for a protocol that rates by several.
-    first_position: the number that the position of a document's first segment has (0 or 1).
-    time: unit of started and ended. types: value of the column `type` → role. leave_out: rows not to import.
-    whole: the value of the column `whole` that says a row is about the whole document.
-    again: what a second answer to the same output is. keep: columns kept with each judgment.
-    texts: meaning → column of further files that hold texts only.
+    delimiter, quoting: how a line is split; with quoting, a cell in double quotes may contain the delimiter. header:
+    the columns of a file without a header line. rows: one row per judgment, per marked error (MQM), or per segment with
+    its texts: then `references` and `outputs` are name → column, and if `columns` has system and target, a row is one
+    system's output.
+
+    protocol, options: of all rows; otherwise the column `protocol` with its values in `protocols`. columns: meaning →
+    column. constants: meaning → the same value for all rows. each_row: in rows of texts without a document, whether
+    each segment is its own document; otherwise all are one. criteria: criterion → column, for a protocol with several
+    scores. first_position: the number of a document's first segment (0 or 1). time: unit of started and ended. types:
+    value of the column `type` → role. leave_out: rows not to import. whole: the value of the column `whole` for a row
+    about the whole document. again: the meaning of a second answer to the same output. keep: columns kept with each
+    judgment. texts: meaning → column of further files that contain only texts.
     """
 
     delimiter: Literal["\t", ",", ";", "|"] = "\t"
@@ -135,7 +134,7 @@ class ColumnMap(_Model):
         return self
 
     def _check_protocol(self, name: str) -> bool:
-        """Whether the protocol rates by criteria. Raises ValueError where the map does not fit it."""
+        """Return whether the protocol rates by criteria. Raises ValueError if the map does not fit it."""
         try:
             fields = protocols.get_protocol(name).payload.model_fields
         except NotFound as error:
@@ -152,7 +151,7 @@ class ColumnMap(_Model):
         return "scores" in fields
 
     def needed_columns(self) -> frozenset[str]:
-        """The columns that a file must have."""
+        """Return the columns that a file must have."""
         named = (self.columns, self.criteria, self.references, self.outputs)
         read = {column for columns in named for column in columns.values()}
         return frozenset(read | {one.column for one in self.leave_out} | set(self.keep))
@@ -162,7 +161,7 @@ ERRORS_PROTOCOL = "mqm"
 
 
 def parse_column_map(value: object) -> ColumnMap:
-    """The map in parsed JSON. Raises Invalid, naming what is wrong."""
+    """Parse the map from JSON values. Raises Invalid, naming the faults."""
     try:
         return ColumnMap.model_validate(value)
     except ValidationError as error:

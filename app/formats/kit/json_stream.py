@@ -1,8 +1,8 @@
-"""Large JSON files piece by piece: the elements of an array, or the members of an object and the elements of theirs.
+"""Large JSON files piece by piece: the elements of an array, or the members of an object and their elements.
 
-Memory holds one piece and a block. Each piece is parsed strictly; the line that it begins in is known. Every byte is
-looked at as often as any other, however small the blocks are: what was read of a text that is not closed yet, or of the
-blanks before a piece, is not read again.
+Memory holds one piece and one block. Each piece is parsed strictly, and its first line is known. Every byte is scanned
+equally often, however small the blocks are: the part already read of an unclosed string, or of the blanks before a
+piece, is not read again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ELEMENTS = ([b"["], [b"{", b"["])
 
 @dataclass(frozen=True, slots=True)
 class JsonElement:
-    """One element. key: of the member that it belongs to, None in an array. element: it is one of an array."""
+    """One piece. key: of the member that it belongs to, None in an array. element: whether an array's element."""
 
     at: LineLocation
     key: str | None
@@ -35,9 +35,10 @@ class JsonElement:
 
 
 class _Scan:
-    """What was read and is not yet given.
+    """Data that were read and not yet returned.
 
-    start: where the next piece begins in the data; next: where to read on; text: where one that is not closed begins.
+    start: where the next piece begins in the data; next: where to continue reading; text: where an unclosed string
+    begins.
     """
 
     def __init__(self, file: InputFile, limits: ReaderLimits, log: ReadLog) -> None:
@@ -51,7 +52,7 @@ class _Scan:
         self._opened = False
 
     def pieces(self) -> Iterator[JsonElement]:
-        """Every piece; one that is no strict JSON is a bad line."""
+        """Yield every piece; one that is not strict JSON is a bad line."""
         while self._read_block():
             while (token := self._token()) is not None:
                 yield from self._handle_token(*token)
@@ -59,7 +60,7 @@ class _Scan:
             refuse_file(self._log, self._line_of_index(len(self._data)), "this is not one whole JSON array or object")
 
     def _read_block(self) -> bool:
-        """Read a block on; what was given is let go of."""
+        """Read another block and drop what was returned."""
         self._line_of_index(self._start)
         del self._data[: self._start]
         self._next, self._counted = self._next - self._start, self._counted - self._start
@@ -73,7 +74,7 @@ class _Scan:
         return block is not None
 
     def _token(self) -> tuple[bytes, int, int] | None:
-        """The next bracket, colon, comma or string, and where it is; None where its end is not yet read."""
+        """Return the next bracket, colon, comma or string with its position; None if its end has not been read."""
         if self._text is not None:
             return self._rest_of_text(self._text)
         token = _TOKEN.search(self._data, self._next)
@@ -86,7 +87,7 @@ class _Scan:
         return token[0], token.start(), token.end()
 
     def _rest_of_text(self, begin: int) -> tuple[bytes, int, int] | None:
-        """The text that begins there, read on from where the last block ended; None where its end is not yet read."""
+        """Return the string that begins there, continuing after the last block; None if its end has not been read."""
         rest = _WITHIN.match(self._data, self._next)
         self._next = rest.end() if rest else self._next
         if self._data[self._next : self._next + 1] != b'"':
@@ -115,7 +116,7 @@ class _Scan:
             self._key, self._start = self._name_of_member(begin), end
 
     def _open(self, token: bytes, begin: int, end: int) -> None:
-        """An array or object begins: the whole, a member whose elements are pieces, or a part of a piece."""
+        """Open an array or object: the whole, a member whose elements are pieces, or a part of a piece."""
         if not self._stack:
             if self._opened or not self._blank(begin):
                 refuse_file(self._log, self._line_of_index(begin), "this is not one JSON array or object")
@@ -127,7 +128,7 @@ class _Scan:
             refuse_file(self._log, self._line_of_index(begin), f"nested deeper than {DEEPEST}")
 
     def _blank(self, end: int) -> bool:
-        """Whether nothing stands there before the end; what is blank is no part of a piece."""
+        """Return whether there are only blanks before the end; blanks are not part of a piece."""
         spaces = _SPACE.match(self._data, self._start, end)
         self._start = spaces.end() if spaces else self._start
         return self._start == end
@@ -155,15 +156,15 @@ class _Scan:
         return parse_json_value(self._data[self._start : end].decode().strip())
 
     def _line_of_index(self, index: int) -> LineLocation:
-        """The line of a place in the data; places are asked for in their order."""
+        """Return the line of an index in the data; indices must be requested in order."""
         self._line += self._data.count(b"\n", self._counted, index)
         self._counted = max(self._counted, index)
         return LineLocation(self._name, self._line)
 
 
 def stream_json_elements(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[JsonElement]:
-    """The elements of an array, or the members of an object; the elements of a member that is an array one by one.
+    """Yield the elements of an array, or the members of an object; elements of a member that is an array one by one.
 
-    What is no strict JSON is a bad line. Raises Invalid where the file cannot be read on.
+    Anything that is not strict JSON is a bad line. Raises Invalid if the rest of the file cannot be read.
     """
     return _Scan(file, limits, log).pieces()

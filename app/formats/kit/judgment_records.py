@@ -1,4 +1,4 @@
-"""From sorted rows to records: declarations where more than a key is known, texts, judgments."""
+"""Records from sorted rows: declarations if more than a key is known, texts, judgments."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ MOST_ALIKE = 1000
 
 
 class JudgmentTableRecordMaker:
-    """Records of one campaign's rows.
+    """Makes the records of one campaign's rows.
 
-    payload: makes the payload of a row, given the text that was shown where it is known; raises ValueError.
-    again: what a second answer of one rater to one output is: a re-submission, or a rating of its own.
+    payload: makes the payload of a row, given the text that was shown, if known; raises ValueError. again: the meaning
+    of a second answer of one rater to one output: a re-submission, or a separate rating.
     """
 
     def __init__(self, log: ReadLog, payload: Payload, again: Again) -> None:
@@ -43,7 +43,7 @@ class JudgmentTableRecordMaker:
         self._tasks, self._items = KeyAssigner("task", log, report=False), KeyAssigner("item", log, report=False)
 
     def make_records(self, rows: Iterable[SortableRow]) -> Iterator[Record]:
-        """All records of sorted rows."""
+        """Yield all records of sorted rows."""
         for _, document in groupby(rows, key=attrgetter("document")):
             first, all_rows = _peek_first_row(document)
             key, _ = self._documents.assign_key(first.document)
@@ -69,7 +69,7 @@ class JudgmentTableRecordMaker:
                     yield from self._judgments(distinct_rows, document, target)
 
     def _distinct_answers(self, rows: Iterator[SortableRow]) -> list[SortableRow]:
-        """Different answers at one address, as many as one may have; of texts only the first."""
+        """Return the different answers at one address, as many as are allowed; for texts only the first."""
         distinct_rows: dict[tuple[str, ...], SortableRow] = {}
         for row in rows:
             if distinct_rows.setdefault(row.answer, row) is not row:
@@ -144,6 +144,6 @@ class JudgmentTableRecordMaker:
 
 
 def _peek_first_row(rows: Iterator[SortableRow]) -> tuple[SortableRow, Iterator[SortableRow]]:
-    """The first row, and all rows with it."""
+    """Return the first row, and an iterator of all rows including it."""
     first = next(rows)
     return first, chain((first,), rows)

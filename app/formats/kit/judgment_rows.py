@@ -1,4 +1,4 @@
-"""Judgments that come one a row: the form in which rows are sorted, whatever file they come from."""
+"""Judgments of files with one judgment per row, in the form in which rows are sorted, whatever the file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class SortableRow(NamedTuple):
     """One judgment, or one text (kind TEXT); numbers are padded so that they sort as numbers.
 
     part: the value of the split, empty without one. position: zeros for a judgment of the whole item. system: names
-    joined by `+` where identical outputs share a judgment. presented: tells presentations of one output apart (a
-    degraded copy). ended, started: microseconds since 1970, empty where unknown. score, errors: as the file has them,
-    empty where it has none; several scores as JSON. source, target: `=` and the text, empty where unknown. meta: JSON.
+    joined by `+` if identical outputs share a judgment. presented: distinguishes presentations of one output (a
+    degraded copy). ended, started: microseconds since 1970, empty if unknown. score, errors: as in the file, empty if
+    it has none; several scores as JSON. source, target: `=` and the text, empty if unknown. meta: JSON.
     """
 
     part: str
@@ -43,22 +43,22 @@ class SortableRow(NamedTuple):
     line: str
 
     def pack(self) -> bytes:
-        """The row as bytes that sort field by field."""
+        """Encode the row as bytes that sort field by field."""
         return "\0".join(self).encode()
 
     @classmethod
     def unpack(cls, entry: bytes) -> SortableRow:
-        """Inverse of `pack`."""
+        """Decode what `pack` returns."""
         return cls(*entry.decode().split("\0"))
 
     @property
     def line_location(self) -> LineLocation:
-        """Where the row was read."""
+        """Place from which the row was read."""
         return LineLocation(self.file, int(self.line))
 
     @property
     def judgment_identity(self) -> tuple[str, ...]:
-        """Who judged what, and as what it was presented."""
+        """Who judged what, and how it was presented."""
         return self[1:8]
 
     @property
@@ -68,7 +68,7 @@ class SortableRow(NamedTuple):
 
 
 def parse_unix_time(text: str, unit: float) -> str:
-    """A time given as a number of `unit` seconds since 1970, padded; empty stays empty. Raises ValueError."""
+    """Parse a number of `unit` seconds since 1970, padded; empty stays empty. Raises ValueError."""
     if not text:
         return ""
     try:
@@ -81,5 +81,5 @@ def parse_unix_time(text: str, unit: float) -> str:
 
 
 def unpack_time(packed: str) -> datetime | None:
-    """The time of a row's field."""
+    """Return the time in a row's field."""
     return _EPOCH + timedelta(microseconds=int(packed)) if packed else None

@@ -1,4 +1,4 @@
-"""Reading delimited files of judgments, one a row, under a column map."""
+"""Read delimited files with one judgment per row, through a column map."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ Parts = Iterator[tuple[str, Iterator[Record]]]
 
 
 def parse_judgment_table_row(cells: RowCells, columns: ColumnMap, at: LineLocation) -> SortableRow | str:
-    """The row of a judgment, or why it is left out."""
+    """Return the row of a judgment, or why it is left out."""
     return cells.find_skip_reason() or make_judgment_row(cells, columns, at)
 
 
 @dataclass(slots=True)
 class JudgmentTableReader:
-    """Reads files into sorted rows and makes records of them.
+    """Reads files into sorted rows and makes records from them.
 
-    interpret: makes a row of cells; raises ValueError. persons: who owns an account, where a file says so.
+    interpret: makes a row from cells; raises ValueError. persons: who owns an account, if a file states it.
     """
 
     columns: ColumnMap
@@ -52,14 +52,14 @@ class JudgmentTableReader:
     places: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
 
     def read_records(self, files: Sequence[InputFile]) -> Iterator[Record]:
-        """Records of all files as one campaign. Raises Invalid where they are several."""
+        """Yield records of all files as one campaign. Raises Invalid if there are several."""
         if parse_campaign_split_option(self.context):
             raise Invalid("with the option split the files make several campaigns; this is about one")
         for _, records in self.read_records_by_campaign(files):
             yield from records
 
     def read_records_by_campaign(self, files: Sequence[InputFile]) -> Parts:
-        """One stream of records for each campaign that the files hold, each to be read before the next."""
+        """Yield one stream of records for each campaign in the files; read each before the next."""
         abouts = CampaignsInFile(parse_campaign_split_option(self.context))
         with ExternalSorter() as rows:
             texts = [file for file in files if self._load(file, rows, abouts)]
@@ -84,7 +84,7 @@ class JudgmentTableReader:
             raise Invalid(f"there are no judgments of {part}" if part else "there are no judgments")
 
     def _load(self, file: InputFile, rows: ExternalSorter, abouts: CampaignsInFile) -> bool:
-        """Read a file of judgments; True where it holds texts only and is to be read when all segments are known."""
+        """Read a file of judgments; return True if it has only texts, to be read when all segments are known."""
         header: dict[str, int] | None = None
         for number, line in read_table_lines(file, self.columns, self.context.limits, self.log):
             at = LineLocation(file.name, number)
@@ -104,7 +104,7 @@ class JudgmentTableReader:
         return header.keys() >= self.columns.needed_columns()
 
     def _header(self, line: str, at: LineLocation) -> tuple[dict[str, int], bool]:
-        """Where each column stands, and whether the line says so. Raises Invalid where one is missing."""
+        """Return the index of each column, and whether the line is a header. Raises Invalid if a column is missing."""
         try:
             names = [name.strip() for name in split_cells(line, self.columns)]
         except ValueError as fault:
@@ -175,7 +175,7 @@ class JudgmentTableReader:
 
 
 def make_payload_parser(protocol: str, log: ReadLog) -> Payload:
-    """What makes payloads of a protocol: its score or scores, its marked errors, or both."""
+    """Return a function that makes payloads of a protocol: its score or scores, its marked errors, or both."""
     fields = protocols.get_protocol(protocol).payload.model_fields
 
     def make(row: SortableRow, text: str | None) -> Mapping[str, object]:

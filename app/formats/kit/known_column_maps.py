@@ -1,4 +1,4 @@
-"""Column maps for layouts that exist, by name."""
+"""Column maps for existing layouts, by name."""
 
 from __future__ import annotations
 

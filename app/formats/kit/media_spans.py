@@ -1,7 +1,7 @@
-"""Errors in audio and video in formats that know places in texts only: three members beside what the format has.
+"""Errors in audio and video, in formats with positions in texts only: three additional members.
 
-`start_ms` and `end_ms` are named as in payloads, and `side` says `source` where the error is not in the output. Other
-readers pass over members that they do not know.
+`start_ms` and `end_ms` have the names of payloads, and `side` is `source` if the error is not in the output. Other
+readers ignore unknown members.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SIDE = "side"
 
 
 def format_time_span(error: Mapping[str, object]) -> dict[str, object]:
-    """The members of an error in time; none of any other.
+    """Return the members of an error with a time span; none for any other error.
 
     >>> format_time_span({"start_ms": 500, "end_ms": 900, "side": "source", "severity": "minor"})
     {'start_ms': 500, 'end_ms': 900, 'side': 'source'}
@@ -29,7 +29,7 @@ def format_time_span(error: Mapping[str, object]) -> dict[str, object]:
 
 
 def pop_time_span(members: MutableMapping[str, object]) -> dict[str, object]:
-    """The same as payloads have it, taken out of the members; nothing where they say no stretch of time.
+    """Remove a time span from the members and return it as in payloads; nothing if there is no valid span.
 
     >>> pop_time_span({"start_ms": 500, "end_ms": 900, "note": "x"})
     {'start_ms': 500, 'end_ms': 900}

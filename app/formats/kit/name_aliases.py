@@ -1,4 +1,4 @@
-"""Names that a path, a line of two columns or a cell can hold, another one for each key."""
+"""Unique names for keys that a path, a line of two columns or a cell can hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEPT = "names that a file cannot hold: keys instead"
 
 @dataclass(slots=True)
 class NameAliases:
-    """What stands for each key: its name where `holds` says so and no other key has it, else the key made fit."""
+    """Aliases of keys: a key's name if `holds` accepts it and no other key has it, otherwise the key adapted to fit."""
 
     holds: Callable[[str], bool]
     lost: Counter[str]
@@ -20,7 +20,7 @@ class NameAliases:
     _taken: set[str] = field(default_factory=set)
 
     def assign_alias(self, key: str) -> str:
-        """The name that stands for a key."""
+        """Return the alias of a key."""
         if key in self._known:
             return self._known[key]
         name = self.names.get(key, key)
@@ -35,11 +35,11 @@ class NameAliases:
 
 
 def is_name_valid_in_path(name: str) -> bool:
-    """Whether a name can stand in a path and before a tab, whatever the system of files, and be read as it was."""
+    """Return whether a name can be in a path and before a tab on any file system, and be read back unchanged."""
     plain = name == name.strip() and name.isprintable() and not name.startswith(".")
     return plain and not set(name) & set('/\\:*?"<>|') and len(name.encode()) <= 180
 
 
 def is_name_valid_at_line_end(name: str) -> bool:
-    """Whether a name can stand at the end of a line."""
+    """Return whether a name can be at the end of a line."""
     return name == name.strip() and name.isprintable() and bool(name)

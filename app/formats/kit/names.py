@@ -1,4 +1,4 @@
-"""Keys of the names that a file uses, remembered within bounds."""
+"""Keys of the names in a file, remembered within limits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ FORGET_AT = 10_000
 
 
 class KeyAssigner:
-    """Keys of one kind of name. Systems, raters and documents are bounded; others are only remembered for speed.
+    """Assigns keys to names of one kind.
 
-    report: say in the log which names became other keys.
+    Systems, raters and documents are limited in number; others are remembered only for speed. report: whether to log
+    which names became other keys.
     """
 
     def __init__(self, noun: str, log: ReadLog, *, report: bool = True) -> None:
@@ -23,7 +24,7 @@ class KeyAssigner:
         self._known: dict[str, str] = {}
 
     def assign_key(self, name: str) -> tuple[str, bool]:
-        """The key of a name, and whether a record must keep the name. Raises Invalid beyond the limit."""
+        """Return the key of a name, and whether a record must store the name. Raises Invalid beyond the limit."""
         key = self._known.get(name)
         if key is not None:
             return key, False

@@ -1,4 +1,4 @@
-"""Files whose lines stand side by side: the same line of each is the same segment, and one says of which document."""
+"""Line-aligned files: the same line of each is the same segment, and one file may name its document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ Named = Callable[[str], tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class FileRoles:
-    """Which file is what. references and systems: by name. skipped: lines to leave out at the start, by file name."""
+    """The role of each file.
+
+    references and systems: by name. skipped: number of lines to skip at the start, by file name.
+    """
 
     source: InputFile | None
     docs: InputFile | None
@@ -38,18 +41,18 @@ class FileRoles:
     skipped: Mapping[str, int] = field(default_factory=dict)
 
     def in_reading_order(self) -> list[InputFile]:
-        """Every file, in the order in which their lines are read."""
+        """Return every file, in the order in which lines are read."""
         alone = [file for file in (self.docs, self.source) if file is not None]
         return [*alone, *self.references.values(), *self.systems.values()]
 
 
 @dataclass(frozen=True, slots=True)
 class LineDocumentMapping:
-    """How lines come to their documents.
+    """How lines are assigned to documents.
 
-    named: document and domain in a line of the file of documents. only: the one document of all lines, where no file
-    says more; None takes the documents that the campaign has, in their order. each_line: instead, each is a document of
-    its own. seen: told the place of each line.
+    named: document and domain in a line of the file of documents. only: the single document of all lines, if no file
+    states more; None uses the documents that the campaign has, in their order. each_line: instead, each line is its own
+    document. seen: called with the place of each line.
     """
 
     named: Named
@@ -61,7 +64,7 @@ class LineDocumentMapping:
 def read_line_aligned_files(
     roles: FileRoles, placing: LineDocumentMapping, context: ReadContext, log: ReadLog
 ) -> Iterator[Record]:
-    """The test set of all files together. Raises Invalid where they do not have as many lines, or say nothing."""
+    """Yield the test set of all files. Raises Invalid if their numbers of lines differ, or if they are empty."""
     for name, file in roles.systems.items():
         yield SystemRecord(
             LineLocation(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt"
@@ -89,7 +92,7 @@ def read_line_aligned_files(
 
 
 def name_single_line_document(n: int) -> str:
-    """The name of a document that is one line, the nth.
+    """Return the name of the nth document that is a single line.
 
     >>> name_single_line_document(12)
     'text-12'
@@ -98,7 +101,7 @@ def name_single_line_document(n: int) -> str:
 
 
 class _Documents:
-    """Keys and positions, as lines come by. placed: of the lines, where the campaign gives them."""
+    """Assigns keys and positions line by line. placed: places of the lines, if the campaign gives them."""
 
     def __init__(
         self, roles: FileRoles, placing: LineDocumentMapping, log: ReadLog, placed: Iterator[Place] | None
@@ -107,7 +110,7 @@ class _Documents:
         self._next: dict[str, int] = {}
 
     def segment(self, at: Mapping[str, LineLocation], row: Mapping[str, str]) -> Iterator[Record]:
-        """One line of all files."""
+        """Yield the records of one line of all files."""
         roles, where = self._roles, next(iter(at.values()))
         declared, (key, position) = self._place(where, row)
         if self._placing.seen is not None:
@@ -141,7 +144,7 @@ class _Documents:
 
 
 def _iterate_known_segments(context: ReadContext) -> Iterator[Place] | None:
-    """The segments that the campaign has already, in their order; None where it has none."""
+    """Return the segments that the campaign has already, in their order; None if it has none."""
     outline = context.outline()
     return ((key, n) for key, length in outline for n in range(1, length + 1)) if outline else None
 
@@ -149,7 +152,7 @@ def _iterate_known_segments(context: ReadContext) -> Iterator[Place] | None:
 def _rows(
     roles: FileRoles, context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[Mapping[str, LineLocation], Mapping[str, str]]]:
-    """The lines of all files side by side."""
+    """Yield the lines of all files in parallel."""
     files = roles.in_reading_order()
     ahead = [roles.skipped.get(file.name, 0) for file in files]
     with ExitStack() as stack:
@@ -173,7 +176,7 @@ def _rows(
 
 
 def _stream(file: InputFile, context: ReadContext, log: ReadLog) -> Generator[str, None, None]:
-    """Every line; one that cannot be read is a bad line of the file and stands as an empty one."""
+    """Yield every line; an unreadable one is a bad line and is replaced by an empty one."""
     expected = 1
     for number, line in read_lines(file, context.limits, log, empty=True):
         while expected < number:
@@ -184,17 +187,17 @@ def _stream(file: InputFile, context: ReadContext, log: ReadLog) -> Generator[st
 
 
 def count_lines(file: InputFile, context: ReadContext) -> int:
-    """How many lines a file has; what is wrong with them, the reading proper reports."""
+    """Count the lines of a file; faults are reported when the file is read again."""
     return sum(1 for _ in _stream(file, context, ReadLog(skip_bad_lines=True)))
 
 
 def parse_list_option(options: Mapping[str, str], name: str) -> list[str]:
-    """The values of an option that takes several, separated by commas."""
+    """Return the values of an option that takes several, separated by commas."""
     return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
 
 
 def index_inputs_by_name(files: Sequence[InputFile]) -> Mapping[str, InputFile]:
-    """Files by their names."""
+    """Return files by their names."""
     return {file.name: file for file in files}
 
 

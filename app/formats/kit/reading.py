@@ -1,8 +1,8 @@
-"""Lines of a file that somebody else wrote: plain or gzip, strict UTF-8, never more in memory than a line and a block.
+"""Lines of files from other programs: plain or gzip, strict UTF-8, with at most a line and a block in memory.
 
-UTF-16 is read where a byte order mark says so, as spreadsheets write it. Every fault is an `Invalid` that names file,
-line and reason. What stands in one line (bad UTF-8, NUL) is a bad line and can be skipped; what makes the rest
-unreadable (cut gzip, bomb, endless line, damaged UTF-16) cannot.
+UTF-16 is read if there is a byte order mark, as in files from spreadsheets. Every fault is an `Invalid` that names
+file, line and reason. A fault within one line (bad UTF-8, NUL) is a bad line and can be skipped. A fault that makes the
+rest unreadable (truncated gzip, decompression bomb, endless line, damaged UTF-16) cannot.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-MOST_NAMED = 100  # kinds of things that a report counts
-RATIO_FROM = 4 << 20  # a small file may well be made of one line repeated
+MOST_NAMED = 100  # kinds of things counted in a report
+RATIO_FROM = 4 << 20  # a small file may consist of one repeated line
 
 
 def refuse_file(log: ReadLog, at: LineLocation, reason: str) -> NoReturn:
-    """Give up on the file: raise Invalid with this and the bad lines found so far."""
+    """Refuse the file: raise Invalid with this reason and the bad lines found so far."""
     where = f"{at.file}, line {at.line}" if at.line else at.file
     raise Invalid(f"{where}: {reason}; nothing was stored", places=(*log.bad, Place((at.file, at.line), reason)))
 
@@ -35,11 +35,11 @@ def refuse_file(log: ReadLog, at: LineLocation, reason: str) -> NoReturn:
 def read_lines(
     file: InputFile, limits: ReaderLimits, log: ReadLog, *, empty: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """Number (from 1) and text of each line, without its end; empty and unreadable lines go to the log.
+    """Yield number (from 1) and text of each line, without its end; empty and unreadable lines go to the log.
 
-    empty: an empty line is a line like others, because lines of several files stand side by side.
+    empty: whether empty lines are treated like others, because lines of several files are aligned.
 
-    Raises Invalid where the file cannot be read on. A blank line at the very end is tolerated and counted.
+    Raises Invalid if the rest of the file cannot be read. A blank line at the very end is tolerated and counted.
     """
     blank = 0
     for first, block in _line_blocks(file, limits, log):
@@ -56,7 +56,7 @@ def read_lines(
 
 
 def count_unread_columns(log: ReadLog, what: str, names: Iterable[str]) -> None:
-    """Count what a file has and nothing is read from, by name as far as a report holds them. what: such as columns."""
+    """Count what is in a file and not read, by name as far as a report holds names. what: such as columns."""
     for name in sorted(names):
         told = f"{what} that nothing is read from: {name[:40]}"
         if told not in log.dropped and len(log.dropped) >= MOST_NAMED:
@@ -67,7 +67,7 @@ def count_unread_columns(log: ReadLog, what: str, names: Iterable[str]) -> None:
 def feed_lines_to_collector(
     part: DocumentLineCollector, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
 ) -> None:
-    """Let one reader take in all lines of all files. Raises Invalid as `read_lines` does, and for a wrong header."""
+    """Feed all lines of all files to one reader. Raises Invalid as `read_lines` does, and for a wrong header."""
     take = part.add_line
     for file in files:
         begun = False
@@ -78,7 +78,7 @@ def feed_lines_to_collector(
 
 
 def _decode_plain_block(block: bytes, limits: ReaderLimits) -> str | None:
-    """The text of whole lines that can be taken as they stand; None where one of them needs a closer look."""
+    """Return the text of whole lines without irregularities; None if one of them must be checked."""
     odd = b"\r" in block or b"\0" in block or b"\n\n" in block
     if odd or not block or block[:1] == b"\n" or block[-1:] == b"\n" or len(block) > limits.line_bytes:
         return None
@@ -91,7 +91,7 @@ def _decode_plain_block(block: bytes, limits: ReaderLimits) -> str | None:
 def _read_line_by_line(
     file: InputFile, first: int, block: bytes, limits: ReaderLimits, log: ReadLog, blank: int, *, empty: bool
 ) -> Generator[tuple[int, str], None, int]:
-    """The lines of a block one by one; returns the number of the last one where that is blank, else 0."""
+    """Yield the lines of a block one by one; return the number of the last one if it is blank, else 0."""
     for number, line in enumerate(block.split(b"\n"), first):
         if len(line) > limits.line_bytes:
             _refuse_long(log, LineLocation(file.name, number), limits)
@@ -126,7 +126,7 @@ def _encoding_fault(raw: bytes, fault: UnicodeDecodeError) -> str:
 
 
 def _line_blocks(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[tuple[int, bytes]]:
-    """Whole lines, many at a time, with the number of the first of them."""
+    """Yield whole lines, many at a time, with the number of the first of them."""
     number, carry = 1, b""
     with closing(file.open()) as raw:
         for block in _text_blocks(raw, file.name, limits, log):
@@ -153,13 +153,13 @@ def _refuse_long(log: ReadLog, at: LineLocation, limits: ReaderLimits) -> NoRetu
 
 
 def read_blocks(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
-    """Unpacked bytes of a file that has no lines, many at a time. Raises Invalid as `read_lines` does."""
+    """Yield unpacked bytes of a file that has no lines, many at a time. Raises Invalid as `read_lines` does."""
     with closing(file.open()) as raw:
         yield from _text_blocks(raw, file.name, limits, log)
 
 
 def _text_blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
-    """Unpacked bytes in UTF-8 without a byte order mark. Raises Invalid beyond the limit of bytes."""
+    """Yield unpacked bytes in UTF-8 without a byte order mark. Raises Invalid beyond the limit of bytes."""
     blocks = _bounded_blocks(raw, name, limits, log)
     for first in blocks:
         if first.startswith(UTF16_BOMS):
@@ -184,7 +184,7 @@ def _bounded_blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLo
 
 
 def _utf8_of_utf16(blocks: Iterable[bytes], name: str, log: ReadLog) -> Iterator[bytes]:
-    """The same text in UTF-8. Raises Invalid where it is damaged, as by half a character at the end."""
+    """Convert to UTF-8. Raises Invalid if the text is damaged, for example by half a character at the end."""
     decoder, lines = codecs.getincrementaldecoder("utf-16")(), 0
     try:
         for block in blocks:
@@ -198,7 +198,7 @@ def _utf8_of_utf16(blocks: Iterable[bytes], name: str, log: ReadLog) -> Iterator
 
 
 def _blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
-    """Bytes of the file, unpacked if it begins as gzip does, whatever its name; none is empty."""
+    """Yield non-empty blocks of the file, unpacked if it begins as gzip does, whatever its name."""
     head = _read_some(raw, 4)
     if head.startswith(GZIP_MAGIC):
         yield from _unpack(head, raw, name, limits, log)
@@ -210,7 +210,7 @@ def _blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> It
 
 
 def _read_some(raw: IO[bytes], least: int) -> bytes:
-    """At least so many bytes, unless the file ends."""
+    """Read at least `least` bytes, unless the file ends."""
     data = b""
     while len(data) < least and (more := raw.read(least - len(data))):
         data += more
