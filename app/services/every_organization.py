@@ -1,4 +1,4 @@
-"""Which organizations there are, for what is done for each of them in turn: sweeps, webhooks, metrics, backups."""
+"""List of organizations, for work that is done in each of them: sweeps, webhooks, metrics, backups."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ T = TypeVar("T")
 
 
 def list_organization_numbers(database: Database) -> list[int]:
-    """The default organization, and all others that are open."""
+    """Return the numbers of the default organization and of all other open ones."""
     with use_organization(DEFAULT), database.transaction() as session:
         return [DEFAULT, *(one.number for one in list_organizations(session))]
 
 
 def run_for_each_organization(database: Database, work: Callable[[], T]) -> list[T]:
-    """What some work comes to in each organization, the default one first; not in one that was removed meanwhile."""
+    """Run some work in each organization, the default one first, and return the results.
+
+    An organization that is removed in the meantime is skipped.
+    """
     outcomes = []
     for number in list_organization_numbers(database):
         with use_organization(number), suppress(OrganizationGone):

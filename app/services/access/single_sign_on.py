@@ -151,7 +151,7 @@ def end_unconfirmed_session(session: Session, secret: str) -> None:
 
 
 def find_identity_token(session: Session, secret: str) -> str | None:
-    """Return the token that names a session to the provider when it ends there, too; None if a token opened it."""
+    """Return the token by which the provider can end its session, too; None if the session was opened with a token."""
     row = accounts.find_login_session(session, tokens.hash_secret(secret))
     return None if row is None else decrypt_provider_tokens(row.sealed, secret).identity
 

@@ -86,11 +86,11 @@ def list_campaigns(
     q: str = "",
     name: str | None = None,
 ) -> list[CampaignInfo]:
-    """List campaigns in a given order, starting after a cursor. `only`: only that key.
+    """List campaigns in a given order, starting after a cursor.
 
-    Raises NotFound if it is unknown. where: required values of `series`, `state`, `protocol`, `source_language` and
-    `target_language`. q: words, each of which must be part of the name, the key or the series. name: a part of the name
-    or the key.
+    only: the key of the only campaign to list. Raises NotFound if it is unknown. where: required values of `series`,
+    `state`, `protocol`, `source_language` and `target_language`. q: words, each of which must be part of the name, the
+    key or the series. name: a part of the name or the key.
 
     In the order `closed`, a reader who goes from page to page misses no campaign that is closed in the meantime: it
     appears among the closed ones, perhaps for a second time. A campaign that is reopened in the meantime may be missed,

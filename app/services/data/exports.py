@@ -198,7 +198,7 @@ def export_single_file(session: Session, campaign: str, format: str, lost: Count
 def load_campaign_contents(session: Session, campaign: str, *, judged: bool = False) -> CampaignContents:
     """Return a campaign's contents, which can be read as long as the transaction lasts. Raises NotFound.
 
-    judged: of what tasks show, include only what was judged, as the records do.
+    judged: whether the shown outputs include only those that were judged, as in the records.
     """
     shown = partial(stream_shown_output_rows, session, campaign, judged=judged)
     return CampaignContents(campaign, partial(load_campaign_records, session, campaign), shown)

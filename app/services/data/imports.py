@@ -78,7 +78,7 @@ class ImportView:
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """An import in a list."""
+    """An import as an entry of a list."""
 
     public_id: str
     format: str

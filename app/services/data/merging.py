@@ -107,7 +107,7 @@ class ImportMerge:
         return report
 
     def find_changed_metrics(self) -> tuple[Sequence[str], int]:
-        """Return the metrics whose staged scores are new, and how many scores do not belong in the campaign.
+        """Return the metrics whose staged scores differ from the stored ones, and how many scores do not belong here.
 
         Call this after everything is merged. Raises ImportContradiction, with file and line.
         """

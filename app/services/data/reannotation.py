@@ -1,4 +1,4 @@
-"""Errors that raters of another campaign marked, pre-marked for the raters of this one (MQM re-annotation).
+"""Errors that raters of another campaign marked, prefilled for the raters of this one (MQM re-annotation).
 
 Source: Riley et al. 2025 (arXiv 2510.24664): a second rater sees and edits the first rater's errors.
 """
@@ -50,10 +50,10 @@ class PrefillResult:
 def prefill_errors_from_campaign(
     session: Session, campaign: str, source: str, *, rater: str | None, actor: str
 ) -> PrefillResult:
-    """Pre-mark the errors that a rater of another campaign marked on each output that both campaigns have.
+    """Prefill the errors that a rater of another campaign marked on each output that both campaigns have.
 
     rater: whose errors to take; None takes for each output those of the first rater by key. Judgments that were voided
-    there, or are surplus, are ignored. A repeated call replaces earlier pre-marked errors.
+    there, or are surplus, are ignored. A repeated call replaces earlier prefilled errors.
 
     Raises NotFound, Invalid if both campaigns are the same, PrefillNotSupported, PrefillTooLate.
     """

@@ -22,19 +22,19 @@ class AddressedJudgment(Protocol):
 
     @property
     def rater(self) -> str:
-        """Key."""
+        """The rater's key."""
 
     @property
     def document(self) -> str:
-        """Key."""
+        """The document's key."""
 
     @property
     def segment(self) -> int | None:
-        """Position, None for the whole document."""
+        """The segment's position, None for the whole document."""
 
     @property
     def system(self) -> str:
-        """Key."""
+        """The system's key."""
 
     @property
     def payload(self) -> Mapping[str, object]:

@@ -26,7 +26,7 @@ class StoredSegment:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document as it is stored."""
+    """A stored document."""
 
     key: str
     name: str
@@ -39,7 +39,7 @@ class DocumentView:
 
 @dataclass(frozen=True, slots=True)
 class StoredSystemView:
-    """A system as it is stored."""
+    """A stored system."""
 
     key: str
     name: str

@@ -45,7 +45,7 @@ class UserNamesAmbiguous(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class PearmutUserLink:
-    """How a user opens the pages. credential: stands for the user in addresses; it is shown once."""
+    """How a user opens the pages. credential: identifies the user in addresses; it is shown once."""
 
     user: str
     rater: str

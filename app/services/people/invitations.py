@@ -126,9 +126,9 @@ def create_invitation(
 ) -> NewInvitation:
     """Create an invitation with a number of seats. Raises NotFound, and Invalid for an unusable team or address.
 
-    signed: whether the platform signs its ids. per_hour: how many raters may enrol within an hour. None means no limit
-    if ids are signed; otherwise it means half of the seats, so that invented ids cannot take all seats before somebody
-    notices.
+    signed: whether the platform signs its ids. per_hour: how many raters may enrol within an hour. If it is None, there
+    is no limit for signed ids. For unsigned ids the limit is then half of the seats, so that invented ids cannot take
+    all seats before somebody notices.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     _check_address(completion_url)

@@ -35,7 +35,7 @@ class RaterMessage:
 def send_messages(session: Session, campaign: str, keys: Sequence[str], *, text: str, by: Caller) -> int:
     """Send the same message to several raters, all or none, and return their number.
 
-    Raises Invalid naming each rater who is not enrolled, was erased, or is not in the caller's care.
+    Raises Invalid naming each rater who is not enrolled, was erased, or is not the caller's to manage.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     known = raters.load_raters_of_keys(session, campaign_id, keys)

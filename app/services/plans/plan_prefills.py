@@ -1,4 +1,4 @@
-"""The pre-marked errors that a plan shows: those that its arms or the campaign's settings name, or the outputs' own."""
+"""The prefilled errors that a plan shows: those that its arms or the campaign's settings name, or the outputs' own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignIn
     """Return the name of the errors that are shown if no arm names any; None if none are shown.
 
     A setting decides. Without a setting, protocols that support it show the errors stored with outputs. A protocol that
-    needs pre-marked errors always shows them.
+    needs prefilled errors always shows them.
     """
     protocol = find_campaign_protocol(view)
     if not protocol.accepts_prefill:

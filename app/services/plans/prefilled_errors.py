@@ -1,4 +1,4 @@
-"""Pre-marked errors of imported outputs: checked against the text, and encoded in the stored form."""
+"""Prefilled errors of imported outputs: checked against the text, and encoded in the stored form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SPANS = 1000
 
 
 def encode_prefilled_spans(row: OutputRow, severities: Sequence[str]) -> str | None:
-    """Encode the pre-marked spans of an output as JSON, None if there are none. Raises Invalid if one does not fit.
+    """Encode the prefilled spans of an output as JSON, None if there are none. Raises Invalid if one does not fit.
 
     severities: the protocol's severities.
     """

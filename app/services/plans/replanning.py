@@ -57,13 +57,13 @@ def replan_campaign(
 ) -> PlanView:
     """Plan the remaining work of a campaign again.
 
-    Finished groups are kept, and half-done ones are judged again completely. bought: documents to add; None adds all
-    that the plan does not know, unless its design chose documents. rebalance: whether open work is shared out evenly,
-    also with newcomers. make: compiles the plan; by default `compile_replan`.
+    Finished groups are kept, and half-done ones are judged again completely. A closed campaign can also be replanned,
+    and then reopened. bought: documents to add; None adds all that the plan does not know, unless its design chose
+    documents. rebalance: whether open work is shared out evenly, also with newcomers. make: compiles the plan; by
+    default `compile_replan`.
 
-    A closed campaign can also be replanned, and then reopened. The plan is compiled while raters continue, and only
-    storing it blocks them. If its input has changed in the meantime, it is compiled again. The last of ATTEMPTS blocks
-    leasing and judging.
+    The plan is compiled while raters continue, and only storing it blocks them. If its input has changed in the
+    meantime, it is compiled again. The last of ATTEMPTS blocks leasing and judging.
 
     Raises NotFound, NoPlanYet, NoRaterEnrolled if no rater is left, Invalid for documents that cannot be bought.
     """
@@ -168,7 +168,7 @@ class RemainingWork:
 def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, wish: ReplanRequest) -> RemainingWork:
     """Compute the remaining work from a replan's input.
 
-    Raises Invalid for documents that cannot be bought, and for pre-marked errors that do not exist,
+    Raises Invalid for documents that cannot be bought, and for prefilled errors that do not exist,
     CalibrationSetMissing.
     """
     before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
@@ -251,7 +251,7 @@ def make_replan_change_record(replanned: Replan, reason: str) -> dict[str, objec
 
 
 def apply_reassignments(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
-    """Return the plan with reassigned tasks and their groups at the raters who have them now.
+    """Return the plan with reassigned tasks, and their groups, assigned to the raters who have them now.
 
     seats: those that still exist. Tasks that an invited rater holds from a removed seat move to the rater's current
     seat. Unfinished tasks of a rater who left belong to no existing seat.

@@ -240,7 +240,7 @@ def _lengths(of_texts: Sequence[int | None], media: Mapping[int, ShownMedia]) ->
 
 
 def _prefills(rows: Sequence[tasks.Row]) -> dict[int, tuple[Span, ...]]:
-    """Return the pre-marked errors of the segments that show some, by segment index."""
+    """Return the prefilled errors of the segments that show some, by segment index."""
     prefills: dict[int, tuple[Span, ...]] = {}
     index = 0
     for row in rows:

@@ -60,7 +60,7 @@ AttentionSort = Literal[
 class AttentionCheckSegmentMeta(KnownAnswer):
     """What a segment says about its check under `attention` in its `meta`.
 
-    prefill: pre-marked errors, one list for each text; shown if the tasks of the campaign show any.
+    prefill: prefilled errors, one list for each text; shown if the tasks of the campaign show any.
     """
 
     prefill: tuple[Annotated[tuple[Span, ...], Field(max_length=MOST_SPANS)], ...] = Field((), max_length=MOST_COLUMNS)

@@ -125,8 +125,8 @@ class JudgingService:
     ) -> tuple[AnswerableTask, Sequence[T]]:
         """Write by the campaign's current rules, and try again if the settings have changed since they were read.
 
-        outdated: says of an outcome whether nothing was written for this reason. Raises CampaignSettingsChanging, and
-        whatever `write` raises.
+        outdated: returns whether an outcome means that nothing was written for this reason. Raises
+        CampaignSettingsChanging, and whatever `write` raises.
         """
         for _ in range(ATTEMPTS):
             task = await self.load_task(public_id, rater)

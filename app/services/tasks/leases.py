@@ -91,7 +91,7 @@ def _find_first_step(session: Session, rater: ActingRater, settings: Mapping[str
 
 
 def _is_signed_in(session: Session, rater: ActingRater) -> bool:
-    """Return whether the credential of a rater whose session was read earlier is still valid."""
+    """Return whether the credential of a rater from the cache is still valid."""
     there = rater.session_id is None or stored_sessions.is_session_live(session, rater.session_id)
     return there and stored_tokens.is_token_live(session, rater.token_id)
 

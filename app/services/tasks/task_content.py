@@ -1,4 +1,4 @@
-"""What a task shows and asks, as one value."""
+"""Everything that a task shows and asks, as one value."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _alignment(row: tasks.Row) -> str | None:
 def list_visible_prefilled_errors(
     stored: Iterable[Mapping[str, object]], lengths: Mapping[Side, int]
 ) -> tuple[Span, ...]:
-    """Return the pre-marked errors that lie within the shown texts, each with its id. lengths: of the texts, by side.
+    """Return the prefilled errors that lie within the shown texts, each with its id. lengths: of the texts, by side.
 
     A degraded copy may be shorter than the output on which the errors were marked.
     """
