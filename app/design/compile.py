@@ -61,7 +61,7 @@ def compile_plan(
     seed = design.seed if seed is None else seed
     if seed is None:
         raise Invalid("a plan needs a seed", places=(Place(("seed",), "is needed"),))
-    design = replace(design, seed=seed)  # drawn or given, the same seed is the same plan
+    design = replace(design, seed=seed)  # whether drawn or given, the same seed gives the same plan
     draw = SeedStreams(seed)
     able, idle = keep_one_account_per_person(raters)
     if not able:
@@ -118,7 +118,7 @@ def hash_design_inputs(test_set: TestSet, systems: Sequence[str], raters: Sequen
     outputs = sorted((*key, marks) for key, marks in test_set.outputs.items() if key[1] in set(systems))
     people = [asdict(rater) for rater in sorted(raters, key=lambda one: one.key)]
     documents = [asdict(document) for document in (*test_set.documents, *test_set.calibration)]
-    for document in documents:  # a pair keeps the level that its set gave it
+    for document in documents:  # the level of a pair is fixed by its set
         del document["stratum"]
     return hash_json([documents, outputs, list(systems), people])
 

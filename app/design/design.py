@@ -93,7 +93,7 @@ class ControlRules:
 
     @property
     def has_any_control(self) -> bool:
-        """Whether there are any."""
+        """Whether the design has any control items."""
         return self.total_rate > 0
 
     @property

@@ -134,7 +134,7 @@ def _attempt(
     rows = np.arange(studies)
     sizes = np.broadcast_to(menus.size[menus.of_group], (studies, layout.n_groups))
     choice = rng.integers(0, sizes)
-    load = np.zeros((studies, layout.n_raters + 1), dtype=np.int64)  # the last column takes the padding
+    load = np.zeros((studies, layout.n_raters + 1), dtype=np.int64)  # the last column collects the padding
     load[:, :-1] = compute_rater_loads(layout, menus.sets[menus.of_group[None, :], choice])
     order = rng.permuted(np.broadcast_to(np.arange(layout.n_groups), (studies, layout.n_groups)), axis=1)
     for visit in range(layout.n_groups):

@@ -33,7 +33,7 @@ class IngestFinding:
 
 @dataclass(frozen=True, slots=True)
 class SystemOutputCount:
-    """The outputs of one system. missing: segments of test documents without one. identical: equal to another's."""
+    """The outputs of one system. missing: test segments without one. identical: equal to another system's."""
 
     system: str
     outputs: int

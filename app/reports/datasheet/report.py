@@ -1,4 +1,4 @@
-"""Data sheet: HEDS 3.0, a reporting checklist and a methods paragraph, filled from what is stored."""
+"""Data sheet: HEDS 3.0, a reporting checklist and a methods paragraph, filled from stored data."""
 
 from __future__ import annotations
 

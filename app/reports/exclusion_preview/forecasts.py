@@ -18,7 +18,7 @@ from app.storage.db import Database
 
 STUDIES = 250
 STREAM = 7
-"""Stream of the recipe's seed. Both forecasts use the same draws, so they differ only by what is left out."""
+"""A substream of the recipe's seed. Both forecasts use the same draws, so they differ only by what is left out."""
 NO_DOCUMENTS = "documents are unknown, so none can be resampled; import the documents if there are any"
 
 

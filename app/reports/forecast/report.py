@@ -154,7 +154,7 @@ class StabilityForecaster:
     def _draw_worlds(
         self, planner: PowerPlanner, components: VarianceComponents, rng: np.random.Generator
     ) -> list[tuple[VarianceComponents, Floats | None, int]]:
-        """Return each world's components and true means, drawn by their uncertainty if the campaign tells it."""
+        """Return each world's components and true means, drawn by their uncertainty if it can be estimated."""
         fitted, means = self.data.components_fit, planner.estimated_true_means
         if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
             return [(components, means, WORLDS)]

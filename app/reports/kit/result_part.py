@@ -6,12 +6,12 @@ from pydantic import BaseModel, ConfigDict
 
 
 class ResultPart(BaseModel):
-    """Frozen: a result is not changed after it was computed."""
+    """A frozen part of a result, because results do not change once they are computed."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class FiniteResultPart(ResultPart):
-    """Frozen, and without NaN and infinity, which JSON does not have."""
+    """A frozen part of a result without NaN and infinity, which JSON cannot represent."""
 
     model_config = ConfigDict(allow_inf_nan=False)

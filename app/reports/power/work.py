@@ -111,7 +111,7 @@ class PowerPlanner(StudySizes):
 
     @property
     def recipe_claim_rule(self) -> PlannedClaimRule:
-        """How the ranking makes claims: with the requested correction, and by sign flips if the recipe says so."""
+        """How the ranking makes claims: with the requested correction, and by sign flips of documents or not."""
         recipe = self.data.inputs.recipe
         return PlannedClaimRule(
             self.options.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document"

@@ -128,6 +128,6 @@ REPORT: Report[RaterQualityOptions, RaterQualityView] = Report(
     caption=make_caption,
     role="manager",
     own_routes=True,
-    quick=2_000,  # .2 ms per judgment, because the tests of each rater use random draws
+    quick=2_000,  # .2 ms per judgment: the tests of each rater use random draws
     single=SingleTableHeadings("quality of raters", "{campaign}: quality of raters"),
 )
