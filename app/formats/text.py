@@ -1,10 +1,11 @@
-"""`text`: parallel plain-text files, one segment a line, with a file that says which document each line is of.
+"""`text`: parallel plain-text files, one segment per line, with a file that names the document of each line.
 
-Files are told apart by their names without ending: `source` or `src`; `docs` (or an ending of `.docs`), one line a
-segment with the key of its document, after a tab maybe its domain; `ref`, `reference` or `ref….NAME`; any other is a
-system of that name, and an empty line there is an empty output. Options name files otherwise. Without a file of
-documents, the lines are those of the documents that the campaign has, in their order, or of one document where it has
-none; with `lines=documents`, each is a document. All files have as many lines, and the same line is the same segment.
+Files are identified by their names without extension: `source` or `src`; `docs` (or a name with `.docs`), one line per
+segment with the key of its document, optionally followed by a tab and its domain; `ref`, `reference` or `ref….NAME`;
+any other is a system of that name, and an empty line there is an empty output. Options can name files otherwise.
+Without a file of documents, the lines belong to the documents that the campaign has, in their order, or to one document
+if it has none; with `lines=documents`, each line is a document. All files have the same number of lines, and the same
+line is the same segment.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _REFERENCE = re.compile(r"ref(erence)?[._-]?(?P<name>.*)")
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """The test set of all files together. Raises Invalid where they do not have as many lines."""
+    """Yield the test set of all files. Raises Invalid if their numbers of lines differ."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"text takes {', '.join(OPTIONS)}, not {unknown[0][:40]!r}")
@@ -47,7 +48,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 
 def _is_each_a_document(roles: FileRoles, options: Mapping[str, str]) -> bool:
-    """Whether each line is a document. Raises Invalid for another value, and where documents are named besides."""
+    """Return whether each line is a document. Raises Invalid for another value, or if documents are also named."""
     asked = options.get("lines")
     if asked is None:
         return False
@@ -90,7 +91,7 @@ def _roles(files: Sequence[InputFile], options: Mapping[str, str]) -> FileRoles:
 
 
 def _base_name(name: str) -> str:
-    """The name of a file without its folders and endings, of which there may be several."""
+    """Return the name of a file without its folders and extensions, of which there may be several."""
     own = name.rsplit("/", 1)[-1]
     end = len(own)
     while (dot := own.rfind(".", 0, end)) >= 0 and _ENDING.fullmatch(own, dot, end):

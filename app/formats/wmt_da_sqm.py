@@ -1,10 +1,10 @@
 """`wmt-da-sqm`: DA+SQM scores as Appraise exported them at WMT22: comma separated, with document scores and times.
 
 Conventions: `username,system,itemId,itemType,srcLang,trgLang,score,docId,isDocScore,timeStart,timeEnd`, with or without
-that header. An account is a rater and one task; `mapping=FILE` says which accounts are one person. The document is
-`docId` (the stretch after `#` included), the position of a segment `itemId` + 1, for items count from 0 within their
-document; a row with `isDocScore` True is a score of the whole item. A second answer of one account to the same output
-is a repeat, a rating of its own, in the order of `timeEnd`: accounts judged the same task twice.
+that header. An account is a rater and one task; `mapping=FILE` tells which accounts are one person. The document is
+`docId` (including the part after `#`), and the position of a segment is `itemId` + 1, because items count from 0 within
+their document; a row with `isDocScore` True is a score of the whole item. A second answer of one account to the same
+output is a repeat, a separate rating, in the order of `timeEnd`, because accounts judged the same task twice.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ MOST_ACCOUNTS = 100_000
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     reader, rest = _reader(files, context, log)
     yield from reader.read_records(rest)
 
 
 def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
-    """One stream of records for each campaign that the files hold."""
+    """Yield one stream of records for each campaign in the files."""
     reader, rest = _reader(files, context, log)
     yield from reader.read_records_by_campaign(rest)
 
@@ -90,7 +90,7 @@ def _reader(
 
 
 def _persons(file: InputFile, context: ReadContext, log: ReadLog) -> dict[str, str]:
-    """The person behind each account; the account that stands for a person is that person's too."""
+    """Return the person behind each account, including the account that stands for the person."""
     persons: dict[str, str] = {}
     header = False
     for number, line in read_lines(file, context.limits, log):

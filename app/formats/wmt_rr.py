@@ -1,14 +1,15 @@
 """`wmt-rr`: relative rankings as WMT published them until 2016, comma separated, as comparisons of columns.
 
-Two layouts, told by the header. WMT16 and its kin: `srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank,
-system2Id,system2rank,rankingID`, where a line is a pair, and the lines of one rankingID are what a judge said of one
-screen. Before: `…,judgeId,system1Number,system1Id,…,system5Id,system1rank,…,system5rank`, where a line is a screen.
-Rank 1 is best, ties are equal ranks, −1 is none.
+There are two layouts, identified by the header. WMT16 and similar:
+`srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank, system2Id,system2rank,rankingID`, where a line is a
+pair, and the lines of one rankingID are a judge's answer to one screen. Earlier:
+`…,judgeId,system1Number,system1Id,…,system5Id,system1rank,…,system5rank`, where a line is a screen. Rank 1 is best,
+ties are equal ranks, −1 is none.
 
-Since 2015 judges compared outputs, and what they said was written down for every system that gave one, so that a
-ranking can have more systems than the five columns of a screen. The `collapsed` files name all systems of an output
-together (`newstest2016.A.1.cs-en+newstest2016.B.2.cs-en`): these share a column, as do two systems of one ranking with
-one rank and no line between them.
+Since 2015 judges compared outputs, and their answer was recorded for every system with that output, so a ranking can
+have more systems than the five columns of a screen. The `collapsed` files name all systems of an output together
+(`newstest2016.A.1.cs-en+newstest2016.B.2.cs-en`): these share a column, as do two systems of one ranking with the same
+rank and no line that compares them.
 
 Source: README of the WMT16 human evaluation; README of the WMT11 ranking judgments.
 """
@@ -46,9 +47,9 @@ RANKED = re.compile(r"system([1-9])rank")
 READ = re.compile(r"srclang|trglang|srcindex|segmentid|judgeid|rankingid|system[1-9](number|id|rank)")
 AFTER = re.compile(r"\.\d+\.[a-z]{2,3}-[a-z]{2,3}$")
 MOST_RANKED = 99
-ALIKE = "\x1f"  # between the names of systems that gave the same output
+ALIKE = "\x1f"  # between the names of systems with the same output
 MOST_SEGMENTS = 1_000_000
-# As the files call languages: by ISO 639-2, and the earlier ones by English name; other codes stay as they are.
+# Names of languages in the files: ISO 639-2, and English names in earlier files; other codes are unchanged.
 CALLED: Mapping[str, str] = {
     "bg": "bul bulgarian",
     "cs": "cze ces czech",
@@ -73,7 +74,7 @@ LESS = "rankings of fewer than two systems"
 
 @dataclass(frozen=True, slots=True)
 class _RankedLine:
-    """What a line says: systems with their ranks. screen: the ranking that it belongs to."""
+    """Data of a line: systems with their ranks. screen: the ranking that it belongs to."""
 
     at: LineLocation
     judge: str
@@ -82,14 +83,14 @@ class _RankedLine:
     ranks: Mapping[str, int]
 
     def pack(self) -> bytes:
-        """As an entry that sorts by judge and screen."""
+        """Encode the line as an entry that sorts by judge and screen."""
         ranks = [cell for name, rank in self.ranks.items() for cell in (name, str(rank))]
         head = (self.judge, f"{self.screen:010d}", self.at.file, f"{self.at.line:010d}", str(self.position))
         return "\0".join((*head, *ranks)).encode()
 
     @classmethod
     def unpack(cls, entry: bytes) -> _RankedLine:
-        """The line of an entry."""
+        """Decode the line of an entry."""
         judge, screen, file, line, position, *ranks = entry.decode().split("\0")
         named = dict(zip(ranks[::2], map(int, ranks[1::2]), strict=True))
         return cls(LineLocation(file, int(line)), judge, int(screen), int(position), named)
@@ -97,7 +98,7 @@ class _RankedLine:
 
 @dataclass(slots=True)
 class _RankedFiles:
-    """Reads lines. languages: of all of them."""
+    """Reads lines. languages: of all lines."""
 
     context: ReadContext
     log: ReadLog
@@ -105,7 +106,7 @@ class _RankedFiles:
     screens: dict[str, int] = field(default_factory=dict)
 
     def read(self, file: InputFile) -> Iterator[_RankedLine]:
-        """The lines of a file that rank something; others go to the log."""
+        """Yield the lines of a file with rankings; others go to the log."""
         header: dict[str, int] | None = None
         for number, line in read_lines(file, self.context.limits, self.log):
             at, cells = LineLocation(file.name, number), [cell.strip() for cell in line.split(",")]
@@ -124,7 +125,7 @@ class _RankedFiles:
                 self.log.record_bad_line(at, str(fault))
 
     def _line(self, cells: Mapping[str, str], at: LineLocation) -> _RankedLine:
-        """Raises ValueError."""
+        """Return the ranks of a line. Raises ValueError."""
         self._same_languages(cells)
         judge = cells["judgeid"]
         if not judge:
@@ -157,7 +158,7 @@ class _RankedFiles:
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     documents, rest = _documents(files, context, log)
     lines = _RankedFiles(context, log)
     with ExternalSorter() as rows:
@@ -181,7 +182,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 @dataclass(slots=True)
 class _Comparisons:
-    """Makes records of lines that come ranking by ranking. documents: of each segment of the test set, in order."""
+    """Makes records from lines in the order of rankings. documents: of each segment of the test set, in order."""
 
     documents: Sequence[tuple[str, int]]
     log: ReadLog
@@ -189,7 +190,7 @@ class _Comparisons:
     names: dict[str, KeyAssigner] = field(default_factory=dict)
 
     def of(self, lines: Iterator[_RankedLine]) -> Iterator[Record]:
-        """All records. Raises Invalid where nothing is compared."""
+        """Yield all records. Raises Invalid if there are no rankings."""
         self.names = {noun: KeyAssigner(noun, self.log) for noun in ("system", "document", "rater")}
         for (judge, screen), group in groupby(lines, key=lambda line: (line.judge, line.screen)):
             same = list(group)
@@ -201,7 +202,7 @@ class _Comparisons:
             raise Invalid("there are no rankings")
 
     def _records(self, judge: str, screen: int, lines: Sequence[_RankedLine]) -> Iterator[Record]:
-        """Raises ValueError before the first record."""
+        """Yield the records of one ranking. Raises ValueError before the first record."""
         at, position = lines[0].at, lines[0].position
         ranks = _ranks(lines)
         if len(ranks) < 2:
@@ -235,7 +236,7 @@ class _Comparisons:
         yield ScreenComparisonRow(at, rater, screen, rater, document, items, tuple(keys), preference, position=place)
 
     def _document(self, position: int) -> tuple[str, int]:
-        """Raises ValueError for a segment that the file of documents does not have."""
+        """Return document and position. Raises ValueError for a segment that the file of documents does not have."""
         if not self.documents:
             return UNKNOWN, position
         if position > len(self.documents):
@@ -244,7 +245,7 @@ class _Comparisons:
 
 
 def _ranks(lines: Sequence[_RankedLine]) -> dict[str, int]:
-    """The rank of each system, by name where several lines say it. Raises ValueError for contradictions."""
+    """Return the rank of each system, sorted by name if on several lines. Raises ValueError for contradictions."""
     ranks: dict[str, int] = {}
     for line in lines:
         if line.position != lines[0].position:
@@ -256,7 +257,7 @@ def _ranks(lines: Sequence[_RankedLine]) -> dict[str, int]:
 
 
 def _columns(lines: Sequence[_RankedLine], ranks: Mapping[str, int]) -> list[list[str]]:
-    """Systems by column, in the order in which they come."""
+    """Return systems by column, in the order in which they occur."""
     told = {frozenset(pair) for line in lines for pair in combinations(line.ranks, 2)}
     columns: list[list[str]] = []
     for system, rank in ranks.items():
@@ -272,7 +273,7 @@ def _columns(lines: Sequence[_RankedLine], ranks: Mapping[str, int]) -> list[lis
 def _documents(
     files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> tuple[list[tuple[str, int]], list[InputFile]]:
-    """Document and position of each segment, and the files of rankings. Raises Invalid."""
+    """Return document and position of each segment, and the files of rankings. Raises Invalid."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"wmt-rr has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
@@ -295,7 +296,7 @@ def _documents(
 
 
 def _parse_systems(name: str) -> str:
-    """The systems that gave an output, in the order of their names, with `ALIKE` between them. Raises ValueError."""
+    """Return the systems of an output, in the order of their names, joined by `ALIKE`. Raises ValueError."""
     parts = name.split("+")
     told = parts if all(AFTER.search(part) for part in parts) else [name]
     return ALIKE.join(sorted({_system(part) for part in told}))
@@ -306,7 +307,7 @@ def _format_systems(systems: str) -> str:
 
 
 def _system(name: str) -> str:
-    """A system without the test set before it, and the number and language pair behind it. Raises ValueError.
+    """Return a system without the test set before it, and the number and language pair after it. Raises ValueError.
 
     >>> _system("newstest2016.uedin-nmt.4361.cs-en")
     'uedin-nmt'
@@ -319,7 +320,7 @@ def _system(name: str) -> str:
 
 
 def _count(text: str, name: str) -> int:
-    """A whole number from 1. Raises ValueError."""
+    """Return a whole number from 1. Raises ValueError."""
     if not text.isascii() or not text.isdigit() or not 0 < len(text) <= 9 or not int(text):
         raise ValueError(f"{name} must be a whole number from 1, not {text[:40]!r}")
     return int(text)

@@ -219,7 +219,7 @@ def _read_some(raw: IO[bytes], least: int) -> bytes:
 
 @dataclass(slots=True)
 class _GzipProgress:
-    """What is read of a gzip file and not yet unpacked, how much was read, and how many line ends were unpacked."""
+    """State of unpacking a gzip file: data read and not yet unpacked, bytes read, and line ends unpacked."""
 
     raw: IO[bytes]
     data: bytes
@@ -227,11 +227,11 @@ class _GzipProgress:
     lines: int = 0
 
     def at(self, name: str) -> LineLocation:
-        """The first line that is not whole: all before it are good."""
+        """Return the first incomplete line; all lines before it are good."""
         return LineLocation(name, self.lines + 1)
 
     def fill(self, least: int) -> bool:
-        """Have so many bytes ready, or what there is; False at the end of the file."""
+        """Read until `least` bytes are ready, or as many as there are; return False at the end of the file."""
         if len(self.data) < least:
             more = self.raw.read(BLOCK) or b""
             self.count += len(more)

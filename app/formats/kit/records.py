@@ -1,6 +1,6 @@
-"""Records as JSON objects and back: one table says which fields a type has and what each may hold.
+"""Records as JSON objects and back: one table lists the fields of each type and their allowed values.
 
-Fields that hold their default are left out, so a record has exactly one canonical text.
+Fields with their default value are left out, so a record has exactly one canonical text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from app.formats.kit.strict_json import canonical_json
 LONGEST_NAME = 1000
 LARGEST_INT = 2**31 - 1
 LARGEST = sys.float_info.max
-LARGEST_REVISION = 1_000_000  # leaves room for the answers that are numbered on from it
+LARGEST_REVISION = 1_000_000  # leaves room for the answers that are numbered from it on
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
 Check = Callable[[object], object]
 
@@ -139,7 +139,7 @@ def _alignment(value: object) -> str:
 
 
 def _parse_questionnaire_revisions(value: object) -> dict[str, object]:
-    """Revisions of answers to questionnaires, by moment."""
+    """Check the revisions of answers to questionnaires, by moment."""
     said = _mapping(value)
     for moment, revisions in said.items():
         _check_literal(*MOMENTS)(moment)
@@ -154,7 +154,7 @@ def _parse_questionnaire_revisions(value: object) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class RecordType:
-    """One type of record: its class, the checks of its fields, those that must be there, and what identifies one."""
+    """One type of record: its class, the checks of its fields, the required fields, and the identifying ones."""
 
     name: str
     rank: int
@@ -165,7 +165,7 @@ class RecordType:
     defaults: Mapping[str, object]
 
 
-NOT_SAID = ("at", "led", "guessed", "score")  # of how a record was read, or derived from what it says
+NOT_SAID = ("at", "led", "guessed", "score")  # not written: how a record was read, or derived from its contents
 
 
 def _shape(rank: int, name: str, record: type[Record], identity: str, /, **checks: Check) -> RecordType:
@@ -305,17 +305,17 @@ SHAPES: Mapping[str, RecordType] = {
     )
 }
 _NULLABLE = frozenset({("judgment", "position"), ("void", "position")})
-"""What must be there and may be null: a judgment may be of a whole item, a segment or an output has its place."""
+"""Required fields that may be null: a judgment may be of a whole item, but a segment or output has a position."""
 _BY_CLASS: Mapping[type[object], RecordType] = {shape.record: shape for shape in SHAPES.values()}
 
 
 def record_type_of(record: Record) -> RecordType:
-    """The type of a record."""
+    """Return the type of a record."""
     return _BY_CLASS[type(record)]
 
 
 def encode_record(record: Record) -> str:
-    """The canonical JSON text of a record, without where it was read."""
+    """Return the canonical JSON text of a record, without the place where it was read."""
     shape = record_type_of(record)
     plain: dict[str, object] = {"type": shape.name}
     for field, default in shape.defaults.items():
@@ -333,7 +333,7 @@ def _make_plain_value(value: object) -> object:
 
 
 def decode_record(plain: Mapping[str, object], at: LineLocation) -> Record:
-    """The record of a parsed line. Raises ValueError naming the field that is wrong, missing or unknown."""
+    """Return the record of a parsed line. Raises ValueError naming the field that is wrong, missing or unknown."""
     kind = plain.get("type")
     shape = SHAPES.get(kind) if isinstance(kind, str) else None
     if shape is None:
@@ -360,7 +360,7 @@ def decode_record(plain: Mapping[str, object], at: LineLocation) -> Record:
 
 
 def record_identity(record: Record) -> str:
-    """What two records of one thing have in common; sorts by type, then as the thing is addressed."""
+    """Return what records of the same thing have in common; it sorts by type, then by the thing's address."""
     shape = record_type_of(record)
     return "\0".join([str(shape.rank), *(_sortable(getattr(record, field)) for field in shape.identity)])
 

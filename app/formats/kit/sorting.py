@@ -1,6 +1,6 @@
 """External merge sort of byte strings in bounded memory, so that no reader depends on the order of lines.
 
-UTF-8 bytes sort as code points do, and NUL (which no line may hold) sorts before everything: fields joined by NUL
+UTF-8 bytes sort like code points, and NUL (which a line cannot contain) sorts before everything: fields joined by NUL
 sort field by field.
 """
 
@@ -26,8 +26,8 @@ Run = tuple[int, int]
 class ExternalSorter:
     """Takes byte strings without a line feed in any order, and yields them sorted.
 
-    run_bytes: what is held in memory before it is spilled to an anonymous temporary file. fan_in: runs merged at once;
-    more of them are first merged to one, so that memory stays bounded however much is added.
+    run_bytes: bytes held in memory before they are spilled to an anonymous temporary file. fan_in: runs merged at once;
+    if there are more, some are merged into one first, so that memory stays bounded.
     """
 
     def __init__(self, run_bytes: int = RUN_BYTES, fan_in: int = FAN_IN) -> None:
@@ -46,19 +46,19 @@ class ExternalSorter:
         self.close()
 
     def close(self) -> None:
-        """Give up the temporary file."""
+        """Delete the temporary file."""
         if self._file is not None:
             self._file.close()
 
     def add(self, entry: bytes) -> None:
-        """Take one entry. Raises StorageFull where the temporary file cannot grow."""
+        """Add one entry. Raises StorageFull if the temporary file cannot grow."""
         self._held.append(entry)
         self._size += len(entry) + OVERHEAD
         if self._size > self._run_bytes:
             self._spill()
 
     def __iter__(self) -> Iterator[bytes]:
-        """All entries in order; once only, for it frees what it gives."""
+        """Yield all entries in order; works only once, because it frees what it yields."""
         self._held.sort()
         held, self._held = self._held, []
         runs = [run for level in self._levels for run in level]
@@ -70,7 +70,7 @@ class ExternalSorter:
             self.close()
 
     def _merge_width(self) -> int:
-        """How many runs may be merged at once: fewer where entries are long, for each run has one in memory."""
+        """Return how many runs may be merged at once: fewer if entries are long, as one per run is in memory."""
         return max(2, min(self._fan_in, MERGE_BYTES // (self._longest + BLOCK)))
 
     def _spill(self) -> None:
@@ -104,7 +104,7 @@ class ExternalSorter:
         return start, self._file.tell()
 
     def _read(self, run: Run) -> Iterator[list[bytes]]:
-        """The entries of a run, some at a time."""
+        """Yield the entries of a run in batches."""
         if self._file is None:
             return
         at, end = run
@@ -124,9 +124,10 @@ def _slices(entries: list[bytes], size: int = 1000) -> Iterator[list[bytes]]:
 
 
 def _merge_runs(runs: list[Iterator[list[bytes]]]) -> Iterator[bytes]:
-    """All entries of sorted runs in order.
+    """Yield all entries of sorted runs in order.
 
-    What stands before the end of every run's next entries can be given at once: sorting it is one pass over runs, in C.
+    All entries up to the smallest of the runs' last loaded entries can be yielded at once: sorting them is one pass
+    over runs, in C.
     """
     heads = [(head, run) for run in runs if (head := next(run, []))]
     while heads:

@@ -1,4 +1,4 @@
-"""Strict JSON of files: every fault is a StrictJsonError, whose message stands in the list of bad lines."""
+"""Strict JSON in files: every fault is a StrictJsonError, whose message appears in the list of bad lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.domain.strict_json import StrictJsonError as StrictJsonError
 
 
 def parse_json_value(text: str) -> object:
-    """Parse one JSON value. Raises StrictJsonError with the reason, which quotes nothing longer than a name."""
+    """Parse one JSON value. Raises StrictJsonError with the reason, which quotes at most a name."""
     try:
         return strict_json.parse_strict_json(text)
     except json.JSONDecodeError as fault:
@@ -21,5 +21,5 @@ def parse_json_value(text: str) -> object:
 
 
 def canonical_json(value: object) -> str:
-    """Canonical JSON: keys sorted, no blanks, text as it is, floats by their shortest form that reads back."""
+    """Return canonical JSON: keys sorted, no blanks, text unescaped, floats in the shortest form that reads back."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

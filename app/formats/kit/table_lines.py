@@ -1,4 +1,4 @@
-"""Rows of a delimited file as they were typed: a cell in double quotes may go over several lines of the file."""
+"""Rows of a delimited file: a cell in double quotes may extend over several lines of the file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ BLANK = "the line is empty"
 
 
 def read_table_lines(file: InputFile, columns: ColumnMap, limits: ReaderLimits, log: ReadLog) -> Iterator[Numbered]:
-    """Number of the first line (from 1) and text of each row; line ends within it are LF.
+    """Yield the number of the first line (from 1) and the text of each row; line ends within a row are LF.
 
-    Only a map whose quotes enclose cells has rows of several lines. A quote that nothing closes is no reason to lose
-    what follows: its line is a row by itself, which `split_cells` refuses.
+    Only maps with quoting have rows of several lines. If a quote is never closed, the following lines are not lost: its
+    line is its own row, which `split_cells` refuses.
 
     Raises Invalid as `read_lines` does.
     """
@@ -49,7 +49,7 @@ def _drain(lines: deque[Numbered]) -> Iterator[Numbered]:
 def _take_row(
     first: str, lines: Iterable[Numbered], columns: ColumnMap, limits: ReaderLimits
 ) -> tuple[bool, list[Numbered]]:
-    """Whether the row that begins with `first` ends properly, and the further lines that were read to see it."""
+    """Return whether the row that begins with `first` ends properly, and the further lines read to check this."""
     taken: list[Numbered] = []
 
     def pull() -> Iterator[str]:
@@ -70,7 +70,7 @@ def _take_row(
 
 
 def _without_blanks(rows: Iterator[Numbered], file: str, log: ReadLog) -> Iterator[Numbered]:
-    """Rows that hold anything; an empty one is a bad line, and tolerated at the very end."""
+    """Yield non-empty rows; an empty one is a bad line, but is tolerated at the very end."""
     blank = 0
     for number, row in rows:
         if blank:

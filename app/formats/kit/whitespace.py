@@ -1,4 +1,4 @@
-"""Texts without white space at their ends, and the spans of judgments over them, as records stream by."""
+"""Strip whitespace from texts in a stream of records, and adapt the spans of judgments."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Text = tuple[str, str, int]
 
 
 class WhitespaceStripper:
-    """Strips texts and clips the spans of judgments that come after them."""
+    """Strips texts, and clips the spans of judgments that come after them."""
 
     def __init__(self, log: ReadLog) -> None:
         self._log = log
         self._stripped: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
     def __call__(self, record: Record) -> Record:
-        """The record with its text stripped or its spans clipped."""
+        """Return the record with its text stripped or its spans clipped."""
         if isinstance(record, SegmentRow) and record.source is not None:
             key = ("", record.document, record.position)
             source = self._strip(record.source, key)
@@ -47,7 +47,7 @@ class WhitespaceStripper:
         return stripped
 
     def _clip_prefilled_errors(self, record: OutputRow) -> OutputRow:
-        """An output with the errors that are shown with it, clipped as it was stripped."""
+        """Return an output with the errors shown with it clipped to the stripped text."""
         if not record.prefill:
             return record
         places = {"target": self._stripped[record.system, record.document, record.position]}

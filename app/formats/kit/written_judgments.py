@@ -1,4 +1,4 @@
-"""What a writer of one row per judgment needs: the latest revision of each, its texts and the names behind the keys."""
+"""Input for writers of one row per judgment: its latest revision, its texts, and the names of the keys."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Address = tuple[str, str, int | None, str]
 
 @dataclass(frozen=True, slots=True)
 class JudgmentToWrite:
-    """The judgment that counts at one address, and the texts that it is about, as far as they are known."""
+    """The judgment that counts at one address, and its texts, if they are known."""
 
     judgment: JudgmentRow
     source: str | None
@@ -45,7 +45,7 @@ class JudgmentToWrite:
 
 @dataclass(slots=True)
 class RecordsToWrite:
-    """Records brought together for writing; names by key."""
+    """Records collected for writing; names by key."""
 
     lost: Counter[str]
     entries: ExternalSorter
@@ -56,7 +56,7 @@ class RecordsToWrite:
     voided: set[Address] = field(default_factory=set)
 
     def add_record(self, record: Record) -> None:
-        """Take one record in."""
+        """Add one record."""
         if isinstance(record, CampaignRow):
             self.campaign = record
         elif isinstance(record, SystemRecord):
@@ -77,7 +77,10 @@ class RecordsToWrite:
             self.entries.add(_entry(record, record.position).encode())
 
     def iterate_judgments(self) -> Iterator[JudgmentToWrite]:
-        """What counts, by document, position and address; once only. Revisions and voided judgments are lost."""
+        """Yield the judgments that count, by document, position and address; works only once.
+
+        Superseded revisions and voided judgments are counted as lost.
+        """
         parsed = (_parse_entry(entry) for entry in self.entries)
         for _, group in groupby(parsed, key=lambda pair: pair[0][:2]):
             segment: SegmentRow | None = None
@@ -105,7 +108,7 @@ class RecordsToWrite:
 
 @contextmanager
 def gather_records_to_write(records: Iterable[Record], lost: Counter[str]) -> Iterator[RecordsToWrite]:
-    """Sort records for writing one row per judgment; scores of whole items have no row and are counted as lost."""
+    """Sort records for writing one row per judgment; judgments of whole items have no row and are counted as lost."""
     with ExternalSorter() as entries:
         gathered = RecordsToWrite(lost, entries)
         for record in records:

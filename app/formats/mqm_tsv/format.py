@@ -1,11 +1,11 @@
-"""`mqm-tsv`: WMT's and Marot's table of marked errors, one row an error, ten columns, no quoting.
+"""`mqm-tsv`: table of marked errors of WMT and Marot, one row per error, ten columns, no quoting.
 
-Conventions: `No-error` is a judgment without errors; beside errors of the same rater and segment it counts for nothing,
-unless its time stamp is later than theirs: then the rater took them back (a re-submission: the latest counts).
-`HOTW-test` rows are attention checks, kept under `meta`; a segment with nothing else is rated 0. Rows without a rater
-carry metrics only. One rater is one task, one system's document one item. The order of rows is irrelevant: errors of a
-judgment stand in the order of their spans, and of two texts for one output the one that sorts first stands. With the
-option `split` each document goes to the campaign of its language pair.
+Conventions: `No-error` is a judgment without errors. It is ignored if the same rater has errors on the segment, unless
+its timestamp is later than theirs: then the rater removed them (a re-submission: the latest counts). `HOTW-test` rows
+are attention checks, kept under `meta`; a segment with nothing else scores 0. Rows without a rater contain only
+metrics. One rater is one task, one system's document one item. The order of rows does not matter: errors of a judgment
+are in the order of their spans, and of two texts for one output the one that sorts first counts. With the option
+`split` each document goes to the campaign of its language pair.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FIRST_LINE = "; the first line was taken for data, as it names no columns"
 
 
 class MQMDocumentLineCollector:
-    """Rows of the lines that this reader has, sorted; see `DocumentLineCollector`."""
+    """Sorts the rows of this reader's lines; see `DocumentLineCollector`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see ParallelReadHooks)
         _check_options(context)
@@ -64,13 +64,13 @@ class MQMDocumentLineCollector:
         self._fields: Callable[[int, str], tuple[str, ...] | None]
 
     def begin_file(self, file: str, number: int, line: str) -> bool:
-        """Take the columns of a file from its first line; whether that is data too. Raises Invalid."""
+        """Take the columns of a file from its first line; return whether it is also data. Raises Invalid."""
         reader, is_header = _open_reader(file, number, line, self._log)
         self._fields = reader.read_fields
         return not is_header
 
     def add_line(self, number: int, line: str) -> None:
-        """Take in one line; what is wrong with it goes to the log."""
+        """Add one line; faults go to the log."""
         fields = self._fields(number, line)
         if fields is None:
             return
@@ -81,20 +81,20 @@ class MQMDocumentLineCollector:
             self._rows.add(row.pack())
 
     def campaign_facts(self) -> Languages:
-        """The language pairs that metadata names, each with its first place."""
+        """Return the language pairs that metadata name, each with its first place."""
         return self._languages
 
     def records(self) -> Iterator[Record | OutputJudgments]:
-        """All records, document by document."""
+        """Yield all records, document by document."""
         return MQMRecordMaker(self._log, human=self._human).make_grouped_records(self._rows)
 
     def close(self) -> None:
-        """Give up the temporary file."""
+        """Delete the temporary file."""
         self._rows.close()
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     names = [file.name for file in files]
     n = 0
     with closing(MQMDocumentLineCollector(names, context, log)) as part:
@@ -111,7 +111,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 
 def make_document_finder(at: LineLocation, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
-    """What tells of a line of which document it is; whether the first line is data too. Raises Invalid."""
+    """Return a function that finds the document of a line, and whether the first line is also data. Raises Invalid."""
     layout, is_header = _layout(at.file, at.line, line, log)
     column = layout.index[1]
 
@@ -125,7 +125,7 @@ def make_document_finder(at: LineLocation, line: str, log: ReadLog) -> tuple[Cal
 def read_by_campaign(
     files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
-    """One stream of records for each value of the split, each to be read before the next. Raises as `read`."""
+    """Yield one stream of records for each value of the split; read each before the next. Raises as `read`."""
     _check_options(context)
     rows = chain.from_iterable(_rows(file, context, log) for file in files)
     return split_by_language_pair(files, context, log, rows, partial(_with_metadata, log=log, languages={}))
@@ -166,7 +166,7 @@ def _layout(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmColumnL
 
 
 def _with_metadata(row: MqmRow, log: ReadLog, languages: dict[tuple[str, str], LineLocation]) -> Iterator[MqmRow]:
-    """The row, unless it carries metrics only, and rows for what its metadata says of the texts."""
+    """Yield the row, unless it contains only metrics, and rows for the texts in its metadata."""
     if TEXTS in row.metadata or EVALUATION in row.metadata:
         at = LineLocation(row.file, int(row.line))
         try:

@@ -1,4 +1,4 @@
-"""From the rows of one rater on one output to one judgment."""
+"""Make one judgment from the rows of one rater on one output."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SIDES = ("target", "source")
 ONE_SPAN = len("0000003-0000005")
 Made = JudgmentRow | Given
 Found = tuple[MqmMark, dict[str, object]]
-FLAWLESS: dict[str, object] = {"protocol": "mqm", "errors": []}  # one object, for whoever knows it again
+FLAWLESS: dict[str, object] = {"protocol": "mqm", "errors": []}  # a single object, so that it can be recognized
 
 
 class JudgedOutput(NamedTuple):
-    """The output that a judgment is about: keys, and the texts without marks. systems: the system alone."""
+    """The output of a judgment: keys, and the texts without marks. systems: only this system."""
 
     item: str
     systems: tuple[str]
@@ -36,7 +36,7 @@ class JudgedOutput(NamedTuple):
 
 
 class JudgmentMaker:
-    """Makes judgments and counts what it had to decide; what holds nothing but a payload comes as `Given`."""
+    """Makes judgments and counts its repairs; a judgment that contains only a payload is returned as `Given`."""
 
     def __init__(self, log: ReadLog) -> None:
         self._log = log
@@ -44,7 +44,7 @@ class JudgmentMaker:
     def make_judgment(
         self, where: JudgedOutput, rater: str, rows: Iterator[MqmMark], tokens: Mapping[str, list[str]]
     ) -> Made | None:
-        """The judgment of all rows, as sorted, of one rater on one output; None where none of them can be read."""
+        """Make the judgment from all rows, sorted, of one rater on one output; None if no row can be read."""
         seen: list[MqmMark] = []
         for row in rows:
             seen.append(row)
@@ -82,7 +82,7 @@ class JudgmentMaker:
         return self._judgment(where, rater, taken, [span for span, _ in marked], meta or None)
 
     def _parse_rows(self, rows: Iterable[MqmMark]) -> list[Found]:
-        """The rows that can be read, as many as one judgment may have; never more in memory than that."""
+        """Return the readable rows, as many as one judgment may have; no more than these are in memory."""
         taken: list[Found] = []
         held = 0
         for row in rows:
@@ -112,7 +112,7 @@ class JudgmentMaker:
         self._log.record_bad_line(LineLocation(row.file, int(row.line)), reason)
 
     def _latest(self, errors: list[Found], clean: list[Found]) -> list[Found]:
-        """The errors that count where the rater also said that there are none."""
+        """Return the errors that count if the rater also reported that there are none."""
         if len(clean) > 1:
             self._log.repaired["No-error more than once for one judgment"] += len(clean) - 1
         if not errors or not clean:
@@ -131,10 +131,10 @@ class JudgmentMaker:
     def _span(
         self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
     ) -> dict[str, object]:
-        """One error as payloads have it. What is taken from the metadata is taken out of it."""
+        """Return one error in payload form. Metadata that it uses are removed from `metadata`."""
         ours, theirs = row.target_spans, row.source_spans
         places: Sequence[tuple[int, int]]
-        if not metadata and not (ours and theirs):  # what most errors are
+        if not metadata and not (ours and theirs):  # the case of most errors
             side = "source" if theirs else "target"
             places = parse_packed_spans(theirs or ours)
         else:
@@ -159,7 +159,7 @@ class JudgmentMaker:
     def _places(
         self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
     ) -> tuple[str, Sequence[tuple[int, int]]]:
-        """Side and spans of an error: the marks in the texts, else the token ranges of the metadata."""
+        """Return side and spans of an error: the marks in the texts, or else the token ranges of the metadata."""
         marked = {"target": parse_packed_spans(row.target_spans), "source": parse_packed_spans(row.source_spans)}
         if marked["target"] and marked["source"]:
             self._log.repaired["errors marked on both sides: the target counts, the source span is kept"] += 1
@@ -198,7 +198,7 @@ class JudgmentMaker:
 
 
 def _is_plain(row: MqmMark) -> bool:
-    """Whether a row is an error at one place of the target and nothing else, as most errors are."""
+    """Return whether a row is an error at one place of the target and nothing else, as most errors are."""
     return (
         len(row.target_spans) == ONE_SPAN
         and row.what == ERROR
@@ -209,7 +209,7 @@ def _is_plain(row: MqmMark) -> bool:
 
 
 def _make_plain_payload(rows: Sequence[MqmMark]) -> dict[str, object]:
-    """The payload of plain rows, which stand as `_order` would put their errors."""
+    """Return the payload of plain rows, which are already in the order of `_order`."""
     errors = []
     for row in rows:
         place = row.target_spans
@@ -227,14 +227,14 @@ def _line(row: MqmMark) -> tuple[str, int]:
 
 
 def _order(marked: tuple[dict[str, object], dict[str, object]]) -> tuple[object, ...]:
-    """Where an error stands among those of its judgment, whatever the order of the rows."""
+    """Return the sort key of an error within its judgment, whatever the order of the rows."""
     span, rest = marked
     texts = (span["severity"], span.get("category", ""), span.get("note", ""), canonical_json(rest) if rest else "")
     return (span.get("side", "target"), span.get("start", -1), span.get("end", -1), *texts, span.get("start_ms", 0))
 
 
 def _meta(taken: list[Found], rests: list[dict[str, object]], attention: list[Found]) -> dict[str, object]:
-    """What no payload can hold: the rest of the metadata by error, attention checks, and that of No-error."""
+    """Return what a payload cannot hold: other metadata by error, attention checks, and metadata of No-error."""
     meta: dict[str, object] = {}
     if any(rests):
         meta["errors"] = rests

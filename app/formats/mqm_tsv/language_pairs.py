@@ -1,7 +1,7 @@
-"""`mqm-tsv` files that hold several language pairs: one stream of records for each.
+"""`mqm-tsv` files with several language pairs: one stream of records for each.
 
-The `evaluation` object of the metadata names the languages, and need not stand in every row: what one row of a document
-says holds for the document.
+The `evaluation` object of the metadata names the languages and need not be in every row: if one row of a document has
+it, it applies to the document.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ WithMetadata = Callable[[MqmRow], Iterable[MqmRow]]
 def split_by_language_pair(
     files: Sequence[InputFile], context: ReadContext, log: ReadLog, rows: Iterator[MqmRow], of: WithMetadata
 ) -> Parts:
-    """(value, records) of each campaign that rows come to, each stream to be read before the next.
+    """Yield (value, records) of each campaign in the rows; read each stream before the next.
 
-    of: the row, and the rows for what its metadata says of the texts. Raises Invalid with every bad line, and where a
-    document is of several language pairs, or of one that no row names while there are several.
+    of: yields the row, and the rows for the texts in its metadata. Raises Invalid with every bad line, and if a
+    document has several language pairs, or none while the files have several.
     """
     said: dict[str, dict[Pair, LineLocation]] = {}
     with ExternalSorter() as entries, ExternalSorter() as texts_by_pair:
@@ -56,7 +56,7 @@ def split_by_language_pair(
 
 
 def _note(row: MqmRow, said: dict[str, dict[Pair, LineLocation]]) -> None:
-    """Remember which languages a row names for its document; what cannot be parsed is refused elsewhere."""
+    """Note the languages that a row names for its document; metadata that cannot be parsed are refused elsewhere."""
     stated = said.setdefault(row.document, {})
     if EVALUATION in row.metadata:
         try:
@@ -68,7 +68,7 @@ def _note(row: MqmRow, said: dict[str, dict[Pair, LineLocation]]) -> None:
 
 
 def _make_row_campaign(row: MqmRow, stated: dict[Pair, LineLocation], pairs: set[Pair]) -> RowCampaign:
-    """What a document's campaign is. Raises Invalid where its language pair is unclear."""
+    """Return the campaign of a document. Raises Invalid if its language pair is unclear."""
     candidates = sorted(stated) or sorted(pairs)
     if len(candidates) > 1:
         places = [Place((at.file, at.line), "-".join(pair)) for pair, at in sorted(stated.items())]

@@ -1,4 +1,4 @@
-"""Tables of marked errors, one row an error, under a column map: read as `mqm-tsv` is, whatever the columns.
+"""Tables of marked errors, one row per error, read like `mqm-tsv` through a column map, whatever the columns.
 
 With the option `split` each row goes to the campaign of its language pair or protocol, by the columns or constants that
 the map names for them.
@@ -31,7 +31,7 @@ TRUE = ("1", "true", "yes")
 def read_error_table(
     files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog
 ) -> Iterator[Record]:
-    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     if parse_campaign_split_option(context):
         raise Invalid("with the option split the files make several campaigns; this is about one")
     for _, records in read_error_table_by_campaign(files, columns, context, log):
@@ -41,7 +41,7 @@ def read_error_table(
 def read_error_table_by_campaign(
     files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog
 ) -> Parts:
-    """One stream of records for each campaign that the files hold. Raises Invalid as `read_error_table`."""
+    """Yield one stream of records for each campaign in the files. Raises Invalid as `read_error_table`."""
     abouts = CampaignsInFile(parse_campaign_split_option(context))
     with ExternalSorter() as rows:
         for file in files:
@@ -63,9 +63,9 @@ def split_error_rows_by_campaign(
     texts: bool = True,
     human: Collection[str] = (),
 ) -> Parts:
-    """(value, records) of sorted rows of errors, each with its part before it; each stream to be read before the next.
+    """Yield (value, records) of sorted rows of errors, each with its part before it; read each stream before the next.
 
-    Raises Invalid where what is said of the campaign of a part is more than one thing.
+    Raises Invalid if the campaign of a part is not unique.
     """
     for part in sorted(abouts.found):
         abouts.make_campaign_row(part, files)
@@ -121,7 +121,7 @@ def _header(names: list[str], columns: ColumnMap, at: LineLocation, log: ReadLog
 
 
 def _row(cells: RowCells, columns: ColumnMap, reader: MqmRowReader, number: int, log: ReadLog) -> MqmRow | None:
-    """The row as `mqm-tsv` has it, None where it is left out or bad. Raises ValueError."""
+    """Return the row in the form of `mqm-tsv`, None if it is left out or bad. Raises ValueError."""
     reason = cells.find_skip_reason()
     if reason:
         log.dropped[reason] += 1
@@ -138,7 +138,7 @@ def _row(cells: RowCells, columns: ColumnMap, reader: MqmRowReader, number: int,
 
 
 def _with_span(row: MqmRow, cells: RowCells) -> MqmRow:
-    """The row with the span that its own columns give: code points, the end exclusive. Raises ValueError."""
+    """Return the row with the span from its own columns: code points, the end exclusive. Raises ValueError."""
     start, end = cells.get("start").strip(), cells.get("end").strip()
     if not start and not end:
         return row
@@ -150,7 +150,7 @@ def _with_span(row: MqmRow, cells: RowCells) -> MqmRow:
 
 
 def _metadata(cells: RowCells, columns: ColumnMap) -> dict[str, object]:
-    """Columns that are kept, those that hold lists or objects as such, and when the mark was made (milliseconds)."""
+    """Return columns to keep, parsed if they are lists or objects, and the time of the mark (milliseconds)."""
     metadata: dict[str, object] = {}
     for name, text in cells.extra_columns().items():
         metadata[name] = _value(str(text))

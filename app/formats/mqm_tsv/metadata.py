@@ -1,7 +1,7 @@
-"""What the metadata column of `mqm-tsv` says beyond its row: languages, references, tokens, token ranges.
+"""Further data in the metadata column of `mqm-tsv`: languages, references, tokens, token ranges.
 
 Source: data format of Marot (README of google-research/marot). The `segment` object need not be repeated in every row,
-so what it says of a text is put into rows of its own, which sort before the judgments of that text.
+so its data on a text are put into separate rows, which sort before the judgments of that text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EVALUATION = "evaluation"
 
 
 def parse_metadata(metadata: str) -> dict[str, object]:
-    """The metadata object of a row. Raises ValueError with the reason."""
+    """Return the metadata object of a row. Raises ValueError with the reason."""
     if not metadata:
         return {}
     try:
@@ -29,7 +29,7 @@ def parse_metadata(metadata: str) -> dict[str, object]:
 
 
 def find_metadata_languages(metadata: Mapping[str, object]) -> tuple[str, str] | None:
-    """Source and target language, where an `evaluation` object names them."""
+    """Return source and target language, if an `evaluation` object names them."""
     evaluation = metadata.get(EVALUATION)
     if isinstance(evaluation, dict):
         source, target = evaluation.get("source_language"), evaluation.get("target_language")
@@ -39,7 +39,7 @@ def find_metadata_languages(metadata: Mapping[str, object]) -> tuple[str, str] |
 
 
 def make_reference_and_token_rows(row: MqmRow, metadata: Mapping[str, object]) -> Iterator[MqmRow]:
-    """Rows that carry references (no system) and tokens (no rater) for all rows of the same text."""
+    """Yield rows with references (no system) and tokens (no rater) for all rows of the same text."""
     segment = metadata.get(TEXTS)
     if not isinstance(segment, dict):
         return
@@ -53,7 +53,7 @@ def make_reference_and_token_rows(row: MqmRow, metadata: Mapping[str, object]) -
 
 
 def collect_tokens(metadata: Iterable[str]) -> dict[str, list[str]]:
-    """Tokens by side, of the rows that `make_reference_and_token_rows` made."""
+    """Return tokens by side from the rows of `make_reference_and_token_rows`."""
     tokens_by_side: dict[str, list[str]] = {}
     for text in metadata:
         for side, tokens in parse_metadata(text).items():
@@ -79,7 +79,7 @@ def _strings(value: object) -> bool:
 def convert_token_ranges_to_spans(
     ranges: object, tokens: Sequence[str] | None, text: str
 ) -> list[tuple[int, int]] | None:
-    """Code point spans over `text` of inclusive token ranges; None where tokens or ranges do not fit the text.
+    """Return code point spans in `text` of inclusive token ranges; None if tokens or ranges do not fit the text.
 
     >>> convert_token_ranges_to_spans([[1, 2]], ["a", " ", "bc"], "a bc")
     [(1, 4)]
@@ -103,7 +103,7 @@ def convert_token_ranges_to_spans(
 
 
 def _range(pair: object, n: int) -> bool:
-    """Whether this is [first, last] of n tokens."""
+    """Return whether this is [first, last] of n tokens."""
     if not isinstance(pair, list) or len(pair) != 2 or any(type(i) is not int for i in pair):
         return False
     first, last = pair

@@ -1,4 +1,4 @@
-"""From sorted rows of marked errors to records."""
+"""Records from sorted rows of marked errors."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ from app.formats.mqm_tsv.judgments import JudgedOutput, JudgmentMaker
 from app.formats.mqm_tsv.metadata import collect_tokens, parse_metadata
 from app.formats.mqm_tsv.rows import MqmMark, group_by_output
 
-MOST_ITEMS = 1000  # remembered
+MOST_ITEMS = 1000  # kept in memory
 Found = Record | OutputJudgments
 
 
 @dataclass(slots=True)
 class _Segment:
-    """The segment under way. place: its fields; document: its document's key. stated: the first row that gave its
-    source. system: the last one whose output was given, with the first row that gave it (output)."""
+    """The current segment.
+
+    place: its fields; document: its document's key. stated: the first row with its source. system: the last one whose
+    output was yielded, and output: the first row with it.
+    """
 
     place: list[str]
     document: str
@@ -46,10 +49,10 @@ class _Segment:
 
 
 class MQMRecordMaker:
-    """Declarations where more than a key is known, texts, judgments: document by document, segment by segment.
+    """Makes declarations if more than a key is known, texts and judgments: by document and segment.
 
-    texts: whether the rows hold texts; where they do not, texts are unknown rather than empty. human: names of the
-    systems that are human translations.
+    texts: whether the rows contain texts; if not, texts are unknown rather than empty. human: names of the systems that
+    are human translations.
     """
 
     def __init__(self, log: ReadLog, *, texts: bool = True, human: Collection[str] = ()) -> None:
@@ -61,11 +64,11 @@ class MQMRecordMaker:
         self._items: dict[tuple[str, str], str] = {}
 
     def make_records(self, rows: Iterable[bytes]) -> Iterator[Record]:
-        """All records of sorted rows, one by one."""
+        """Yield all records of sorted rows, one by one."""
         return split_output_judgments(self.make_grouped_records(rows))
 
     def make_grouped_records(self, rows: Iterable[bytes]) -> Iterator[Found]:
-        """All records of sorted rows; judgments of one output that hold nothing else stand together."""
+        """Yield all records of sorted rows; judgments of one output that contain nothing else are grouped."""
         segment = _Segment([], "", 0)
         for (name, position, source, system, target), output_marks in group_by_output(rows):
             first = next(output_marks)
@@ -161,9 +164,9 @@ class MQMRecordMaker:
 
 
 def note_unmatched_human_names(human: Iterable[str], log: ReadLog) -> None:
-    """Note which names of human translations no system has, once all records are read.
+    """Note names of human translations that no system has, once all records are read.
 
-    log: of all parts of a split and of all readers together, as a system may stand in one of them only.
+    log: of all parts of a split and of all readers together, because a system may occur in only one of them.
     """
     for name in human:
         if _strip_human_prefix(name) not in log.notes:
@@ -175,7 +178,7 @@ def _strip_human_prefix(name: str) -> str:
 
 
 def split_output_judgments(records: Iterable[Found]) -> Iterator[Record]:
-    """The same records with judgments one by one."""
+    """Yield the records with judgments one by one."""
     for record in records:
         if isinstance(record, OutputJudgments):
             yield from record.rows()

@@ -1,7 +1,7 @@
-"""Rows of an `mqm-tsv` file: columns by name, texts without marks, and a form that sorts.
+"""Rows of an `mqm-tsv` file: columns by name, texts without marks, and a sortable form.
 
-A row becomes fields joined by NUL: first what groups it (document, position, source, system, target, rater), so that
-a sort brings together what belongs together and a text that differs stands beside the one it contradicts.
+A row becomes fields joined by NUL: first those that group it (document, position, source, system, target, rater), so
+that sorting brings related rows together and puts a different text next to the one it contradicts.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ OLDER = {
 }
 _SPELLINGS = {**{name.casefold(): name for name in COLUMNS}, **OLDER}
 LONGEST = 1000
-MOST_POSITIONS = 10_000  # remembered
+MOST_POSITIONS = 10_000  # kept in memory
 NO_ERROR, ATTENTION, ERROR = "0", "1", "2"
 
 
 class MqmRow(NamedTuple):
-    """One row as it is sorted; positions and spans are padded so that they sort as numbers.
+    """One row in sortable form; positions and spans are padded so that they sort as numbers.
 
-    what: NO_ERROR, ATTENTION or ERROR; empty for a row that only carries what its metadata says of the texts.
+    what: NO_ERROR, ATTENTION or ERROR; empty for a row that only contains data on texts from metadata.
     """
 
     document: str
@@ -63,17 +63,17 @@ class MqmRow(NamedTuple):
     line: str
 
     def pack(self) -> bytes:
-        """The row as bytes that sort field by field."""
+        """Encode the row as bytes that sort field by field."""
         return "\0".join(self).encode()
 
     @classmethod
     def unpack(cls, entry: bytes) -> MqmRow:
-        """Inverse of `pack`."""
+        """Decode what `pack` returns."""
         return cls._make(entry.decode().split("\0"))
 
 
 class MqmMark(NamedTuple):
-    """What a row says beside the output that it is about: the last fields of `MqmRow`."""
+    """The data of a row other than its output: the last fields of `MqmRow`."""
 
     rater: str
     what: str
@@ -91,9 +91,9 @@ HEAD = len(MqmRow._fields) - len(MqmMark._fields)  # document, position, source,
 
 
 def group_by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[MqmMark]]]:
-    """The first fields of sorted rows, and the marks that share them; to be read to the end before the next.
+    """Yield the first fields of sorted rows, and the marks that share them; read the marks before the next.
 
-    Most rows repeat the texts of the row before, and decoding them again was a third of the work.
+    Most rows repeat the texts of the previous row, and decoding them again was a third of the work.
     """
     entries = iter(rows)
     following = next(entries, None)
@@ -120,7 +120,7 @@ def group_by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator
 
 @dataclass(frozen=True, slots=True)
 class MqmColumnLayout:
-    """Where the columns of a file stand; `legacy`: the last one is a free note rather than JSON.
+    """The positions of a file's columns; `legacy`: the last one is a free note rather than JSON.
 
     extra: other named columns, kept as metadata.
     """
@@ -136,9 +136,9 @@ WITHOUT_METADATA = MqmColumnLayout((*range(9), -1), 9)
 
 
 def detect_column_layout(cells: list[str]) -> tuple[MqmColumnLayout, bool]:
-    """The layout that the first line of a file gives, and whether that line is a header.
+    """Return the layout from the first line of a file, and whether that line is a header.
 
-    Raises ValueError with the reason where the line names columns, but not those that are needed.
+    Raises ValueError with the reason if the line names columns, but not all that are needed.
     """
     names = [_SPELLINGS.get(cell.strip().casefold()) for cell in cells]
     known = [name for name in names if name]
@@ -156,7 +156,7 @@ def detect_column_layout(cells: list[str]) -> tuple[MqmColumnLayout, bool]:
 
 
 class MqmRowReader:
-    """Turns lines into rows; what it cannot take goes to the log as a bad line, with the hint."""
+    """Turns lines into rows; a line that it cannot read goes to the log as a bad line, with the hint."""
 
     def __init__(self, file: str, layout: MqmColumnLayout, log: ReadLog, hint: str = "") -> None:
         self._hint = hint
@@ -168,16 +168,16 @@ class MqmRowReader:
         self._as_is = layout.index == DEFAULT.index and not layout.extra
 
     def read(self, number: int, line: str) -> MqmRow | None:
-        """The row of a line, None where it is a bad line."""
+        """Return the row of a line, None if it is a bad line."""
         fields = self.read_fields(number, line)
         return None if fields is None else MqmRow._make(fields)
 
     def read_fields(self, number: int, line: str) -> tuple[str, ...] | None:
-        """The same as the bare fields of an `MqmRow`, for readers of millions."""
+        """Return the bare fields of an `MqmRow`, which is faster for millions of rows."""
         cells = line.split("\t")
         layout = self._layout
         if len(cells) == 9 and layout.width == 10 and layout.index[-1] == 9:
-            cells.append("")  # an editor took the empty last cell
+            cells.append("")  # an editor removed the empty last cell
         if len(cells) != layout.width:
             self._note_bad_row(number, f"there are {len(cells)} columns where {layout.width} are needed")
             return None
@@ -199,7 +199,7 @@ class MqmRowReader:
         return (*place, severity, category.strip(), metadata, global_id.strip(), self._file, str(number))
 
     def _pad_position(self, cell: str) -> str:
-        """A position so that it sorts as a number; empty where the cell is none."""
+        """Pad a position so that it sorts as a number; empty if the cell is not one."""
         position = cell.strip()
         if not (position.isascii() and position.isdigit() and len(position) < 10 and int(position)):
             return ""
@@ -212,7 +212,7 @@ class MqmRowReader:
         self._log.record_bad_line(LineLocation(self._file, number), reason + self._hint)
 
     def _metadata(self, cells: list[str]) -> str:
-        """The metadata as a JSON object, or empty; a free note is put into one."""
+        """Return the metadata as a JSON object, or empty; a free note is put into one."""
         column = self._layout.index[-1]
         text = cells[column].strip() if column >= 0 else ""
         if text and (self._layout.legacy or not text.startswith("{")):
@@ -224,7 +224,7 @@ class MqmRowReader:
         return text
 
     def _severity(self, cell: str, category: str) -> tuple[str, str]:
-        """What the row is and the severity as payloads have it; the first is empty where it is unknown."""
+        """Return the kind of the row and the severity in payload form; the kind is empty if it is unknown."""
         known_severity = self._severities.get(cell)
         if known_severity is not None:
             return known_severity
@@ -244,7 +244,7 @@ class MqmRowReader:
         return ERROR, severity
 
     def _text(self, cell: str) -> tuple[str, str]:
-        """The text without marks and without white space at its ends, and the marked spans over it."""
+        """Return the text without marks and without whitespace at its ends, and the marked spans in it."""
         if "v>" not in cell and len(cell.strip()) == len(cell):
             return cell, ""
         plain = parse_marked_text(cell)
@@ -262,7 +262,7 @@ class MqmRowReader:
 
 
 def parse_packed_spans(packed: str) -> list[tuple[int, int]]:
-    """The spans of a row's field.
+    """Return the spans in a row's field.
 
     >>> parse_packed_spans("0000003-0000005")
     [(3, 5)]
@@ -271,7 +271,7 @@ def parse_packed_spans(packed: str) -> list[tuple[int, int]]:
 
 
 def _fault(system: str, document: str, position: str, rater: str, severity: str) -> str:
-    """What is wrong with a row of which something is."""
+    """Return the fault of a bad row."""
     for name, column in ((system, "system"), (document, "doc")):
         if not name:
             return f"the {column} is empty"
@@ -283,7 +283,7 @@ def _fault(system: str, document: str, position: str, rater: str, severity: str)
 
 
 def read_metadata_timestamp_ms(metadata: Mapping[str, object]) -> int | None:
-    """Milliseconds since 1970, where the metadata says when the mark was made."""
+    """Return milliseconds since 1970, if the metadata state when the mark was made."""
     value = metadata.get("timestamp")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

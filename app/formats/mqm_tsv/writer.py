@@ -1,9 +1,9 @@
-"""Writing `mqm-tsv`: ten columns from MQM judgments, spans as `<v>…</v>` in the texts.
+"""Write `mqm-tsv`: ten columns from MQM judgments, spans as `<v>…</v>` in the texts.
 
-Tabs and line ends in a text become blanks and `<v>` in a text becomes `‹v›`, one character for one, so that offsets
-hold; both are counted as lost. What the reader keeps under `meta` goes back into the metadata column. Every row of a
-judgment says when it was handed in, and errors stand in the order in which they are read: so what is written, read and
-written again is the same file, byte for byte.
+Tabs and line ends in a text become blanks and `<v>` in a text becomes `‹v›`, character by character, so that offsets
+remain valid; both are counted as lost. Data that the reader keeps under `meta` return to the metadata column. Every row
+of a judgment has the time of hand-in, and errors are in the order in which they are read. Therefore a file that is
+written, read and written again is the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_ERROR = "No-error"
 
 
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
-    """One row an error, in canonical order; what has no column is counted in `lost`."""
+    """Write one row per error, in canonical order; data without a column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     yield _line(COLUMNS)
     with gather_records_to_write(records, lost) as gathered:
@@ -46,21 +46,21 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
 
 
 def _left_out(judgment: JudgmentRow) -> str | None:
-    """Why a judgment has no row: there is no column that would tell a control, or a repeat, from a rating."""
+    """Return why a judgment has no row: no column distinguishes a control, or a repeat, from a rating."""
     if judgment.payload.get("protocol") != "mqm":
         return "judgments that are not MQM"
     return None if judgment.role == "rating" else f"judgments of the kind {judgment.role}"
 
 
 class _FirstAnswers:
-    """Tells another answer of a rater to the same output, whose errors would read as errors of the first."""
+    """Detects further answers of a rater to the same output, whose errors would be read as errors of the first."""
 
     def __init__(self) -> None:
         self._segment: tuple[str, int | None] | None = None
         self._seen: set[tuple[str, str]] = set()
 
     def first(self, judgment: JudgmentRow, system: str) -> bool:
-        """Whether this is the first answer, as judgments come segment by segment."""
+        """Return whether this is the first answer; judgments come segment by segment."""
         if self._segment != (judgment.document, judgment.position):
             self._segment, self._seen = (judgment.document, judgment.position), set()
         told = judgment.rater, system
@@ -70,7 +70,7 @@ class _FirstAnswers:
 
 
 class _SegmentMetadata:
-    """What the metadata says of languages and segment: once for each document and segment, in its first row."""
+    """Metadata on languages and segment: once for each document and segment, in its first row."""
 
     def __init__(self, campaign: CampaignRow | None) -> None:
         self._segment: SegmentRow | None = None
@@ -81,7 +81,7 @@ class _SegmentMetadata:
             self._languages = {"evaluation": pair}
 
     def next(self, judged: JudgmentToWrite) -> dict[str, object]:
-        """What to add to the first row of this judgment."""
+        """Return what to add to the first row of this judgment."""
         about: dict[str, object] = {}
         if judged.judgment.document != self._document:
             self._document, about = judged.judgment.document, self._languages
@@ -110,7 +110,7 @@ def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
 def _rows(
     judged: JudgmentToWrite, system: str, names: RecordsToWrite, about: Mapping[str, object], lost: Counter[str]
 ) -> Iterator[tuple[str, ...]]:
-    """The rows of one judgment for one system: errors, attention checks, or one `No-error`."""
+    """Yield the rows of one judgment for one system: errors, attention checks, or one `No-error`."""
     judgment, meta = judged.judgment, judged.judgment.meta or {}
     source, target = _text(judged.source or "", lost), _text(judged.outputs.get(system, ""), lost)
     segment_meta = (judged.segment.meta if judged.segment else None) or {}
@@ -141,7 +141,7 @@ def _rows(
 
 
 def _in_order(judgment: JudgmentRow, lost: Counter[str]) -> list[tuple[dict[str, object], dict[str, object]]]:
-    """Errors with the rest of their metadata, in the order that reading gives them whatever the order of rows."""
+    """Return errors with their other metadata, in the order in which they are read whatever the order of rows."""
     errors = _objects(judgment.payload.get("errors"))
     kept = (judgment.meta or {}).get("errors")
     rests: list[dict[str, object]] = [{}] * len(errors)
@@ -178,7 +178,7 @@ def _error(
     submitted: datetime | None,
     lost: Counter[str],
 ) -> tuple[str, str, str, str, str]:
-    """Source, target, category, severity and metadata of an error row."""
+    """Return source, target, category, severity and metadata of an error row."""
     texts = {"source": source, "target": target}
     side, start, end = str(error.get("side", "target")), error.get("start"), error.get("end")
     if isinstance(start, int) and isinstance(end, int):
@@ -198,7 +198,7 @@ def _error(
 
 
 def _mark_spans(text: str, spans: object, lost: Counter[str]) -> str:
-    """The text with marks around each span, as far as they lie in it and apart from each other."""
+    """Return the text with marks around each span, if they lie in it and do not overlap."""
     limit = len(text)
     for start, end in reversed(spans if isinstance(spans, list) else []):
         if not 0 <= start <= end <= limit:
@@ -209,7 +209,7 @@ def _mark_spans(text: str, spans: object, lost: Counter[str]) -> str:
 
 
 def _metadata(metadata: dict[str, object], submitted: datetime | None) -> str:
-    """The metadata column; it says when a judgment was handed in unless it says when the error was marked."""
+    """Return the metadata column with the time of hand-in, unless it has the time of the mark."""
     if submitted is not None and read_metadata_timestamp_ms(metadata) is None:
         metadata = {**metadata, "timestamp": round(submitted.timestamp() * 1000)}
     return canonical_json(metadata) if metadata else ""

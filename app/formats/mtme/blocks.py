@@ -1,4 +1,4 @@
-"""Blocks of lines by system, as score files of mt-metrics-eval have them: one line for each place of the test set."""
+"""Blocks of lines by system in score files of mt-metrics-eval: one line for each place of the test set."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from app.formats.kit.reading import read_lines, refuse_file
 
 NONE = "None"
 Line = tuple[str, int, str, LineLocation]
-"""System, index of the place, what is said of it, and where."""
+"""System, index of the place, text of the line, and its location."""
 
 
 def read_score_lines_by_place(
     file: InputFile, n: int, context: ReadContext, log: ReadLog, *, with_canary: bool
 ) -> Iterator[Line]:
-    """The lines of a file, each with its place in the block of its system, of which each has n.
+    """Yield the lines of a file, each with its place in the block of its system; every block has n lines.
 
-    with_canary: the first of n + 1 is left out. Raises Invalid where a block has another number of lines.
+    with_canary: the first of n + 1 lines is left out. Raises Invalid if a block has another number of lines.
     """
     counts: Counter[str] = Counter()
     quiet = ReadLog(skip_bad_lines=True)
@@ -36,7 +36,7 @@ def read_score_lines_by_place(
 
 
 def read_block_lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, str, LineLocation]]:
-    """System and the rest of each line; a bad line still takes its place in the block."""
+    """Yield system and the rest of each line; a bad line still counts as a place in the block."""
     for line_number, line in read_lines(file, context.limits, log):
         at = LineLocation(file.name, line_number)
         system, _, text = line.partition("\t") if "\t" in line else line.strip().rpartition(" ")

@@ -1,15 +1,15 @@
-"""`mtme`: one language pair of a test set of mt-metrics-eval, as a set of files that their paths tell apart.
+"""`mtme`: one language pair of a test set of mt-metrics-eval, as files that are identified by their paths.
 
 `sources/PAIR.txt`, `documents/PAIR.docs` (domain, blank, document), `references/PAIR.NAME.txt`,
-`system-outputs/PAIR/NAME.txt`, one line a segment; `human-scores/PAIR.NAME.LEVEL.score` and `….seg.rating`, one block
-of lines a system, in the order of the segments; `metric-scores/PAIR/NAME.{seg,sys}.score` so too. A file may stand
-under any folder, and over HTTP, where a name holds no slash, with `:` in its place. Scores become judgments only where
-the option `human` names them: they are of nobody in particular, so their NAME is the rater, unless a rating beside them
-names one. Scores of automatic metrics are read where the option `metric` names them. Systems that a reference has the
-name of are human.
+`system-outputs/PAIR/NAME.txt`, one line per segment; `human-scores/PAIR.NAME.LEVEL.score` and `….seg.rating`, one block
+of lines per system, in the order of the segments; likewise `metric-scores/PAIR/NAME.{seg,sys}.score`. A file may be
+under any folder; over HTTP, where a name cannot contain a slash, it is written `:`. Scores become judgments only if the
+option `human` names them. They have no particular rater, so their NAME is the rater, unless a rating of the same NAME
+states one. Scores of automatic metrics are read if the option `metric` names them. Systems with the name of a reference
+are human.
 
-A first document `canary` (WMT24 on) is no document: its line is left out of every file that has as many lines, and the
-first score of every system that has as many scores, so that all indices are those of the other lines.
+A first document `canary` (since WMT24) is not a document: its line is left out of every file with as many lines, and
+the first score of every system with as many scores, so that all indices are those of the other lines.
 
 Sources: README of google-research/mt-metrics-eval ("File organization"), ratings.py (exclusive ends, raters).
 """
@@ -70,7 +70,7 @@ class _Pair:
     metrics: dict[tuple[str, str], InputFile] = field(default_factory=dict)
 
     def roles(self, context: ReadContext) -> FileRoles:
-        """Which file is what, and which begin with the canary."""
+        """Return the roles of the files, and which files begin with the canary."""
         human = frozenset(self.references)
         roles = FileRoles(self.single.get("source"), self.single.get("docs"), self.references, self.systems, human)
         if not _has_canary(roles, context):
@@ -80,7 +80,7 @@ class _Pair:
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """One language pair: its test set, and the human scores that are asked for. Raises Invalid."""
+    """Yield one language pair: its test set, and the requested human scores. Raises Invalid."""
     if "split" in context.options:
         raise Invalid("with the option split the files make several campaigns; this is about one")
     pairs = _pairs(files, context, log)
@@ -102,7 +102,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 def read_by_campaign(
     files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
-    """One stream of records for each language pair."""
+    """Yield one stream of records for each language pair."""
     if context.options.get("split") != "language_pair":
         raise Invalid("option split: must be language_pair")
     for name, pair in sorted(_pairs(files, context, log).items()):
@@ -137,7 +137,7 @@ def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record
 
 
 def _parse_document_line(line: str) -> tuple[str, str | None]:
-    """Document and domain of a line `DOMAIN DOCNAME`; the last word alone where there is no domain."""
+    """Return document and domain of a line `DOMAIN DOCNAME`; a single word is the document."""
     domain, _, name = line.strip().partition("\t") if "\t" in line else line.strip().partition(" ")
     if not name.strip():
         return domain, None
@@ -145,7 +145,7 @@ def _parse_document_line(line: str) -> tuple[str, str | None]:
 
 
 def _has_canary(roles: FileRoles, context: ReadContext) -> bool:
-    """Whether the first document, or the first source where no file names documents, is the canary."""
+    """Return whether the first document is the canary, or the first source if no file names documents."""
     file = roles.docs or roles.source
     if file is None:
         return False
@@ -154,7 +154,7 @@ def _has_canary(roles: FileRoles, context: ReadContext) -> bool:
 
 
 def _pairs(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> dict[str, _Pair]:
-    """Files by language pair and role; what they do not tell is left out and counted. Raises Invalid."""
+    """Return files by language pair and role; files whose path shows none are left out and counted. Raises Invalid."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"mtme has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
@@ -184,7 +184,7 @@ def _pairs(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> di
 
 
 def _note_file(pair: _Pair, role: str, match: re.Match[str], file: InputFile) -> bool:
-    """Note a file under its role; False where there is one already."""
+    """Note a file under its role; return False if there is one already."""
     if role in ("source", "docs"):
         return pair.single.setdefault(role, file) is file
     if role in ("score", "metric"):

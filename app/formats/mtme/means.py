@@ -1,4 +1,4 @@
-"""Means of human scores for `mtme`: over the raters of an output, then over the segments above it."""
+"""Means of human scores for `mtme`: over the raters of an output, then over segments at higher levels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Sums = dict[tuple[str, str, str, int], tuple[float, int]]
 
 @dataclass(slots=True)
 class ScoreMeans:
-    """Sums as outputs come by in the order of their places."""
+    """Sums, while outputs are read in the order of their places."""
 
     known: MtmeFactsToWrite
     _output: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -20,14 +20,14 @@ class ScoreMeans:
     _sums: Sums = field(default_factory=dict)
 
     def add_rating(self, order: int, position: int, system: str, numbers: Mapping[str, float]) -> None:
-        """One rating of an output, by name."""
+        """Add one rating of an output, by name."""
         self._place = order, position, system
         for name, number in numbers.items():
             total, n = self._output.get(name, (0.0, 0))
             self._output[name] = total + number, n + 1
 
     def means_of_output(self) -> Iterator[tuple[str, float]]:
-        """The means of the output whose ratings were all added."""
+        """Yield the means of the output whose ratings have all been added."""
         order, _, system = self._place
         ratings_of, self._output = self._output, {}
         for name, (total, n) in ratings_of.items():
@@ -42,7 +42,7 @@ class ScoreMeans:
             yield name, mean
 
     def iterate_means_above_outputs(self) -> Iterator[tuple[str, str, str, str, int, float]]:
-        """Name, level, domain, system, document and mean above the outputs."""
+        """Yield name, level, domain, system, document and mean at levels above outputs."""
         for (what, domain, system, order), (total, n) in self._sums.items():
             name, level = what.split("\0")
             yield name, level, domain, system, order, total / n

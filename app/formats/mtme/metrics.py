@@ -20,7 +20,7 @@ Files = Mapping[tuple[str, str], InputFile]
 
 @dataclass(frozen=True, slots=True)
 class MetricScoreFiles:
-    """The files of the metrics that are asked for, by name and level."""
+    """The files of the requested metrics, by name and level."""
 
     files: Sequence[tuple[str, str, InputFile]]
     context: ReadContext
@@ -28,7 +28,7 @@ class MetricScoreFiles:
 
     @classmethod
     def find_files(cls, files: Files, wanted: Sequence[str], context: ReadContext, log: ReadLog) -> MetricScoreFiles:
-        """What the option `metric` names among the files. Raises Invalid where it names what is not there."""
+        """Find the files that the option `metric` names. Raises Invalid if one does not exist."""
         there = sorted({name for name, _ in files})
         missing = [name for name in wanted if not fnmatch.filter(there, name)]
         if missing:
@@ -49,8 +49,9 @@ class MetricScoreFiles:
         return cls(wanted_files, context, log)
 
     def read_scores(self, places: Sequence[tuple[str, int]], *, with_canary: bool) -> Iterator[MetricScoreRow]:
-        """All scores; higher is better, as the convention of these files is. Raises Invalid for a block of another
-        length than the test set's.
+        """Yield all scores; by the convention of these files, higher is better.
+
+        Raises Invalid if the length of a block is not that of the test set.
         """
         systems, seen = KeyAssigner("system", self.log), set[tuple[str, str]]()
         for name, level, file in self.files:

@@ -1,4 +1,4 @@
-"""Human scores and ratings of mt-metrics-eval as judgments: blocks of lines by system, in the order of the segments."""
+"""Human scores and ratings of mt-metrics-eval as judgments, from blocks of lines by system in segment order."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from app.formats.mtme.blocks import NONE, read_block_lines, read_score_lines_by_
 UNRATED = "outputs that are not rated (None)"
 BY_CRITERIA, BY_ERRORS = "rating", "mqm"
 NO_ERROR = "no-error"
-NO_PLACE = -1  # both ends of an error that is nowhere
+NO_PLACE = -1  # both ends of an error without a position
 MOST_SEGMENTS = 5_000_000
 Places = Sequence[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The files of one way of scoring. score: of segments, or of documents where the protocol judges those."""
+    """The files of one way of scoring. score: of segments, or of documents if the protocol judges those."""
 
     name: str
     score: InputFile | None
@@ -38,7 +38,7 @@ class _Files:
 
 @dataclass(slots=True)
 class HumanScoreFiles:
-    """The human scores that are asked for. sign: 1 or -1."""
+    """The requested human scores. sign: 1 or -1."""
 
     protocol: str
     files: Sequence[_Files]
@@ -55,7 +55,7 @@ class HumanScoreFiles:
         context: ReadContext,
         log: ReadLog,
     ) -> HumanScoreFiles | None:
-        """What the option `human` names among the files; None where it names nothing. Raises Invalid."""
+        """Find the files that the option `human` names; None if it names nothing. Raises Invalid."""
         there = sorted({name for name, _ in scores} | set(ratings))
         human = [name for asked in human for name in (fnmatch.filter(there, asked) if "*" in asked else [asked])]
         missing = [name for name in human if name not in there]
@@ -76,7 +76,7 @@ class HumanScoreFiles:
         return cls(protocol, score_files, _sign(context), context, log)
 
     def campaign_options(self) -> Mapping[str, object] | None:
-        """What a new campaign must know: criteria by the names of the scores, each from its least to its largest."""
+        """Return the options of a new campaign: criteria named as the scores, each from its smallest to its largest."""
         if self.protocol != BY_CRITERIA:
             return None
         criteria = []
@@ -88,7 +88,7 @@ class HumanScoreFiles:
         return {"criteria": criteria}
 
     def read_judgments(self, places: Places, *, with_canary: bool) -> Iterator[JudgmentRow]:
-        """Judgments of all files that are asked for. Raises Invalid where a block has not as many lines as needed."""
+        """Yield judgments of all requested files. Raises Invalid if a block has a wrong number of lines."""
         if len(places) > MOST_SEGMENTS:
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
         documents = protocols.get_protocol(self.protocol).level == "document"
@@ -113,7 +113,7 @@ class HumanScoreFiles:
     def _answers(
         self, files: _Files, n: int, with_canary: bool
     ) -> Iterator[tuple[str, int, list[tuple[str, LineLocation, str]]]]:
-        """System, index of the segment, and what each file says of it: (kind, at, text)."""
+        """Yield system, index of the segment, and each file's entry for it: (kind, at, text)."""
         fields = protocols.get_protocol(self.protocol).payload.model_fields
         wanted = {"rating": "errors" in fields, "score": bool({"score", "scores"} & set(fields))}
         there = {"rating": files.rating, "score": files.score}
@@ -122,7 +122,7 @@ class HumanScoreFiles:
                 raise Invalid(f"{self.protocol} needs a file human-scores/PAIR.{files.name}.seg.{kind}")
             if not needed and there[kind] is not None and kind == "score":
                 self.log.dropped[f"files of human {kind}s that {self.protocol} has no place for"] += 1
-        wanted["rating"] = there["rating"] is not None  # where no errors are asked, it still says who rated
+        wanted["rating"] = there["rating"] is not None  # even if errors are not needed, it states the rater
         with ExternalSorter() as entries:
             for kind, file in there.items():
                 if wanted[kind] and file is not None:
@@ -144,10 +144,10 @@ class HumanScoreFiles:
                 try:
                     yield text if text == NONE else repr(parse_number(text))
                 except ValueError:
-                    continue  # the reading proper reports it
+                    continue  # reported when the file is read again
 
     def _payload(self, name: str, parts: Sequence[tuple[str, LineLocation, str]]) -> tuple[dict[str, object], str]:
-        """The payload and, where the file says so, its rater. Raises ValueError."""
+        """Return the payload and its rater, if the file states one. Raises ValueError."""
         payload: dict[str, object] = {"protocol": self.protocol}
         fields, rater = protocols.get_protocol(self.protocol).payload.model_fields, ""
         text_of = {kind: text for kind, _, text in parts}
@@ -171,7 +171,7 @@ class HumanScoreFiles:
 
 
 def _errors(text: str) -> list[dict[str, object]]:
-    """Marked errors as payloads have them: both have exclusive ends. Raises ValueError."""
+    """Return marked errors in payload form; both forms have exclusive ends. Raises ValueError."""
     rating = parse_json_value(text)
     errors = rating.get("errors") if isinstance(rating, dict) else None
     if not isinstance(errors, list):
@@ -180,7 +180,7 @@ def _errors(text: str) -> list[dict[str, object]]:
 
 
 def _error(error: object) -> dict[str, object] | None:
-    """One error, None where it says that there is none. Raises ValueError."""
+    """Return one error, None if it states that there is none. Raises ValueError."""
     if not isinstance(error, dict):
         raise ValueError("an error must be an object")
     said, category = error.get("severity"), error.get("category")

@@ -1,4 +1,4 @@
-"""What is to be known of a campaign before a line of `mtme` can be written: the order of documents, and names."""
+"""Facts needed before any line of `mtme` can be written: the order of documents, and names."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from app.formats.kit.name_aliases import NameAliases, is_name_valid_at_line_end,
 from app.formats.kit.written_judgments import Address
 
 NO_DOMAIN = "all"
-UNDETERMINED = "und"  # ISO 639-2, where nobody says the language
+UNDETERMINED = "und"  # ISO 639-2, if the language is unknown
 LAST = 10**9
 
 
 @dataclass(slots=True)
 class MtmeFactsToWrite:
-    """Names, and documents in their order. order: of each document by key; positions: of the segments of each."""
+    """Names, and documents in order. order: of each document by key; positions: of the segments of each."""
 
     protocol: str
     sign: int
@@ -39,29 +39,29 @@ class MtmeFactsToWrite:
     raters: dict[str, str]
     voided: set[Address]
     human: frozenset[str] = frozenset()
-    """Human systems that stand in for references, by key; mt-metrics-eval loads nothing without a reference."""
+    """Human systems used as references, by key, because mt-metrics-eval loads nothing without a reference."""
     order: dict[str, int] = field(default_factory=dict)
     names: Sequence[tuple[str, str]] = ()
     positions: Sequence[Sequence[int]] = ()
 
     @property
     def judgment_level(self) -> str:
-        """At which level judgments are."""
+        """The level of judgments."""
         return "doc" if self.by_document else "seg"
 
     def docs_file_lines(self) -> Iterator[bytes]:
-        """Domain and document of every segment."""
+        """Yield domain and document of every segment."""
         for (domain, name), positions in zip(self.names, self.positions, strict=True):
             yield f"{domain} {name}\n".encode() * len(positions)
 
     def places_of_block_lines(self, level: str) -> Iterator[tuple[int, int]]:
-        """Document and position of each line of a block at a level (seg or doc)."""
+        """Yield document and position of each line of a block at a level (seg or doc)."""
         for order, positions in enumerate(self.positions):
             yield from ((order, position) for position in (positions if level == "seg" else (1,)))
 
 
 def collect_mtme_facts_to_write(records: Iterable[Record], lost: Counter[str]) -> MtmeFactsToWrite:
-    """Read all records once."""
+    """Collect the facts from one pass over all records."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
     raters: dict[str, str] = {}
@@ -115,12 +115,12 @@ def collect_mtme_facts_to_write(records: Iterable[Record], lost: Counter[str]) -
 
 
 def _in_reference(name: str) -> bool:
-    """Whether mt-metrics-eval takes a name for a reference: `all` and `src` say something else in names of metrics."""
+    """Return whether mt-metrics-eval accepts a reference's name; `all` and `src` have other meanings there."""
     return is_name_valid_in_path(name) and not set(name) & set(".-") and name not in {"all", "src"}
 
 
 def _find_protocol_and_languages(campaign: CampaignRow | None, lost: Counter[str]) -> tuple[str, str]:
-    """Protocol and language pair."""
+    """Return protocol and language pair."""
     if campaign is None:
         return "rating", f"{UNDETERMINED}-{UNDETERMINED}"
     lost["that documents are unknown"] += campaign.documents_known is False
@@ -138,7 +138,7 @@ def _set_order(
     positions: dict[str, set[int]],
     lost: Counter[str],
 ) -> None:
-    """Test documents by position, then by key."""
+    """Order test documents by position, then by key."""
     test = [key for key, row in documents.items() if row is None or row.kind == "test"]
     ranked = sorted(test, key=lambda key: (getattr(documents[key], "position", None) or LAST, key))
     ranked = [key for key in ranked if key in positions or known.by_document]

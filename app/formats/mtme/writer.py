@@ -1,14 +1,14 @@
-"""Writing `mtme`: the tree of one language pair of mt-metrics-eval.
+"""Write `mtme`: the tree of one language pair of mt-metrics-eval.
 
-Documents stand in their order, each with all its segments; outputs that nobody rated are `None`. By convention higher
-is better there, so penalties are negated. `PAIR.PROTOCOL.LEVEL.score` are means over raters, then over segments. The
-ratings themselves are `PAIR.PROTOCOL-N.seg.rating`, the n-th rating of each output with its rater: marked errors, or
-none where the protocol marks none, and numbers in `PAIR.PROTOCOL-N.seg.score`. `human=PROTOCOL-*` reads them all.
-Automatic metrics are `metric-scores/PAIR/NAME.{seg,sys}.score`, which `metric=*` reads. A campaign without references
-has its human systems as references too.
+Documents are in their order, each with all its segments; unrated outputs are `None`. By convention higher is better
+there, so penalties are negated. `PAIR.PROTOCOL.LEVEL.score` are means over raters, then over segments. The ratings
+themselves are `PAIR.PROTOCOL-N.seg.rating`, the n-th rating of each output with its rater: marked errors, or none if
+the protocol has no errors. Their numbers are in `PAIR.PROTOCOL-N.seg.score`. `human=PROTOCOL-*` reads them all.
+Automatic metrics are `metric-scores/PAIR/NAME.{seg,sys}.score`, which `metric=*` reads. In a campaign without
+references, the human systems are also written as references.
 
-Source: README ("File organization") and ratings.py of google-research/mt-metrics-eval: ends are exclusive, offsets are
-numbers, so that an error without a place is at −1.
+Source: README ("File organization") and ratings.py of google-research/mt-metrics-eval: ends are exclusive, and offsets
+are numbers, so an error without a position is at −1.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from app.formats.mtme.means import ScoreMeans
 from app.formats.mtme.scores import NO_PLACE
 from app.formats.mtme.test_set import MtmeFactsToWrite, collect_mtme_facts_to_write
 
-CARRIED = frozenset({"protocol", "score", "errors"})  # of a payload, by files of ratings and of scores
+CARRIED = frozenset({"protocol", "score", "errors"})  # members of a payload in files of ratings and scores
 SILENT: tuple[object, ...] = (None, "", [], ())
-"""What says nothing more where a member of a payload has it."""
+"""Values of a payload's member that carry no information."""
 RATED = ("rating", "repeat")
 HUMAN, METRICS = "human-scores/", "metric-scores/"
 BREAKS = str.maketrans("\n\r\0", "   ")
@@ -39,7 +39,7 @@ Answer = tuple[JudgmentRow, float | None]
 
 
 def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Files by their paths; what the tree has no place for is counted in `lost`."""
+    """Yield files by path; data without a place in the tree is counted in `lost`."""
     known = collect_mtme_facts_to_write(contents.records(), lost)
     with ExternalSorter() as answers, ExternalSorter() as lines:
         out = _Lines(known, lines, lost)
@@ -60,7 +60,7 @@ def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[
 
 
 def _entries(judgment: JudgmentRow, known: MtmeFactsToWrite, lost: Counter[str]) -> Iterator[bytes]:
-    """The judgment once for each system that it is credited to, sorted by place."""
+    """Yield the judgment once for each of its systems, sorted by place."""
     if judgment.document not in known.order:
         lost["judgments of documents that are not of the test"] += 1
     elif judgment.role not in RATED:
@@ -86,7 +86,7 @@ def _entries(judgment: JudgmentRow, known: MtmeFactsToWrite, lost: Counter[str])
 
 
 class _Lines:
-    """Lines of all files but that of documents, sorted by path, system and place."""
+    """Lines of all files except that of documents, sorted by path, system and place."""
 
     def __init__(self, known: MtmeFactsToWrite, lines: ExternalSorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
@@ -98,7 +98,7 @@ class _Lines:
         self._lines.add(f"{path}\0{system}\0{order:010d}\0{position:010d}\0\0{line}".encode())
 
     def add_text(self, record: Record) -> None:
-        """A source with its references, or an output."""
+        """Add a source with its references, or an output."""
         if not isinstance(record, SegmentRow | OutputRow) or record.document not in self._known.order:
             return
         place = self._known.order[record.document], record.position
@@ -123,7 +123,7 @@ class _Lines:
         self._add(path, "", *place, plain)
 
     def add_score(self, record: MetricScoreRow) -> None:
-        """What a metric gave an output or a system; higher is better in these files."""
+        """Add a metric's score of an output or a system; higher is better in these files."""
         if record.document is not None and record.document not in self._known.order:
             self._lost["scores of automatic metrics on documents that are not of the test"] += 1
             return
@@ -136,12 +136,12 @@ class _Lines:
         self._add(path, system, *place, f"{system}\t{value!r}")
 
     def add_missing(self) -> None:
-        """Count the lines that say nothing because there is no text."""
+        """Count the lines that are empty because there is no text."""
         n = sum(map(len, self._known.positions))
         self._lost["texts that are not there: empty lines"] += sum(n - found for found in self._texts.values())
 
     def add_ratings(self, entries: Iterable[bytes]) -> None:
-        """The ratings of all outputs, and their means at every level."""
+        """Add the ratings of all outputs, and their means at every level."""
         means = ScoreMeans(self._known)
         for (order, position, system), answers in _by_output(entries, self._lost):
             for n, (judgment, score) in enumerate(answers, 1):
@@ -153,7 +153,7 @@ class _Lines:
             self._score(name, level, f"{domain} {system}" if domain else system, (order, 1), mean)
 
     def _numbers(self, judgment: JudgmentRow, score: float | None) -> Mapping[str, float]:
-        """What the judgment comes to by name; higher is better."""
+        """Return the judgment's numbers by name; higher is better."""
         given = judgment.payload.get("scores")
         if isinstance(given, Mapping):
             self._lost["who judged by criteria: means only"] += 1
@@ -184,13 +184,13 @@ class _Lines:
         self._add(path, system, *place, f"{system}\t{value!r}" if level != "domain" else f"{system} {value!r}")
 
     def files(self) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """Paths with their lines."""
+        """Yield paths with their lines."""
         split = (entry.decode().rpartition("\0\0") for entry in self._lines)
         for path, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
             yield path, self._fill_missing_lines(path, ((head.split("\0"), line) for head, _, line in group))
 
     def _fill_missing_lines(self, path: str, entries: Iterable[tuple[list[str], str]]) -> Iterator[bytes]:
-        """The lines of a file, with one for every place where there is nothing."""
+        """Yield the lines of a file, including one for every empty place."""
         scored = path.startswith((HUMAN, METRICS))
         level = path.rsplit(".", 2)[-2] if scored else "seg"
         for system, block in groupby(entries, key=lambda entry: entry[0][1]):
@@ -204,7 +204,7 @@ class _Lines:
 
 
 def _by_output(entries: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[tuple[int, int, str], list[Answer]]]:
-    """What counts of each output: the latest answer at each address, by rater, task and item."""
+    """Yield the judgments of each output that count: the latest answer at each address, by rater, task and item."""
     split = (entry.decode().split("\0\0", 2) for entry in entries)
     parsed = ((head.split("\0"), score, text) for head, score, text in split)
     for (order, position, system), group in groupby(parsed, key=lambda one: tuple(one[0][:3])):
@@ -219,7 +219,7 @@ def _by_output(entries: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[t
 
 
 def _number(score: str, judgment: JudgmentRow) -> float | None:
-    """The stored score; where none is stored, the number that the rater gave, if it is one."""
+    """Return the stored score, or else the number that the rater gave, if it is one."""
     given = judgment.payload.get("score")
     return float(score) if score else float(given) if isinstance(given, int | float) else None
 

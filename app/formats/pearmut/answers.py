@@ -1,4 +1,4 @@
-"""One answer of Pearmut's page and the payload that says the same."""
+"""Convert between an answer of Pearmut's page and a payload."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.formats.pearmut.spans import SpanReader, code_point_positions, find_spe
 from app.protocols.cesa import FAULT
 
 ASKED = {"score": "score", "error_spans": "errors", "sliders": "scores"}
-"""Members of an answer, each with the field of the payloads that hold it."""
+"""Members of an answer, each with the corresponding field of payloads."""
 TEXTFIELD, COMMENT = "textfield", "comment"
 KINDS: Mapping[str, tuple[type, ...]] = {
     "score": (int, float),
@@ -24,7 +24,7 @@ KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 def parse_answer(protocol: str, spans: SpanReader, answer: Mapping[str, object], text: str) -> dict[str, object] | None:
-    """The payload of an answer; None where it lacks a score that is asked. Raises ValueError."""
+    """Return the payload of an answer; None if a required score is missing. Raises ValueError."""
     fields = protocols.get_protocol(protocol).payload.model_fields
     payload: dict[str, object] = {"protocol": protocol}
     if "errors" in fields:
@@ -45,7 +45,7 @@ def parse_answer(protocol: str, spans: SpanReader, answer: Mapping[str, object],
 
 
 def extract_answer_beyond_payload(protocol: str, answer: Mapping[str, object]) -> dict[str, object]:
-    """What an answer says that the protocol's payload does not: a text, a score beside MQM, marks beside sliders.
+    """Return what is not in the payload: a text, a score in MQM, or marks in a protocol with sliders.
 
     Raises ValueError.
     """
@@ -61,7 +61,7 @@ def extract_answer_beyond_payload(protocol: str, answer: Mapping[str, object]) -
 def format_answer(
     payload: Mapping[str, object], text: str | None, lost: Counter[str], meta: Mapping[str, object] | None = None
 ) -> dict[str, object]:
-    """A payload as the page would have logged it. meta: what else is kept, as of `extract_answer_beyond_payload`."""
+    """Return a payload as the page would log it. meta: other data, from `extract_answer_beyond_payload`."""
     unasked = meta or {}
     answer: dict[str, object] = {"score": None, "error_spans": [], TEXTFIELD: None}
     answer |= {name: unasked[name] for name, kinds in KINDS.items() if type(unasked.get(name)) in kinds}
@@ -76,7 +76,7 @@ def format_answer(
 
 
 def format_pearmut_errors(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
-    """A payload's errors as the page logs them."""
+    """Return a payload's errors as the page logs them."""
     payload_errors = [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list | tuple) else []
     places = code_point_positions(text or "")
     marks = []
@@ -92,7 +92,7 @@ def format_pearmut_errors(errors: object, text: str | None, lost: Counter[str]) 
 
 
 def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, lost: Counter[str]) -> tuple[int, int]:
-    """Both ends, inclusive, as places of the page; behind the text where the error has none."""
+    """Return both ends, inclusive, as positions of the page; after the text if the error has no position."""
     start, end = error.get("start"), error.get("end")
     placed = isinstance(start, int) and isinstance(end, int)
     token = find_special_token(error)

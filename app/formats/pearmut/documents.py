@@ -1,4 +1,4 @@
-"""A campaign document by document: its segments, outputs and what counts of its judgments, for writing `pearmut`."""
+"""A campaign document by document for writing `pearmut`: its segments, outputs and the judgments that count."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from app.formats.kit.written_judgments import NOWHERE, Address
 
 TEXT, ANSWER = "0", "1"
 NOT_WRITTEN = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans", "validation", "form"})
-"""What may not stand in an item beside its texts: it would say something else there."""
+"""Names that an item cannot have for further data, because they have another meaning there."""
 
 
 @dataclass(slots=True)
 class PearmutFactsToWrite:
-    """What documents, systems and raters are called, what was set aside, and how the campaign judges."""
+    """Names of documents, systems and raters, voided judgments, and how the campaign judges."""
 
     protocol: str
     criteria: Sequence[Mapping[str, object]]
@@ -49,7 +49,7 @@ class PearmutFactsToWrite:
 
 @dataclass(slots=True)
 class PearmutDocumentToWrite:
-    """One document. outputs: by position and system. answers: what counts, rater by rater."""
+    """One document. outputs: by position and system. answers: those that count, rater by rater."""
 
     key: str
     segments: dict[int, SegmentRow] = field(default_factory=dict)
@@ -58,19 +58,19 @@ class PearmutDocumentToWrite:
 
     @property
     def systems(self) -> list[str]:
-        """Those of which there is an output or an answer."""
+        """Systems with an output or an answer."""
         judged = {system for answer in self.answers for system in answer.systems}
         return sorted(judged.union(*self.outputs.values()))
 
     @property
     def last_position(self) -> int:
-        """The last position that anything is known of."""
+        """The last position with any data."""
         judged = [answer.position or 1 for answer in self.answers]
         return max([*self.segments, *self.outputs, *judged], default=0)
 
 
 def collect_pearmut_facts_to_write(records: Iterable[Record], lost: Counter[str]) -> PearmutFactsToWrite:
-    """Read all records once, for names and what was set aside."""
+    """Collect names and voided judgments from one pass over all records."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
     document_names: dict[str, str] = {}
@@ -119,19 +119,19 @@ def collect_pearmut_facts_to_write(records: Iterable[Record], lost: Counter[str]
 
 
 def _is_no_number(name: str) -> bool:
-    """Whether a system is called so that Pearmut takes it: the page would put numbers before the other names."""
+    """Return whether Pearmut accepts a system's name: the page would put numbers before the other names."""
     return bool(name) and not name.isdigit()
 
 
 def _is_named_by_first_item(name: str) -> bool:
-    """Whether a document is called so that its first item tells its name."""
+    """Return whether a document's name can be recovered from that of its first item."""
     return bool(name) and "_#_" not in name and len(name) < 900
 
 
 def group_documents_to_write(
     records: Iterable[Record], names: PearmutFactsToWrite, lost: Counter[str], *, judgments: bool
 ) -> Iterator[PearmutDocumentToWrite]:
-    """Test documents by key; one is held at a time."""
+    """Yield test documents by key; one is in memory at a time."""
     with ExternalSorter() as entries:
         for record in records:
             if isinstance(record, SegmentRow | OutputRow) and record.document not in names.left:
@@ -153,7 +153,7 @@ def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[
         records = [decode_record(json.loads(text), NOWHERE) for _, text in same]
         last = records[-1]
         if isinstance(last, SegmentRow):
-            if last.meta is not None or last.position not in document.segments:  # shown again, it says less
+            if last.meta is not None or last.position not in document.segments:  # shown again, it has less data
                 document.segments[last.position] = last
         elif isinstance(last, OutputRow):
             document.outputs.setdefault(last.position, {})[last.system] = last
@@ -164,7 +164,7 @@ def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[
 
 
 def _has_place(judgment: JudgmentRow, names: PearmutFactsToWrite, lost: Counter[str]) -> bool:
-    """Whether a line of the log can hold the judgment; what it cannot say of it is counted."""
+    """Return whether a line of the log can hold the judgment; what it cannot hold is counted."""
     why = _left_out(judgment, names)
     if why is not None:
         lost[why] += 1

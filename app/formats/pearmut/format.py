@@ -1,17 +1,16 @@
-"""`pearmut`: a campaign as Pearmut takes it (JSON) as a test set, and what it logs (JSONL) as judgments.
+"""`pearmut`: a campaign for Pearmut (JSON) as a test set, and its logs (JSONL) as judgments.
 
-An item has `src`, maybe `ref`, and `tgt`: model → text; a document is a list of items, a task a list of documents, and
-`data` holds documents, tasks, or tasks by user. `item_id` names a segment: a document is called by that of its first
-item, without the `_#_0` or `-0` at its end. Documents with checks or forms (`validation`, `form`, welcome, random and
-goodbye items) are left out and counted. A line of the log holds the answers of `user_id` to the document `item_i`, by
-model: an answer about a model that was not shown is refused. `"annotation": "__RESET__"` takes back what its user (all,
-where it is null) answered to that item before. Later answers are re-submissions.
+An item has `src`, optionally `ref`, and `tgt`: model → text; a document is a list of items, a task a list of documents,
+and `data` contains documents, tasks, or tasks by user. `item_id` identifies a segment: a document has the name of its
+first item, without the `_#_0` or `-0` at its end. Documents with checks or forms (`validation`, `form`, welcome, random
+and goodbye items) are left out and counted. A line of the log contains the answers of `user_id` to the document
+`item_i`, by model: an answer about a model that was not shown is refused. `"annotation": "__RESET__"` withdraws the
+earlier answers of its user (of all, if it is null) to that item. Later answers are re-submissions.
 
 `/download-campaigns` is a list of campaigns, `/download-annotations` an object of logs by campaign: both are read.
-
 Offsets count UTF-16 units of the text (`spans`). Both ends are inclusive; a start at the end of the text is
-`[missing]`, an omission without a place; one further on is another token shown there, an error without a place. Errors
-in `error_spans` of an item are shown with the output.
+`[missing]`, an omission without a position; a larger one is another token shown there, an error without a position.
+Errors in `error_spans` of an item are shown with the output.
 
 Source: README, server/utils.py, web/src and examples/annotated_cache of zouharvi/pearmut.
 """
@@ -36,7 +35,7 @@ OPTIONS = {
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Campaign files as a test set, logs as judgments. Raises Invalid with every bad line, unless they are skipped."""
+    """Read campaign files as a test set, logs as judgments. Raises Invalid with all bad lines, unless skipped."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"pearmut has no option {unknown[0][:40]!r}; there is {', '.join(OPTIONS)}")
@@ -59,7 +58,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 
 def _is_log(file: InputFile, context: ReadContext) -> bool:
-    """Whether the first line is an answer, or the file an object of logs; members of campaigns have other names."""
+    """Return whether the first line is an answer, or the file an object of logs; members of campaigns differ."""
     if is_downloaded_log(file, context.limits):
         return True
     quiet = ReadLog(skip_bad_lines=True)

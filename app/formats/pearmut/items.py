@@ -30,16 +30,16 @@ from app.formats.pearmut.spans import TOKENS, SpanReader, version_skips_line_end
 
 PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "cesa", "mqm": "mqm"}
 COLORS = "slider_colors"
-BY_CRITERIA = "rating"  # where a campaign has sliders of its own
+BY_CRITERIA = "rating"  # if a campaign has its own sliders
 CHECKS = "documents of tutorials, checks and forms"
 MOST_SEGMENTS = 2_000_000
 OTHERS = "campaigns that were not asked for"
 USED = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans"})
-UNANSWERED = "unanswered"  # a member of an answer that we write where there is none
+UNANSWERED = "unanswered"  # a member that we write into an answer that does not exist
 PROGRESS = "users whose progress stands in a file of its own"
 NAMING = frozenset({"campaign_id", "token"})
 SETTINGS_READ = frozenset({"protocol", "sliders", "special_tokens", COLORS})
-# Those of 1.1.6 beside them, so that a file cannot fill the report with names of its own.
+# Further settings, of version 1.1.6, so that a file cannot fill the report with names of its own.
 SETTINGS = frozenset(
     {
         *("assignment", "users", "docs_per_user", "shuffle", "seed", "template", "textfield"),
@@ -53,7 +53,7 @@ Item = Mapping[str, object]
 
 
 class PearmutItemReader:
-    """Documents as they come by. protocol, at: what a campaign file says that it judges by, and where."""
+    """Reads documents in order. protocol, at: the protocol stated by a campaign file, and the first line read."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
@@ -68,7 +68,7 @@ class PearmutItemReader:
         self.at: LineLocation | None = None
 
     def read(self, file: InputFile) -> Iterator[Record]:
-        """The test set of a campaign file, or of a list of campaigns."""
+        """Yield the test set of a campaign file, or of a list of campaigns."""
         for piece in stream_json_elements(file, self._context.limits, self._log):
             self.at = self.at or piece.at
             if piece.key is None and isinstance(piece.value, dict) and "data" in piece.value:
@@ -77,11 +77,11 @@ class PearmutItemReader:
                 yield from self._read_piece(piece)
 
     def is_requested_campaign(self, campaign_id: object) -> bool:
-        """Whether a campaign is the one that was asked for; without a wish all are."""
+        """Return whether a campaign is the requested one; without a request all are."""
         return self._campaign_id in (None, campaign_id)
 
     def _read_campaign(self, at: LineLocation, campaign: Item) -> Iterator[Record]:
-        """A campaign of a list, member by member."""
+        """Yield the records of one campaign in a list, member by member."""
         if not self.is_requested_campaign(campaign.get("campaign_id")):
             self._log.dropped[OTHERS] += 1
             return
@@ -103,7 +103,7 @@ class PearmutItemReader:
             self._log.dropped["members of the file that have no place here"] += 1
 
     def _campaign(self, at: LineLocation, info: Item) -> Iterator[Record]:
-        """What its settings say. A protocol that is not named is cESA, and one that Pearmut does not know a score."""
+        """Yield what the settings state. Without a protocol it is cESA; a protocol unknown to Pearmut is a score."""
         self.protocol = PROTOCOLS.get(str(info.get("protocol", "cESA")).casefold(), "da")
         for setting in info:
             if setting not in SETTINGS_READ or (setting == COLORS and not isinstance(info[setting], bool)):
@@ -131,7 +131,7 @@ class PearmutItemReader:
         yield from records
 
     def make_document_records(self, at: LineLocation, items: Sequence[Item]) -> Iterator[Record]:
-        """A document with the outputs that it shows. Raises ValueError before the first record."""
+        """Yield a document with the outputs that it shows. Raises ValueError before the first record."""
         if is_check_document(items):
             self._log.dropped[CHECKS] += 1
             return
@@ -157,7 +157,7 @@ class PearmutItemReader:
                 yield OutputRow(at, key, document, position, text, spans.get(model))
 
     def find_item_places(self, items: Sequence[Item]) -> list[tuple[str, int]]:
-        """Document and position of each item. Raises ValueError where they were elsewhere before."""
+        """Return document and position of each item. Raises ValueError if they differ from earlier ones."""
         ids = [_id(item) for item in items]
         known = [self._places.get(one) for one in ids]
         known_places = [place for place in known if place is not None]
@@ -173,7 +173,7 @@ class PearmutItemReader:
         return [(key, position) for position in range(1, len(ids) + 1)]
 
     def _document_key(self, first: str) -> str:
-        """The key of a document by the id of its first item."""
+        """Return the key of a document from the id of its first item."""
         match = FIRST.fullmatch(first)
         for name in ([match["document"]] if match else []) + [first]:
             key = make_key(name)
@@ -185,7 +185,7 @@ class PearmutItemReader:
 
 
 def is_progress_by_user(value: object) -> TypeGuard[dict[str, object]]:
-    """Whether a member is what Pearmut keeps of users, by user: how far each is.
+    """Return whether a member is Pearmut's record of users' progress, by user.
 
     >>> is_progress_by_user({"ann": {"progress": [None], "time": 0}}), is_progress_by_user({"protocol": "ESA"})
     (True, False)
@@ -195,19 +195,19 @@ def is_progress_by_user(value: object) -> TypeGuard[dict[str, object]]:
 
 
 def parse_document_items(document: object) -> list[Item]:
-    """The items of a document. Raises ValueError."""
+    """Return the items of a document. Raises ValueError."""
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
         raise ValueError("a document must be a list of items")
     return document
 
 
 def is_check_document(items: Sequence[Item]) -> bool:
-    """Whether a document is a tutorial, an attention check or a form."""
+    """Return whether a document is a tutorial, an attention check or a form."""
     return any("validation" in item or "form" in item for item in items)
 
 
 def parse_item_outputs(item: Item) -> dict[str, str]:
-    """The outputs that an item shows, by model. Raises ValueError."""
+    """Return the outputs that an item shows, by model. Raises ValueError."""
     texts, models = item.get("tgt"), item.get("models")
     if isinstance(texts, list) and isinstance(models, list) and len(texts) == len(models):
         texts = dict(zip(map(str, models), texts, strict=True))
@@ -219,7 +219,7 @@ def parse_item_outputs(item: Item) -> dict[str, str]:
 
 
 def _criteria(sliders: object) -> list[dict[str, object]]:
-    """Sliders as criteria; those that lack a name or bounds say nothing."""
+    """Return sliders as criteria; those without a name or bounds are ignored."""
     criteria: list[dict[str, object]] = []
     for slider in sliders if isinstance(sliders, list) else []:
         said = slider if isinstance(slider, dict) else {}
@@ -245,7 +245,7 @@ def _read_prefilled_errors(
 
 
 def _documents(piece: JsonElement) -> list[object]:
-    """The documents in an element of `data`: itself, or those of a task, or of the tasks of all users."""
+    """Return the documents in an element of `data`: itself, or those of a task, or of the tasks of all users."""
     value = piece.value
     if isinstance(value, dict) and not piece.element:
         return [document for task in value.values() for document in (task if isinstance(task, list) else [task])]
@@ -253,7 +253,7 @@ def _documents(piece: JsonElement) -> list[object]:
 
 
 def _id(item: Item) -> str:
-    """What an item is called; by its source where nobody called it anything. Raises ValueError."""
+    """Return the id of an item, derived from its source if it has none. Raises ValueError."""
     given = item.get("item_id")
     if given is None:
         told = canonical_json([item.get("src"), item.get("ref")] if item.get("src") is not None else item.get("tgt"))

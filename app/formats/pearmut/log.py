@@ -1,4 +1,4 @@
-"""The log of Pearmut as judgments: read twice, first to see what was taken back."""
+"""The log of Pearmut as judgments; it is read twice, the first time to find what was withdrawn."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ Entry = tuple[LineLocation, str | None, Mapping[str, object]]
 
 
 def is_downloaded_log(file: InputFile, limits: ReaderLimits) -> bool:
-    """Whether a file is one object of campaigns, each a list of lines, as Pearmut's dashboard lets download them."""
+    """Return whether a file is one object of campaigns with lists of lines, as downloaded from Pearmut's dashboard."""
     return DOWNLOADED.match(next(read_blocks(file, limits, ReadLog(skip_bad_lines=True)), b"")) is not None
 
 
 class PearmutLogReader:
-    """Logs of one campaign. protocol: what its answers are answers to."""
+    """Reads logs of one campaign. protocol: that of its answers."""
 
     def __init__(self, protocol: str, items: PearmutItemReader, context: ReadContext, log: ReadLog) -> None:
         self._protocol, self._items, self._log = protocol, items, log
@@ -58,7 +58,7 @@ class PearmutLogReader:
         self._raters = KeyAssigner("rater", log)
 
     def read(self, file: InputFile) -> Iterator[Record]:
-        """Texts and judgments of a log."""
+        """Yield texts and judgments of a log."""
         reset: dict[tuple[str | None, Who], int] = {}
         quiet = ReadLog(skip_bad_lines=True)
         for n, (_, campaign, entry) in enumerate(self._entries(file, quiet)):
@@ -80,7 +80,7 @@ class PearmutLogReader:
             yield from records
 
     def _entries(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
-        """Each entry with its line and, where the file names it, its campaign."""
+        """Yield each entry with its line and, if the file names it, its campaign."""
         return self._downloaded(file, log) if is_downloaded_log(file, self._limits) else self._lines(file, log)
 
     def _downloaded(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
@@ -105,7 +105,7 @@ class PearmutLogReader:
             yield at, None, entry
 
     def _answers(self, at: LineLocation, entry: Mapping[str, object]) -> Iterator[Record]:
-        """The judgments of one line. Raises ValueError."""
+        """Yield the judgments of one line. Raises ValueError."""
         user, given, item_i = entry.get("user_id"), entry.get("annotation"), entry.get("item_i")
         items = parse_document_items(entry.get("item"))
         if is_check_document(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
@@ -148,7 +148,7 @@ class PearmutLogReader:
                 )
 
     def _count_unread(self, entry: Mapping[str, object]) -> None:
-        """Count what a line says and no judgment keeps."""
+        """Count data of a line that no judgment keeps."""
         actions = entry.get("actions")
         events = [one.get("action") for one in actions if isinstance(one, dict)] if isinstance(actions, list) else []
         times = Counter(str(event) for event in events)
@@ -164,7 +164,7 @@ class PearmutLogReader:
 
 
 def _iterate_answers(answers: object, texts: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Model and answer. Raises ValueError for a model that was not shown."""
+    """Yield model and answer. Raises ValueError for a model that was not shown."""
     if answers is None:
         return
     if isinstance(answers, list) and len(answers) == len(texts):
@@ -186,7 +186,7 @@ def _who(entry: Mapping[str, object]) -> Who:
 
 
 def _times(actions: object) -> tuple[datetime | None, datetime | None]:
-    """When the document was first loaded and last handed in, Unix seconds. Raises ValueError."""
+    """Return when the document was first loaded and last handed in, from Unix seconds. Raises ValueError."""
     times: dict[str, list[float]] = {"load": [], "submit": []}
     for action in actions if isinstance(actions, list) else []:
         kind, time = (action.get("action"), action.get("time")) if isinstance(action, dict) else (None, None)

@@ -1,4 +1,4 @@
-"""How far each user is, as Pearmut keeps it beside a log.
+"""Progress of each user, as Pearmut stores it with a log.
 
 Source: `_add_single_campaign` of cli.py, `log_response` of app.py and `update_progress` of assignment.py in
 zouharvi/pearmut 1.1.6.
@@ -18,7 +18,7 @@ Times = tuple[float | None, float | None]
 
 @dataclass(slots=True)
 class _User:
-    """What a user has answered: models by document. begun, ended: the time of each answer, Unix seconds."""
+    """The answers of a user: models by document. begun, ended: the times of each answer, Unix seconds."""
 
     answered: dict[int, set[str]] = field(default_factory=dict)
     seconds: float = 0.0
@@ -27,7 +27,7 @@ class _User:
 
 
 class PearmutProgressBuilder:
-    """The progress of one campaign. by_model: it is kept of each model of a document, else of whole documents."""
+    """Progress of one campaign. by_model: whether it is stored per model of a document, or per document."""
 
     def __init__(self, campaign_id: str, by_model: bool) -> None:
         self._campaign_id, self._by_model = campaign_id, by_model
@@ -36,11 +36,11 @@ class PearmutProgressBuilder:
         self._answered: dict[int, set[str]] = {}
 
     def add_document(self, models: Sequence[str]) -> None:
-        """The next document of the campaign, with the models that it shows."""
+        """Add the next document of the campaign, with the models that it shows."""
         self._documents.append(models)
 
     def add_answer(self, user_id: str, item_i: int, models: Sequence[str], times: Times) -> None:
-        """A user's answers to one document. times: when begun and handed in, Unix seconds."""
+        """Add a user's answers to one document. times: of start and hand-in, Unix seconds."""
         user = self._users.setdefault(user_id, _User())
         user.answered.setdefault(item_i, set()).update(models)
         self._answered.setdefault(item_i, set()).update(models)
@@ -51,7 +51,7 @@ class PearmutProgressBuilder:
             user.seconds += max(0.0, last - first)
 
     def to_json_chunks(self) -> Iterator[bytes]:
-        """One object of campaigns, each an object of users; a user a line."""
+        """Yield one object of campaigns, each an object of users, with one line per user."""
         before = f"{{{canonical_json(self._campaign_id)}:{{\n"
         for user_id, user in sorted(self._users.items()):
             yield f"{before}{canonical_json(user_id)}:{canonical_json(self._entry(user_id, user))}".encode()
@@ -74,7 +74,7 @@ class PearmutProgressBuilder:
         }
 
     def _state(self, user: _User, item_i: int) -> object:
-        """Of a document, or of each of its models."""
+        """Return the state of a document, or of each of its models."""
         mine, everybodys = user.answered.get(item_i, set()), self._answered.get(item_i, set())
         if not self._by_model:
             return DONE if mine else BY_ANOTHER if everybodys else None

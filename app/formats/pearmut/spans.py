@@ -1,10 +1,10 @@
-"""Places of marked errors, as Pearmut's page counts them.
+"""Positions of marked errors, as Pearmut's page counts them.
 
-Since 1.1.5 a place is an offset in UTF-16 units of the text as it was given: line ends and tags are counted, though no
-mark can stand on them. Up to 1.1.4 line ends were not counted. Logs do not say which version wrote them.
+Since 1.1.5 a position is an offset in UTF-16 units of the original text: line ends and tags are counted, although they
+cannot be marked. Up to 1.1.4 line ends were not counted. Logs do not state which version wrote them.
 
-Special tokens stand behind the text, one place each. `[missing]` is an omission; one that speaks of instructions is an
-error of cESA's own category; of any other one, a note says which it was.
+Special tokens follow the text, with one position each. `[missing]` is an omission; one that mentions instructions is an
+error of cESA's own category; for any other, a note says which token it was.
 
 Source: `contentToCharSpans` and `special_token` of web/src in zouharvi/pearmut 1.1.4 and 1.1.6.
 """
@@ -31,7 +31,7 @@ _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 
 
 def version_skips_line_ends(version: str | None) -> bool:
-    """Whether a version of Pearmut counted places without line ends; None is a present one. Raises Invalid."""
+    """Return whether a version of Pearmut counts no line ends; None is a current version. Raises Invalid."""
     if version is None:
         return False
     if not _VERSION.fullmatch(version):
@@ -40,7 +40,7 @@ def version_skips_line_ends(version: str | None) -> bool:
 
 
 def code_point_positions(text: str, *, skip_line_ends: bool = False) -> Sequence[int]:
-    """Of each place that the page counts, its code point: one for each UTF-16 unit.
+    """Return the code point of each position that the page counts: one per UTF-16 unit.
 
     >>> code_point_positions("a\\nb😀c")
     [0, 1, 2, 3, 3, 4]
@@ -54,7 +54,7 @@ def code_point_positions(text: str, *, skip_line_ends: bool = False) -> Sequence
 
 
 def find_special_token(error: Mapping[str, object]) -> int | None:
-    """Which special token an error without a place was marked on, from 0; None where it says nothing of it.
+    """Return the special token, from 0, on which an error without a position was marked; None if unknown.
 
     >>> find_special_token({"omission": True}), find_special_token({"note": "token 3 behind the text"})
     (0, 2)
@@ -69,14 +69,14 @@ def find_special_token(error: Mapping[str, object]) -> int | None:
 
 
 class SpanReader:
-    """Reads marked errors by the rule of one version. tokens: the special tokens that the page shows behind a text."""
+    """Reads marked errors by the rule of one version. tokens: the special tokens that the page shows after a text."""
 
     def __init__(self, skip_line_ends: bool, log: ReadLog) -> None:
         self._skip_line_ends, self._log = skip_line_ends, log
         self.tokens: Sequence[str] = TOKENS
 
     def parse(self, given: object, text: str) -> list[dict[str, object]]:
-        """Marked errors as payloads have them. Raises ValueError."""
+        """Return marked errors in payload form. Raises ValueError."""
         if given is None:
             return []
         if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
@@ -104,7 +104,7 @@ class SpanReader:
         return {**mark, "start": places[start], "end": places[min(end, len(places) - 1)] + 1}
 
     def _token(self, number: int, has_category: bool) -> dict[str, object]:
-        """What was marked on a special token. number: from 0."""
+        """Return the error for a mark on a special token. number: from 0."""
         token = self.tokens[number].casefold() if number < len(self.tokens) else ""
         if "missing" in token or (number == 0 and not self.tokens):
             return {"omission": True}

@@ -1,11 +1,12 @@
-"""Writing `pearmut`: the test set as a campaign file, and judgments as its logs with the progress of each user.
+"""Write `pearmut`: the test set as a campaign file, and judgments as its logs with the progress of each user.
 
-A document is `NAME`, its items are `NAME_#_0`, `NAME_#_1` …; a line of the log is one rater's answers to one document,
-of all systems that they judged in it. Offsets count what the page makes a place of, and both ends are inclusive: the
-conventions of reading (`pearmut`).
+A document is `NAME`, its items are `NAME_#_0`, `NAME_#_1` …; a line of the log contains one rater's answers to one
+document, for all systems that they judged in it. Offsets count the positions of the page, and both ends are inclusive,
+as in reading (`pearmut`).
 
-The assignment `dynamic` says of each model who judged it, and wants the same models everywhere. Where documents differ,
-it is `single-stream`, which knows only whole documents: what a user did not answer of one stands there unanswered.
+The assignment `dynamic` records for each model who judged it, and needs the same models in all documents. If documents
+differ, the assignment is `single-stream`, which records only whole documents: outputs of a document that a user did not
+answer are written as unanswered.
 
 Source: `_add_single_campaign`, `_add_existing` of cli.py in zouharvi/pearmut 1.1.6.
 """
@@ -31,17 +32,17 @@ from app.formats.pearmut.progress import PearmutProgressBuilder
 from app.formats.pearmut.spans import INSTRUCTIONS, MISSING
 
 TOKENS: Mapping[str, object] = {"cESA": [MISSING, INSTRUCTIONS]}
-"""Special tokens by the protocol of Pearmut, where they are others than it shows by itself."""
+"""Special tokens by the protocol of Pearmut, if they differ from its default."""
 PROTOCOLS: Mapping[str, str] = {"da": "DA", "esa": "ESA", "cesa": "cESA", "mqm": "MQM", BY_CRITERIA: "DA"}
 OPEN: Mapping[str, object] = {"score": None, "error_spans": [], "textfield": None, UNANSWERED: True}
-"""The page wants an entry of each model; without our member, one by MQM would read as free of errors."""
+"""The page needs an entry for each model; without our member, an entry in MQM would be read as free of errors."""
 Answer = tuple[int, str, JudgmentRow]
 
 
 def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """`campaign.json` and, where anything was judged, `annotations.json` and `progress.json`.
+    """Yield `campaign.json` and, if there are judgments, `annotations.json` and `progress.json`.
 
-    What has no place is counted in `lost`. The files are to be read one after another.
+    Data without a place is counted in `lost`. Each file must be read before the next.
     """
     names = collect_pearmut_facts_to_write(contents.records(), lost)
     progress = PearmutProgressBuilder(contents.key, names.alike)
@@ -56,7 +57,7 @@ def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[
 
 
 def _wrap_lines_in_member(key: str, lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a log as the member of an object."""
+    """Wrap the lines of a log as the member of an object."""
     before = f"{{{canonical_json(key)}:[\n".encode()
     for line in lines:
         yield before + line
@@ -67,7 +68,7 @@ def _wrap_lines_in_member(key: str, lines: Iterable[bytes]) -> Iterator[bytes]:
 def _shown_documents(
     contents: CampaignContents, names: PearmutFactsToWrite, lost: Counter[str]
 ) -> Iterator[tuple[PearmutDocumentToWrite, list[str]]]:
-    """The documents of the campaign file in its order, each with the systems that it shows."""
+    """Yield the documents of the campaign file in order, each with the systems that it shows."""
     for document in group_documents_to_write(contents.records(), names, lost, judgments=True):
         if systems := document.systems:
             yield document, systems
@@ -78,7 +79,7 @@ def _shown_documents(
 def _campaign(
     contents: CampaignContents, names: PearmutFactsToWrite, progress: PearmutProgressBuilder, lost: Counter[str]
 ) -> Iterator[bytes]:
-    """Campaign, then a document a line, so that nothing but one document is held."""
+    """Yield the campaign, then one line per document, so that only one document is in memory."""
     protocol = PROTOCOLS.get(names.protocol, "DA")
     info: dict[str, object] = {"assignment": "dynamic" if names.alike else "single-stream", "protocol": protocol}
     sliders = [_slider(one, lost) for one in names.criteria]
@@ -109,7 +110,7 @@ def _items(
     *,
     prefill: bool = False,
 ) -> list[dict[str, object]]:
-    """The items of a document, each with the outputs of the same systems."""
+    """Return the items of a document, each with the outputs of the same systems."""
     name = names.documents.assign_alias(document.key)
     items = []
     for position in range(1, document.last_position + 1):
@@ -152,7 +153,7 @@ def _log(
 def _first_answers(
     answers: Iterable[JudgmentRow], document: PearmutDocumentToWrite, lost: Counter[str]
 ) -> Iterator[Answer]:
-    """One answer of a rater to each output; another one, in another task, would read as a re-submission."""
+    """Yield one answer of a rater to each output; one in another task would be read as a re-submission."""
     seen: set[tuple[int, str]] = set()
     for answer in answers:
         for key in answer.systems:
@@ -193,7 +194,7 @@ def _line(
 
 
 def _actions(answers: Sequence[Answer], lost: Counter[str]) -> list[dict[str, object]]:
-    """When the first answer was begun and the last handed in."""
+    """Return actions for the start of the first answer and the hand-in of the last."""
     begun = {answer.started_at for _, _, answer in answers if answer.started_at}
     ended = {answer.submitted_at for _, _, answer in answers if answer.submitted_at}
     lost["times of single answers"] += len(answers) if len(begun) > 1 or len(ended) > 1 else 0
@@ -203,7 +204,7 @@ def _actions(answers: Sequence[Answer], lost: Counter[str]) -> list[dict[str, ob
 
 
 def _times(answers: Sequence[Answer]) -> tuple[float | None, float | None]:
-    """When the first answer was begun and the last handed in, Unix seconds."""
+    """Return when the first answer was started and the last handed in, Unix seconds."""
     begun = [answer.started_at.timestamp() for _, _, answer in answers if answer.started_at]
     ended = [answer.submitted_at.timestamp() for _, _, answer in answers if answer.submitted_at]
     return min(begun, default=None), max(ended, default=None)

@@ -1,8 +1,8 @@
 """`table`: any delimited file with a header, or the first sheet of a workbook, through a column map.
 
-`map=NAME` takes one that is built in, `map=FILE` one of the files of the import, which then holds the map as JSON. Rows
-are judgments, marked errors of MQM (one row an error, `No-error` where there are none), or segments with their texts.
-Beside judgments, further files may hold the texts alone, where the map says so.
+`map=NAME` uses a built-in map, `map=FILE` one of the imported files, which contains the map as JSON. Rows are
+judgments, marked errors of MQM (one row per error, `No-error` if there are none), or segments with their texts. With
+judgments, further files may contain only texts, if the map says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_LINES = 5000
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     columns, rest = _map(files, context, log)
     if columns.rows == "texts":
         yield from read_texts(rest, columns, context, log)
@@ -41,7 +41,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 
 def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
-    """One stream of records for each campaign that the files hold."""
+    """Yield one stream of records for each campaign in the files."""
     columns, rest = _map(files, context, log)
     if columns.rows == "texts":
         raise Invalid("a table of texts is of one campaign; it cannot be split")
@@ -52,7 +52,7 @@ def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: Read
 
 
 def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tuple[ColumnMap, list[InputFile]]:
-    """The column map, and the files that are to be read through it. Raises Invalid."""
+    """Return the column map, and the files to be read through it. Raises Invalid."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"table has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")

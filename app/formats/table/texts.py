@@ -1,4 +1,4 @@
-"""Delimited files of texts under a column map: one row a segment, or one a system's output."""
+"""Delimited files of texts, read through a column map: one row per segment, or one per system's output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ONLY = "all"
 
 
 def read_texts(files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """A test set, or a part of one. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield a test set, or a part of one. Raises Invalid with every bad line, unless they are skipped."""
     strip, texts = WhitespaceStripper(log), _Texts(columns, context, log)
     at = LineLocation(files[0].name if files else "", 1)
     source, target = columns.constants.get("source_language"), columns.constants.get("target_language")
@@ -40,7 +40,7 @@ def read_texts(files: Sequence[InputFile], columns: ColumnMap, context: ReadCont
 
 
 class _Texts:
-    """Rows as they come by. Without a column `position` the rows of a document follow each other, file by file."""
+    """Reads rows in order. Without a column `position` the rows of a document are numbered in order, file by file."""
 
     def __init__(self, columns: ColumnMap, context: ReadContext, log: ReadLog) -> None:
         self._map, self._context, self._log = columns, context, log
@@ -49,7 +49,7 @@ class _Texts:
         self._counts: dict[tuple[str, str], int] = {}
 
     def read(self, file: InputFile) -> Iterator[Record]:
-        """The records of a file."""
+        """Yield the records of a file."""
         header: Mapping[str, int] | None = None
         self._counts.clear()
         for number, line in read_table_lines(file, self._map, self._context.limits, self._log):
@@ -69,7 +69,7 @@ class _Texts:
             yield from records
 
     def _header(self, line_cells: Sequence[str], at: LineLocation) -> tuple[Mapping[str, int], bool]:
-        """Where each column stands, and whether this line says so. Raises Invalid where one is missing."""
+        """Return the index of each column, and whether this line is a header. Raises Invalid if a column is missing."""
         names = list(self._map.header or (name.strip() for name in line_cells))
         missing = sorted(self._map.needed_columns() - set(names))
         if missing:
@@ -81,7 +81,7 @@ class _Texts:
         return {name: n for n, name in enumerate(names)}, said == [name.casefold() for name in names]
 
     def _row(self, cells: RowCells, at: LineLocation) -> Iterator[Record]:
-        """One row. Raises ValueError before the first record."""
+        """Yield the records of one row. Raises ValueError before the first record."""
         reason = cells.find_skip_reason()
         if reason is not None:
             self._log.dropped[reason] += 1
@@ -109,7 +109,7 @@ class _Texts:
             yield OutputRow(at, of, key, position, text)
 
     def _place(self, cells: RowCells, system: str) -> tuple[str, int]:
-        """The name of the row's document, and its position there. Raises ValueError where it has none."""
+        """Return the name of the row's document, and its position there. Raises ValueError if it has none."""
         name = cells.get_name("document", ONLY)
         position = self._position(cells, name, system)
         return (name_single_line_document(position), 1) if self._map.each_row else (name, position)

@@ -1,11 +1,11 @@
-"""`wmt-da`: WMT's table of direct assessments, separated by white space, twelve columns with a header.
+"""`wmt-da`: WMT's table of direct assessments, separated by whitespace, twelve columns with a header.
 
-Conventions: the segment is `sid`, with the document before its last dot and the position after it; a bare number knows
+Conventions: the segment is `sid`, with the document before its last dot and the position after it. A bare number names
 no document: then all segments are positions of one document `unknown`, and the campaign says so. One worker's HIT is
 one task, one presentation (rid, system, type, document) one item. A system whose name contains `HUMAN` is a human
-translation. `accepted=FILE` names the filtered file of two: rows that only the other file has were rejected by quality
-control. The order of rows is irrelevant; a row that stands twice alike counts once, two that contradict each other are
-an error.
+translation. `accepted=FILE` names the filtered one of two files: rows that only the other file has were rejected by
+quality control. The order of rows does not matter; identical rows count once, and two rows that contradict each other
+are an error.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _CommonValues:
     documents: dict[bool, LineLocation] = field(default_factory=dict)
 
     def add(self, row: DaRow, pair: tuple[str, str]) -> None:
-        """Take in a row."""
+        """Add a row."""
         if pair not in self.pairs and len(self.pairs) < 100:
             self.pairs[pair] = row.line_location
         if bool(row.document) not in self.documents:
@@ -73,7 +73,7 @@ class _CommonValues:
 
 
 class DADocumentLineCollector:
-    """Rows of the lines that this reader has, sorted; see `DocumentLineCollector`."""
+    """Sorts the rows of this reader's lines; see `DocumentLineCollector`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:
         self._standardised, self._accepted = _options(names, context)
@@ -91,7 +91,7 @@ class DADocumentLineCollector:
         return False
 
     def add_line(self, number: int, line: str) -> None:
-        """Take in one line; what is wrong with it goes to the log."""
+        """Add one line; faults go to the log."""
         row_and_pair = self._read(number, line)
         if row_and_pair is not None:
             row, pair = row_and_pair
@@ -99,20 +99,20 @@ class DADocumentLineCollector:
             self._rows.add(row.pack())
 
     def campaign_facts(self) -> tuple[_CommonValues, bool]:
-        """What the rows have in common, and whether scores are standardised."""
+        """Return what the rows have in common, and whether scores are standardized."""
         return self._seen, self._standardised
 
     def records(self) -> Iterator[Record]:
-        """All records, segment by segment."""
+        """Yield all records, segment by segment."""
         return _Records(self._log, two_files=self._accepted is not None).of(self._rows)
 
     def close(self) -> None:
-        """Give up the temporary file."""
+        """Delete the temporary file."""
         self._rows.close()
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     names = [file.name for file in files]
     with closing(DADocumentLineCollector(names, context, log)) as part:
         feed_lines_to_collector(part, files, context.limits, log)
@@ -123,7 +123,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 
 def make_document_finder(at: LineLocation, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
-    """What tells of a line of which document it is, or of which segment where none is known. Raises Invalid."""
+    """Return a function that finds the document of a line, or its segment if documents are unknown. Raises Invalid."""
     column = _header(at, line, log).index("sid")
     known: dict[str, str] = {}
 
@@ -131,7 +131,7 @@ def make_document_finder(at: LineLocation, line: str, log: ReadLog) -> tuple[Cal
         try:
             sid = split_da_cells(line)[column]
         except (ValueError, IndexError):
-            return ""  # a bad line, wherever it is read
+            return ""  # a bad line in any reader
         document_key = known.get(sid)
         if document_key is None:
             if len(known) >= MOST_REMEMBERED:
@@ -161,7 +161,7 @@ def _head_of(names: Sequence[str], told: Sequence[tuple[_CommonValues, bool]]) -
 def read_by_campaign(
     files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
-    """One stream of records for each language pair, each to be read before the next. Raises as `read`."""
+    """Yield one stream of records for each language pair; read each before the next. Raises as `read`."""
     names = [file.name for file in files]
     standardised, accepted = _options(names, context)
     seen: dict[str, _CommonValues] = {}
@@ -186,7 +186,7 @@ def read_by_campaign(
 
 
 def _options(names: Sequence[str], context: ReadContext) -> tuple[bool, str | None]:
-    """Whether scores are standardised, and the name of the filtered file. Raises Invalid."""
+    """Return whether scores are standardized, and the name of the filtered file. Raises Invalid."""
     options = context.options
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
@@ -243,7 +243,7 @@ def _campaign(names: Sequence[str], seen: _CommonValues, *, standardised: bool) 
 
 
 class _Records:
-    """Declarations where more than a key is known, and judgments, segment by segment."""
+    """Makes declarations if more than a key is known, and judgments, segment by segment."""
 
     def __init__(self, log: ReadLog, *, two_files: bool) -> None:
         self._log, self._two_files = log, two_files
@@ -255,7 +255,7 @@ class _Records:
         self._humans: set[str] = set()
 
     def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
-        """All records of sorted rows."""
+        """Yield all records of sorted rows."""
         for _, segment in groupby(map(DaRow.unpack, rows), key=itemgetter(0, 1)):
             stated: DaRow | None = None
             for _, group in groupby(segment, key=itemgetter(2, 3, 4, 5, 6, 7)):
@@ -271,7 +271,7 @@ class _Records:
         self._log.record_bad_line(row.line_location, f"{what} in line {stated.line} of {stated.file}")
 
     def _judgment(self, row: DaRow, rest: Iterator[DaRow]) -> Iterator[Record]:
-        """The judgment of all rows about one presentation of one segment, with what it names for the first time."""
+        """Yield the judgment of all rows about one presentation of one segment, after new declarations."""
         another = next(rest, None)
         if another is None and not self._two_files:  # one row, one judgment
             yield from self._records(row, accepted=row.unfiltered == "0")
@@ -340,7 +340,7 @@ class _Records:
         )
 
     def _payload(self, score: str) -> dict[str, object]:
-        """The same object for the same score, for whoever knows it again."""
+        """Return the same object for the same score, so that it can be recognized."""
         payload = self._payloads.get(score)
         if payload is None:
             if len(self._payloads) >= MOST_REMEMBERED:
@@ -350,7 +350,7 @@ class _Records:
 
 
 def _split_first_row(rows: Iterator[DaRow]) -> tuple[DaRow, Iterator[DaRow]]:
-    """The first row, and those after it."""
+    """Return the first row, and an iterator of those after it."""
     return next(rows), rows
 
 

@@ -1,4 +1,4 @@
-"""Rows of a `wmt-da` file: columns by name, checked values, and a form that sorts."""
+"""Rows of a `wmt-da` file: columns by name, checked values, and a sortable form."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SID = re.compile(r"(?:(?P<document>.+)\.)?(?P<position>\d{1,9})(?:_\d{1,9})?", 
 
 
 class DaRow(NamedTuple):
-    """One row as it is sorted; the fields before `score` say what was judged, by whom, and when it was shown."""
+    """One row in sortable form; the fields before `score` tell what was judged, by whom, and in which presentation."""
 
     document: str
     position: str
@@ -53,24 +53,24 @@ class DaRow(NamedTuple):
     line: str
 
     def pack(self) -> bytes:
-        """The row as bytes that sort field by field."""
+        """Encode the row as bytes that sort field by field."""
         return "\0".join(self).encode()
 
     @classmethod
     def unpack(cls, entry: bytes) -> DaRow:
-        """Inverse of `pack`."""
+        """Decode what `pack` returns."""
         return cls._make(entry.decode().split("\0"))
 
     @property
     def line_location(self) -> LineLocation:
-        """Where the row was read."""
+        """Place from which the row was read."""
         return LineLocation(self.file, int(self.line))
 
 
 def split_da_cells(line: str) -> list[str]:
-    """The cells of a line, separated by tabs and blanks; a name in double quotes may hold blanks.
+    """Split a line into cells at tabs and blanks; a name in double quotes may contain blanks.
 
-    Raises ValueError where a quote is not closed or stands within a cell.
+    Raises ValueError if a quote is not closed or is within a cell.
 
     >>> split_da_cells('NA\\tevaluator1  "Online W"')
     ['NA', 'evaluator1', 'Online W']
@@ -86,7 +86,7 @@ def split_da_cells(line: str) -> list[str]:
 
 
 def parse_document_or_position(sid: str) -> str:
-    """What a segment shares with those that must be read with it: its document, or its position where none is known.
+    """Return the key of segments that must be read together: the document, or the position if it is unknown.
 
     >>> [parse_document_or_position(sid) for sid in ("news.12", "news.13_1", "0012")]
     ['news', 'news', '#12']
@@ -98,7 +98,7 @@ def parse_document_or_position(sid: str) -> str:
 
 
 def describe_header_fault(cells: list[str]) -> str | None:
-    """Why the first line is not the header that is needed."""
+    """Return why the first line is not the required header, None if it is."""
     if sorted(cells) == sorted(COLUMNS):
         return None
     missing = [name for name in COLUMNS if name not in cells]
@@ -108,7 +108,7 @@ def describe_header_fault(cells: list[str]) -> str | None:
 
 
 class DaRowReader:
-    """Turns lines into rows; what it cannot take goes to the log as a bad line."""
+    """Turns lines into rows; a line that it cannot read goes to the log as a bad line."""
 
     def __init__(self, file: str, header: list[str], log: ReadLog, *, unfiltered: bool, standardised: bool) -> None:
         self._file, self._log = file, log
@@ -119,7 +119,7 @@ class DaRowReader:
         self._standardised = standardised
 
     def read(self, line_number: int, line: str) -> tuple[DaRow, tuple[str, str]] | None:
-        """The row of a line with its language pair, None where it is a bad line."""
+        """Return the row of a line with its language pair, None if it is a bad line."""
         try:
             return self._row(line_number, line)
         except ValueError as fault:
@@ -153,7 +153,7 @@ class DaRowReader:
         return document_and_position
 
     def _score(self, text: str) -> str:
-        """The number as it is stored, where it is on the scale."""
+        """Return the number as it is stored, if it is on the scale."""
         score = parse_number(text)
         if self._standardised:
             if abs(score) > LARGEST_Z:

@@ -1,4 +1,4 @@
-"""Writing `wmt-da`: the twelve columns from judgments of direct assessment."""
+"""Write `wmt-da`: the twelve columns from judgments of direct assessment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TYPES = {role: kind for kind, role in ROLES.items()}
 
 
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
-    """One row a judgment and system, in canonical order; what has no column is counted in `lost`."""
+    """Write one row per judgment and system, in canonical order; data without a column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     yield _line(COLUMNS)
     with gather_records_to_write(records, lost) as gathered:
@@ -88,7 +88,7 @@ def _text(meta: Mapping[str, object], key: str, otherwise: str) -> str:
 
 
 def _cell(text: str, lost: Counter[str]) -> str:
-    """A cell; one with blanks goes in double quotes, and what would end it is replaced and counted."""
+    """Return a cell, in double quotes if it has blanks; characters that would end it are replaced and counted."""
     if '"' in text or "\t" in text or "\n" in text or "\r" in text:
         lost["characters that a cell cannot hold"] += 1
         text = text.translate({ord('"'): "'", 9: " ", 10: " ", 13: " "})

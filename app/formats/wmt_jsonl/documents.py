@@ -1,4 +1,4 @@
-"""Lines of `wmt-jsonl`, sorted by language pair and document, as records."""
+"""Records from lines of `wmt-jsonl`, sorted by language pair and document."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ BETWEEN, INDEX = "_#_", re.compile(r"[0-9]{1,6}")
 REFERENCE = re.compile(r"ref[A-Z0-9]?", re.ASCII)
 JUDGED_BY = "esa"
 Object = Mapping[str, object]
-Keyed = tuple[int, int, int, Record]  # language pair, document and position that a record is sorted by
+Keyed = tuple[int, int, int, Record]  # language pair, document and position by which a record is sorted
 
 
 @dataclass(slots=True)
 class _Document:
-    """A document as far as it is known. pair, index: of its language pair, and its own among all."""
+    """A known document. pair, index: of its language pair, and its own among all."""
 
     pair: int
     index: int
@@ -55,7 +55,7 @@ class _Document:
 
 
 class WmtJsonlReader:
-    """Everything in the files. pairs: the language pairs of the test set; one without a name where none is told."""
+    """Reads everything in the files. pairs: the language pairs of the test set, with an empty name if unknown."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
@@ -75,7 +75,7 @@ class WmtJsonlReader:
         self._entries.close()
 
     def read_files(self, files: Sequence[InputFile]) -> None:
-        """Read all files, the test set first. Raises Invalid with every bad line, unless those are to be skipped."""
+        """Read all files, the test set first. Raises Invalid with every bad line, unless they are skipped."""
         systems = [file for file in files if self._holds_outputs(file)]
         for file in (file for file in files if file not in systems):
             for at, line in self._objects(file):
@@ -89,7 +89,7 @@ class WmtJsonlReader:
         self._log.raise_bad_lines()
 
     def records_by_language_pair(self) -> Iterator[tuple[str, Iterator[Record]]]:
-        """The records of each language pair, in the order of the files, each to be read before the next."""
+        """Yield the records of each language pair, in the order of the files; read each before the next."""
         for pair, group in groupby(self._entries, key=lambda entry: int(entry[: entry.index(b"\0")])):
             yield self.pairs[pair], self._records(pair, group)
 
@@ -104,7 +104,7 @@ class WmtJsonlReader:
             yield strip(decode_record(json.loads(text), LineLocation(file, int(number))))
 
     def _try(self, at: LineLocation, records: Iterator[Keyed]) -> None:
-        """Keep the records of one line: all of them, or none where it is a bad line."""
+        """Keep the records of one line: all of them, or none if it is a bad line."""
         try:
             keyed_records = list(records)
         except ValueError as fault:
@@ -115,7 +115,7 @@ class WmtJsonlReader:
             self._entries.add(f"{head}\0{record.at.file}\0{record.at.line}\0{encode_record(record)}".encode())
 
     def _document(self, at: LineLocation, line: Object) -> Iterator[Keyed]:
-        """A line of the test set. Raises ValueError, before the first record."""
+        """Yield the records of a line of the test set. Raises ValueError before the first record."""
         pair, judged = self._pair(line), isinstance(line.get("tgt_text"), dict)
         name, index = _name(line), None
         if judged and isinstance(line["src_text"], str) and (part := split_document_and_paragraph(name)):
@@ -143,7 +143,7 @@ class WmtJsonlReader:
             yield pair, known.index, first, judgment
 
     def _read_aligned_texts(self, line: Object, field: str, n: int) -> dict[str, list[str]]:
-        """Texts by name, each with as many paragraphs as the source. Raises ValueError."""
+        """Return texts by name, each with as many paragraphs as the source. Raises ValueError."""
         given = _mapping(line, field)
         texts = {
             name: self._split_paragraphs(_reference(v), f"{field}.{name}", n)
@@ -156,7 +156,7 @@ class WmtJsonlReader:
         return texts
 
     def _hypothesis(self, at: LineLocation, line: Object, system: str) -> Iterator[Keyed]:
-        """A line of a system's file. Raises ValueError."""
+        """Yield the records of a line of a system's file. Raises ValueError."""
         key = make_key(_name(line))
         known = self._known.get(key)
         count_unread_columns(self._log, "fields of outputs", line.keys() - OUTPUT_READ)
@@ -180,7 +180,7 @@ class WmtJsonlReader:
             yield known.pair, known.index, position, OutputRow(at, key, document, position, text)
 
     def _declare_system(self, at: LineLocation, system: str, known: _Document) -> Iterator[Keyed]:
-        """What is known of a system, once for each language pair."""
+        """Declare a system, once for each language pair."""
         key, _ = self._systems.assign_key(system)
         if (known.pair, key) in self._told:
             return
@@ -189,10 +189,11 @@ class WmtJsonlReader:
         yield known.pair, 0, 0, SystemRecord(at, key, system, "human" if human else "mt")
 
     def _split_paragraphs(self, value: object, what: str, wanted: int | None = None) -> list[str]:
-        """The paragraphs of a text. wanted: how many the source has, None for the source. Raises ValueError.
+        """Return the paragraphs of a text. Raises ValueError.
 
-        A system may have lost the marks or blank lines of the source: if its lines are as many as the source's
-        paragraphs, they are taken for these, and that is counted.
+        wanted: number of paragraphs of the source, None for the source itself. A system may have lost the marks or
+        blank lines of the source: if it has as many lines as the source has paragraphs, its lines are used as
+        paragraphs, and this is counted.
         """
         if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
             return [BLANK_LINE.join(value)] if self._whole else list(value)
@@ -208,7 +209,7 @@ class WmtJsonlReader:
         return paragraphs
 
     def _pair(self, line: Object) -> int:
-        """The number of the line's language pair. Raises ValueError."""
+        """Return the number of the line's language pair. Raises ValueError."""
         languages = [line.get(field) for field in ("src_lang", "tgt_lang")]
         if any(code is not None and (not isinstance(code, str) or not 1 <= len(code) <= 35) for code in languages):
             raise ValueError("src_lang and tgt_lang must be codes of languages")
@@ -220,7 +221,7 @@ class WmtJsonlReader:
         return self.pairs.index(pair)
 
     def _load_campaign_texts(self, file: InputFile) -> None:
-        """The test set is in the campaign already. Raises Invalid where it has none."""
+        """Use the campaign's test set. Raises Invalid if it has none."""
         self.pairs = [""]
         for index, (key, length) in enumerate(self._context.outline(), 1):
             self._known[key] = _Document(0, index, length)
@@ -254,7 +255,7 @@ class WmtJsonlReader:
 
 
 def split_paragraphs(text: str) -> list[str]:
-    """The paragraphs of a text: what stands between `<p>` and `</p>` if nothing stands outside, else by blank lines.
+    """Split a text into paragraphs: by `<p>` and `</p>` if there is nothing outside of them, else by blank lines.
 
     >>> split_paragraphs("<p>One.</p>\\n<p>Two <b>now</b>.</p>"), split_paragraphs("One.\\n\\n<p>Two.</p>")
     (['One.', 'Two <b>now</b>.'], ['One.', '<p>Two.</p>'])
@@ -267,7 +268,7 @@ def split_paragraphs(text: str) -> list[str]:
 
 
 def split_document_and_paragraph(name: str) -> tuple[str, int] | None:
-    """Document and paragraph of a name like pair, domain, document, paragraph with `_#_` between; None for another.
+    """Split a name of pair, domain, document and paragraph, joined by `_#_`; None for any other name.
 
     >>> split_document_and_paragraph("en-de_#_news_#_bbc.1_#_3"), split_document_and_paragraph("en-de_#_news_#_3")
     (('en-de_#_news_#_bbc.1', 3), None)
@@ -280,7 +281,7 @@ def split_document_and_paragraph(name: str) -> tuple[str, int] | None:
 
 
 def _declaration(at: LineLocation, line: Object, key: str, name: str, position: int) -> DocumentRecord:
-    """The document of a line, with whatever else is said of it."""
+    """Return the document of a line, with all other data on it."""
     meta = {field: value for field, value in line.items() if field not in USED and value not in (None, "")}
     domain = line.get("domain")
     said = domain[:LONGEST_NAME] if isinstance(domain, str) and domain else None
@@ -288,7 +289,7 @@ def _declaration(at: LineLocation, line: Object, key: str, name: str, position: 
 
 
 def _rank(record: Record) -> str:
-    """Declarations before texts before judgments."""
+    """Return a rank: declarations before texts before judgments."""
     order = (SystemRecord, DocumentRecord, SegmentRow, OutputRow, JudgmentRow)
     return f"{next(n for n, kind in enumerate(order) if isinstance(record, kind))}"
 

@@ -1,14 +1,14 @@
-"""`wmt-jsonl`: test sets, system files and judged outputs as WMT publishes them from 2025 on, one object a line.
+"""`wmt-jsonl`: test sets, system files and judged outputs as WMT publishes them since 2025, one object per line.
 
 A line with `src_text` is a document of the test set (`doc_id`, `domain`, `src_lang`, `tgt_lang`, `refs`: name → text or
-`{"ref": text}`), perhaps with outputs in `tgt_text` (system → text); one with `hypothesis` is a system's output on
-`doc_id`, the system being the name of the file. Texts are strings of paragraphs, each of which is a segment, with `<p>`
-and `</p>` around each or blank lines between them; or they are lists of paragraphs. A document that stands in several
-lines goes on in the next: then each is a paragraph, as in the files with judgments (whose `doc_id` may end in `_#_` and
-its number from 0, as a fourth part).
+`{"ref": text}`), optionally with outputs in `tgt_text` (system → text). A line with `hypothesis` is a system's output
+on `doc_id`, and the name of the file is the system. Texts are strings of paragraphs, each of which is a segment, with
+`<p>` and `</p>` around each or blank lines between them; or they are lists of paragraphs. A document can continue in
+further lines: then each line is a paragraph, as in the files with judgments (whose `doc_id` may end in `_#_` and its
+number from 0, as a fourth part).
 
 The test set may be in the same import, or in the campaign. A text with another number of paragraphs than the source is
-a bad line: nobody can tell which belong together. `--option segments=documents` does not cut.
+a bad line, because it cannot be aligned. `--option segments=documents` does not split texts.
 
 Source: README of wmt-conference/wmt26-general-mt; data and humeval/04-collect_humeval.py of wmt25-general-mt.
 """
@@ -31,7 +31,7 @@ OPTIONS = {
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """One language pair. Raises Invalid with every bad line, unless those are to be skipped."""
+    """Yield one language pair. Raises Invalid with every bad line, unless they are skipped."""
     if "split" in context.options:
         raise Invalid("with the option split the files make several campaigns; this is about one")
     wanted = context.options.get("language_pair")
@@ -56,7 +56,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 def read_by_campaign(
     files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
-    """One stream of records for each language pair."""
+    """Yield one stream of records for each language pair."""
     if context.options.get("split") != "language_pair":
         raise Invalid("option split: must be language_pair")
     with _documents(files, context, log) as documents:
@@ -66,7 +66,7 @@ def read_by_campaign(
 
 
 def _documents(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> WmtJsonlReader:
-    """Everything in the files, sorted by language pair and document. Raises Invalid with every bad line."""
+    """Read everything in the files, sorted by language pair and document. Raises Invalid with every bad line."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"wmt-jsonl has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")

@@ -1,10 +1,10 @@
-"""Judgments in the lines of `wmt-jsonl`: `scores` is system → one or several of score, marked errors and account.
+"""Judgments in lines of `wmt-jsonl`: `scores` is system → one or several of score, marked errors and account.
 
-Several are a list, or one object with the number of the wave behind each name: `human1`, `errors1`, `annotator1`,
-`times1`, `human2` and so on, where `times` are Unix seconds of the start and the end.
+Several answers are a list, or one object with the number of the wave after each name: `human1`, `errors1`,
+`annotator1`, `times1`, `human2` and so on, where `times` are Unix seconds of the start and the end.
 
-Offsets as Appraise has them: both ends inclusive, `missing` an omission. Accounts are named since WMT25 only in part:
-where none is, the nth answer is of the rater `unnamed-n`, which stands for many people.
+Offsets are as in Appraise: both ends inclusive, `missing` an omission. Since WMT25 only some accounts are named:
+without a name, the nth answer is by the rater `unnamed-n`, which stands for many people.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def parse_judgments(
     context: ReadContext,
     log: ReadLog,
 ) -> Iterator[tuple[str, JudgmentRow]]:
-    """System and judgment of each answer in a line. Raises ValueError."""
+    """Yield system and judgment of each answer in a line. Raises ValueError."""
     scores = line.get("scores")
     if not scores:
         return
@@ -63,7 +63,7 @@ def parse_judgments(
 
 
 def _waves(given: object) -> list[dict[str, object]]:
-    """The answers of an object that has one for each wave, in their order; none where it is an answer itself."""
+    """Return the answers of an object with one for each wave, in order; none if it is an answer itself."""
     waves: dict[int, dict[str, object]] = {}
     for name, value in given.items() if isinstance(given, dict) else ():
         if match := WAVE.fullmatch(name):
@@ -72,7 +72,7 @@ def _waves(given: object) -> list[dict[str, object]]:
 
 
 def _times(answer: Mapping[str, object]) -> tuple[datetime | None, datetime | None]:
-    """Start and end of an answer. Raises ValueError."""
+    """Return start and end of an answer. Raises ValueError."""
     times = answer.get("times")
     if times is None:
         return None, None

@@ -1,7 +1,7 @@
-"""Writing `wmt-jsonl`: one line a document, with sources, references and outputs.
+"""Write `wmt-jsonl`: one line per document, with sources, references and outputs.
 
-Paragraphs are joined by blank lines, or stand in a list where one of them has a blank line itself, or where the
-document is called as if it were one paragraph.
+Paragraphs are joined by blank lines. They are a list instead if one of them contains a blank line, or if the document
+has the name of a single paragraph.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Texts = Mapping[int, str]
 
 @dataclass(slots=True)
 class _LineContext:
-    """What lines are made of beside texts."""
+    """Data for the lines other than texts."""
 
     campaign: CampaignRow | None = None
     systems: dict[str, SystemRecord] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class _LineContext:
 
 
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
-    """Test documents in their order; what has no place is counted in `lost`."""
+    """Write test documents in their order; data without a place is counted in `lost`."""
     lost = Counter() if lost is None else lost
     known = _LineContext()
     with ExternalSorter() as texts:
@@ -63,7 +63,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
 
 
 def _note(known: _LineContext, record: Record, lost: Counter[str]) -> bool:
-    """Take in what is known of campaign, systems and documents; False for anything else."""
+    """Note records of campaign, systems and documents; return False for any other record."""
     if isinstance(record, CampaignRow):
         known.campaign = record
     elif isinstance(record, SystemRecord):
@@ -80,7 +80,7 @@ def _note(known: _LineContext, record: Record, lost: Counter[str]) -> bool:
 
 
 def _lines(known: _LineContext, texts: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[str, str]]:
-    """Key and line of each test document."""
+    """Yield key and line of each test document."""
     split = (entry.decode().rpartition("\0\0") for entry in texts)
     for document, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
         records = [decode_record(json.loads(text), NOWHERE) for _, _, text in group]
@@ -130,7 +130,7 @@ def _line(
 def _list_complete_texts(
     texts: Mapping[str, Texts], segments: Mapping[int, object], lost: Counter[str], what: str
 ) -> Iterator[tuple[str, object]]:
-    """Texts by name, of those that there are for every segment."""
+    """Yield those texts, by name, that exist for every segment."""
     for name, text_at in sorted(texts.items()):
         if text_at.keys() == segments.keys():
             yield name, _join_paragraphs([text_at[position] for position in sorted(text_at)])
@@ -139,7 +139,7 @@ def _list_complete_texts(
 
 
 def _join_paragraphs(paragraphs: list[str]) -> object:
-    """Paragraphs as one text, where cutting it gives the same again."""
+    """Join paragraphs into one text, if splitting it gives the same paragraphs."""
     text = BLANK_LINE.join(paragraphs)
     return text if text.split(BLANK_LINE) == paragraphs else paragraphs
 

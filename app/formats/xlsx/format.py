@@ -1,10 +1,10 @@
-"""`xlsx`: a spreadsheet with one sheet a rater, for raters who work in one; protocols that ask for one number only.
+"""`xlsx`: a spreadsheet with one sheet per rater, for raters who work in one; for protocols with a single number.
 
-A row is one output: its number, two texts, and the cell for the score, which alone can be changed and takes only what
-is on the scale. Texts stand in the order in which the task shows them, and headings do not say which is the source
-where the protocol hides it. Three hidden columns say where an answer belongs, in the words of addresses: the public
-name of the task, the item, the segment. Neither systems nor roles are in the file. Scores that are there already are
-filled in. A cell without a score is no answer. What a spreadsheet would take for a formula has an apostrophe in front.
+A row is one output: its number, two texts, and the cell for the score, which is the only editable one and accepts only
+values on the scale. Texts are in the order in which the task shows them, and headings do not reveal the source if the
+protocol hides it. Three hidden columns identify the judgment by address: the public name of the task, the item, the
+segment. The file contains neither systems nor roles. Existing scores are filled in. A cell without a score is not an
+answer. Cells that a spreadsheet would take for a formula start with an apostrophe.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UNANSWERED = "outputs without a score"
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """The scores in the sheets as judgments of the campaign's tasks. Raises Invalid with every bad line."""
+    """Yield the scores in the sheets as judgments of the campaign's tasks. Raises Invalid with every bad line."""
     if context.options:
         raise Invalid(f"xlsx takes no options, not {min(context.options)[:40]!r}")
     if context.protocol not in JUDGED_BY:
@@ -51,7 +51,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 def _judgment(
     row: SheetRow, shown: Mapping[Address, ShownOutputRow], protocol: str, log: ReadLog
 ) -> JudgmentRow | None:
-    """What a row says; None where nobody filled it in. Raises ValueError."""
+    """Return the judgment of a row; None if it was not filled in. Raises ValueError."""
     if row.score is None or row.score == "":
         log.notes[UNANSWERED] += 1
         return None

@@ -1,4 +1,4 @@
-"""Reading `xlsx`: rows of all sheets, from a file that somebody else wrote."""
+"""Read `xlsx`: rows of all sheets, from an untrusted file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from app.formats.xlsx.writer import HIDDEN, Address
 PACKED = 256 << 20
 UNPACKED = 1 << 30
 MOST_PARTS = 20_000
-MOST_SHEETS, MOST_ROWS = 500, 200_000  # a row can say that it is any one, and all before it are given as empty
+MOST_SHEETS, MOST_ROWS = 500, 200_000  # a row can claim any number, and all rows before it are read as empty
 HEAD = 4096
 BLOCK = 1 << 18
 COLUMNS = 7
-# What the library raises for parts that are missing, cut or other than they say; lxml's errors are SyntaxErrors.
+# Errors of the library for parts that are missing, truncated or inconsistent; lxml's errors are SyntaxErrors.
 BROKEN = (
     zipfile.BadZipFile, zlib.error, ParseError, SyntaxError, KeyError, ValueError, TypeError, AttributeError,
     IndexError, EOFError, OverflowError, NotImplementedError, RuntimeError,
@@ -47,7 +47,7 @@ class _Cells:
 
 
 def read_sheet_rows(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[SheetRow]:
-    """Rows of all sheets that are like ours. Lines count over all sheets. Raises Invalid for what is no workbook."""
+    """Yield rows of all sheets with our columns. Lines count over all sheets. Raises Invalid if it is no workbook."""
     with tempfile.TemporaryFile() as held:
         copy_file_within_limit(file, held, log)
         check_workbook(file, held, limits, log)
@@ -84,7 +84,7 @@ def _row(cells: _Cells, at: LineLocation, log: ReadLog) -> SheetRow | None:
 
 
 def _read_cells(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
-    """The cells of every row of every sheet."""
+    """Yield the cells of every row of every sheet."""
     from openpyxl import load_workbook
 
     try:
@@ -104,7 +104,7 @@ def _read_cells(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cel
 
 
 def copy_file_within_limit(file: InputFile, held: IO[bytes], log: ReadLog) -> None:
-    """Copy a file of bounded size, to be read from anywhere. Raises Invalid."""
+    """Copy a file of limited size, so that it can be read at any position. Raises Invalid."""
     size = 0
     with closing(file.open()) as raw:
         while block := raw.read(BLOCK):
@@ -116,7 +116,7 @@ def copy_file_within_limit(file: InputFile, held: IO[bytes], log: ReadLog) -> No
 
 
 def check_workbook(file: InputFile, held: IO[bytes], limits: ReaderLimits, log: ReadLog) -> None:
-    """Raise Invalid for what is no zip archive, unpacks to too much, or declares entities."""
+    """Raise Invalid for a file that is not a zip archive, unpacks to too much, or declares entities."""
     try:
         with zipfile.ZipFile(held) as archive:
             parts = archive.infolist()

@@ -1,4 +1,4 @@
-"""Workbooks with columns of somebody's own, as tables: the first sheet, a line for each row that holds anything."""
+"""Workbooks with any columns, as tables: the first sheet, with one line for each non-empty row."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check_workbook, copy_file
 MOST_COLUMNS = 1000
 SUFFIX = ".xlsx"
 LINE_END = re.compile(r"\r\n?")
-ARCHIVE = b"PK\x03\x04"  # what every zip archive that holds anything begins with
+ARCHIVE = b"PK\x03\x04"  # first bytes of every non-empty zip archive
 
 
 def convert_workbooks_to_delimited_text(
     columns: ColumnMap, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
 ) -> tuple[ColumnMap, list[InputFile]]:
-    """The files as delimited ones, and the map as it cuts them: workbooks by name and first bytes, others as they are.
+    """Convert workbooks to delimited text, and adapt the map; other files are unchanged.
 
-    What only has the name is read as text: the page that shows a workbook sends its first sheet so. Raises Invalid
-    where there are both.
+    A workbook is recognized by name and first bytes. A file with only the name is read as text, because the page that
+    shows a workbook sends its first sheet as text. Raises Invalid if there are both kinds.
     """
     books = [file.name.lower().endswith(SUFFIX) and _is_archive(file) for file in files]
     if not any(books):
@@ -46,7 +46,7 @@ def _is_archive(file: InputFile) -> bool:
 
 
 def _open_first_sheet(file: InputFile, limits: ReaderLimits, log: ReadLog) -> IO[bytes]:
-    """The first sheet as text, from its start. Raises Invalid for what is no workbook."""
+    """Return the first sheet as text, from its start. Raises Invalid if it is not a workbook."""
     made = tempfile.TemporaryFile()  # noqa: SIM115  (whoever reads it closes it)
     try:
         with tempfile.TemporaryFile() as held:
@@ -64,7 +64,7 @@ def _open_first_sheet(file: InputFile, limits: ReaderLimits, log: ReadLog) -> IO
 
 
 def _rows(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[list[str]]:
-    """Cells of rows that hold anything, at least as many as the heading has."""
+    """Yield the cells of non-empty rows, at least as many as the heading has."""
     from openpyxl import load_workbook
 
     width = 0
@@ -87,7 +87,7 @@ def _rows(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[list[str]]
 
 
 def _text(value: object) -> str:
-    """A cell as it would be typed: whole numbers without a point, times as ISO 8601 has them, line ends as LF."""
+    """Return a cell as it would be typed: integers without a point, times in ISO 8601, line ends as LF."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, datetime | date):

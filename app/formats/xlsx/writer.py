@@ -1,4 +1,4 @@
-"""Writing `xlsx`: one sheet a rater, of what their tasks show."""
+"""Write `xlsx`: one sheet per rater, with what their tasks show."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 JUDGED_BY = ("da", "xsts")
 NO_TASKS = "tasks that are no rater's yet"
 NEUTRALIZED = "cells that a spreadsheet would take for formulas, with an apostrophe in front"
-LONGEST_CELL = 32_767  # characters, of the format
+LONGEST_CELL = 32_767  # characters, limit of the format
 NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, §2.2; CR would become a LF
 REPLACED, CUT = "characters that a cell cannot hold: blanks instead", "texts that are too long for a cell: cut"
 SCORE, FIRST_HIDDEN = 4, 5  # columns
@@ -41,7 +41,7 @@ Scores = Mapping[tuple[str, str, int, str], float]
 
 
 def write_workbook(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
-    """The workbook; what it has no place for is counted in `lost`."""
+    """Write the workbook; data without a place in it is counted in `lost`."""
     from openpyxl import Workbook
     from openpyxl.workbook.protection import WorkbookProtection
 
@@ -65,7 +65,7 @@ def write_workbook(contents: CampaignContents, lost: Counter[str]) -> Iterator[b
 
 
 def _survey_contents(contents: CampaignContents, lost: Counter[str]) -> tuple[str, Mapping[str, str], Scores]:
-    """The protocol, names of raters, and the scores that are there: of each address the latest."""
+    """Return the protocol, names of raters, and existing scores: the latest of each address."""
     protocol, names = "", {}
     latest_scores: dict[tuple[str, str, int, str], tuple[int, float]] = {}
     voided = set()
@@ -97,7 +97,7 @@ def _survey_contents(contents: CampaignContents, lost: Counter[str]) -> tuple[st
 
 
 def _add_sheet(book: Workbook, name: str) -> Worksheet:
-    """A new sheet called after a rater, as far as sheets can be called so."""
+    """Add a sheet with the name of a rater, as far as sheet names allow."""
     plain = "".join(c if c.isprintable() and c not in "[]:*?/\\'" else "_" for c in name)[:24] or "rater"
     taken = {sheet.title.casefold() for sheet in book.worksheets}
     title, n = plain, 1
@@ -147,7 +147,7 @@ def _write(sheet: Worksheet, number: int, values: Sequence[str | float | None], 
 
 
 def _guard(sheet: Worksheet, last: int, protocol: str) -> None:
-    """Lock all but the scores, let those be on the scale only, and hide where answers belong."""
+    """Lock everything except the scores, restrict these to the scale, and hide the address columns."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
     scale = protocols.get_protocol(protocol).scale
@@ -165,4 +165,4 @@ def _guard(sheet: Worksheet, last: int, protocol: str) -> None:
         sheet.column_dimensions[letter].hidden = True
     sheet.freeze_panes = "A2"
     sheet.protection.sheet = True
-    sheet.protection.formatColumns = True  # locked: hidden columns stay hidden
+    sheet.protection.formatColumns = True  # locked, so that hidden columns stay hidden
