@@ -60,7 +60,7 @@ def simulate_non_normal_document_means(
     """Document scores of every system in studies on new documents with new raters, (studies, S, D); larger is better.
 
     shifts : of each system on the latent scale, larger is better, shape (S,). lengths : from `draw_document_lengths`;
-        by default all are equally long.
+    by default all are equally long.
     """
     d, m, s = layout.documents, most_segments_per_document(layout), len(shifts)
     c, shared = scores.latent.parts, scores.latent.shared

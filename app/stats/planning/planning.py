@@ -102,7 +102,7 @@ class StudyLayout:
 
     @property
     def length_imbalance(self) -> float:
-        """D·Σn²/(Σn)² of the lengths, 1 if they are equal: so many documents are as informative as an even one."""
+        """D·Σn²/(Σn)² of the lengths, 1 if they are equal; so many uneven documents tell as much as one even one."""
         n = self.lengths
         return len(n) * sum(one * one for one in n) / sum(n) ** 2 if n else 1.0
 

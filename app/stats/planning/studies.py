@@ -109,7 +109,7 @@ def simulate_document_means(
     """Document scores of every system in studies, each with new documents and new raters, shape (studies, S, D).
 
     means : true score of each system, shape (S,). lengths : from `draw_document_lengths`; by default all are equally
-        long.
+    long.
     """
     c, n_systems = components, len(means)
     _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
@@ -226,8 +226,8 @@ def claims_by_t_test(
     """Claims of every pair by the paired t-test over documents: 1 the first is better, −1 the second, 0 neither.
 
     sums : by document, higher is better, shape (n, S, D). counts : segments behind them, shape (n, D); by default 1
-        each. Two-sided at alpha, with the errors and degrees of freedom of `inference.by_document`. rule : how a
-        ranking will correct; by default each pair at alpha. Returns shape (n, S(S−1)/2).
+    each. Two-sided at alpha, with the errors and degrees of freedom of `inference.by_document`. rule : how a ranking
+    will correct; by default each pair at alpha. Returns shape (n, S(S−1)/2).
     """
     difference, error = compute_pair_contrasts(sums, counts)
     if rule is None:

@@ -125,8 +125,8 @@ class EditAlignment:
     """The cheapest path from some words to a reference.
 
     partner : for each token of the reference, the last word matched to it or to an earlier token; -1 for none.
-        word_errors, token_errors : for each word and each token, the position of the first error at or after it; the
-        number of words or tokens if there is none.
+    word_errors, token_errors : for each word and each token, the position of the first error at or after it; the number
+    of words or tokens if there is none.
     """
 
     partner: list[int]
@@ -255,7 +255,7 @@ def _best_shift(
     """Return the words after the shift that saves most, None if none saves, and how many shifts were tried so far.
 
     columns : all but those of the last words that equal the last tokens. before : the cost of the words as they are.
-        Among shifts that save the same: the longest, then the leftmost start, then the leftmost target.
+    Among shifts that save the same: the longest, then the leftmost start, then the leftmost target.
     """
     best: tuple[int, int, int, int, list[str]] | None = None
     costs: dict[tuple[str, ...], int] = {}
@@ -315,7 +315,7 @@ def _cost(words: list[str], reference: EditCostTable, columns: Sequence[Column],
     """The edit distance from the words to the reference.
 
     columns : the known ones, from the start. end : end of the words that need columns; the words after it equal the
-        last tokens.
+    last tokens.
     """
     table = [*columns, *reference.next_columns(words[len(columns) - 1 : end], columns[-1])]
     n_tokens = len(reference.tokens)

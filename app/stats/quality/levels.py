@@ -11,7 +11,7 @@ from app.stats.quality.panel import RaterItemMeans
 from app.stats.ratings import Bools, Floats
 
 RIDGE = 1e-9
-"""As a share of the largest count. Without a ridge, groups of raters who share no item would have no solution.
+"""Ridge, as a share of the largest count: groups of raters without common items have no common level.
 
 Each group gets a mean of 0.
 """
@@ -95,8 +95,7 @@ def iterate_cell_pairs(item: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarra
     """Yield pairs of cells of one item, including each cell with itself, by their distance in the order of items.
 
     item : code of each cell, shape (cells,). Yields parallel indices of cells, shape (pairs at this distance,). Goes
-        distance by distance: if 100 raters judge every item, all pairs have 100 times as many entries as there are
-        cells.
+    distance by distance: if 100 raters judge every item, all pairs have 100 times as many entries as there are cells.
     """
     order = np.argsort(item, kind="stable")
     ordered = item[order]

@@ -195,7 +195,7 @@ def combine_block_totals(
     """Combine blocks, at least one, in the order of their documents, into totals in ranking order.
 
     systems : codes, ascending. sign : +1 where a larger score is better. scaled : whether scores differ from raw ones.
-        domains : code of each document label.
+    domains : code of each document label.
     """
     documents = np.concatenate([block.documents for block in blocks])
     sums = np.concatenate([block.sums for block in blocks], axis=1)

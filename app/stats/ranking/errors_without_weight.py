@@ -30,7 +30,7 @@ class ErrorsWithoutWeight:
 
 
 def warnings_of_errors_without_weight(errors: ErrorsWithoutWeight | None, counted: Ratings) -> tuple[str, ...]:
-    """Warnings about the errors of the rows that count, one a path, by path; an error of several systems is one.
+    """Return warnings about errors of the rows that count, one per path; an error of several systems counts once.
 
     >>> found = ErrorsWithoutWeight(np.array([0, 0, 1]), np.array([0, 0, 0]), ("critical/Other",))
     >>> one = Ratings.from_columns(

@@ -75,7 +75,7 @@ def leave_out_each_document(
     """Leave out each document in turn.
 
     sign : 1 where higher is better, else −1. keys : of the panel's documents, shape (D,). paired : whether differences
-        are over common segments. The returned differences are in the unit of the panel's scores.
+    are over common segments. The returned differences are in the unit of the panel's scores.
     """
     contrast = _contrast(panel, sign, paired=paired)
     strata = contrast.stratum[panel.starts]

@@ -87,7 +87,7 @@ def rank_from_sums(
     documents : domains by document code.
     notes : notes to add to those of the ranking.
 
-    Figures equal those of `rank_systems` to ten digits, because sums are taken in another order.
+    Figures equal those of `rank_systems` to ten digits only, because sums are taken in another order.
 
     Raises
     ------

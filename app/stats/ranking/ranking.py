@@ -134,7 +134,7 @@ def rank_averaged_systems(
 
     panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
     relative : of `scores_relative_to_mean`. resolved : the recipe that is followed; requested : the recipe as
-        requested.
+    requested.
     """
     rows, (matrix, raw) = ranked.rows, panels
     linked = design_checks.find_comparable_pairs(rows, matrix.systems)

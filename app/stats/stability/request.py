@@ -74,7 +74,7 @@ class StabilityRequest:
         """Return the request with document counts and set sizes as they will be used.
 
         available : number of multiply-rated documents. systems : number of systems rated on them. Raises Invalid for
-            what cannot be simulated.
+        what cannot be simulated.
         """
         counts = default_document_counts(available) if self.documents is None else tuple(sorted(set(self.documents)))
         per_set = min(self.per_set, self.studies)
