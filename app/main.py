@@ -19,7 +19,7 @@ from app import api, ui
 from app.config import Settings, configure_ratings_folder, make_identity_provider_options, make_media_policy
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
-from app.services.access.service_state import ServiceStateReader
+from app.services.access.service_state import ServiceGaugeReader
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
@@ -74,7 +74,7 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     metrics = app.state.metrics = ServiceMetrics()
     metrics.connections.set(database.size)
     database.connection_wait_observer = metrics.connection_wait.observe
-    app.state.service_state = ServiceStateReader(database)
+    app.state.service_state = ServiceGaugeReader(database)
     app.state.organizations = OrganizationDirectory(database)
     app.state.raters = RaterCache()
     app.state.live = LiveStreams()

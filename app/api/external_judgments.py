@@ -11,7 +11,7 @@ from app.api.models.recipe import Key
 from app.api.models.times import TimeIn
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.data import recording
-from app.services.data.recording import SentJudgment
+from app.services.data.recording import ExternalJudgment
 from app.services.people import raters
 from app.web.access import Frontend
 from app.web.bodies import BodyModel, declare_json_body
@@ -100,7 +100,7 @@ def record_judgments(
     The same answer again changes nothing, another answer of the same rater for the same output is a revision.
     A front-end speaks for enrolled raters of its campaign only, and cannot `declare`.
     """
-    sent = [SentJudgment(**one.model_dump()) for one in body.root]
+    sent = [ExternalJudgment(**one.model_dump()) for one in body.root]
 
     def make() -> IdempotentAnswer:
         if not caller.has_rights_of("manager"):

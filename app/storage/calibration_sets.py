@@ -47,7 +47,7 @@ def load_calibration_sets_page(session: Session, *, after: str | None, limit: in
     return list(session.execute(query if after is None else query.where(key > after)))
 
 
-def load_calibration_pairs(session: Session, set_id: int) -> list[Row]:
+def load_text_pairs_of_set(session: Session, set_id: int) -> list[Row]:
     """Return the pairs of a version, in their order."""
     query = sa.select(calibration_pairs).where(calibration_pairs.c.set_id == set_id)
     return list(session.execute(query.order_by(calibration_pairs.c.n)))

@@ -83,7 +83,7 @@ _CONTENT = "sha256(coalesce(string_agg({r}.hash, ''::bytea ORDER BY {r}.kind, {r
 _COUNT = f"count(r.id) FILTER (WHERE r.kind = {JUDGMENT})::int"
 
 
-def seal_version_sql(versions: str, rows: str, *, campaign: str) -> str:
+def seal_insert_sql(versions: str, rows: str, *, campaign: str) -> str:
     """Return a statement that seals one version. versions: has its row. rows: selected as by `rows_to_seal_sql`.
 
     If the previous version is not sealed, for example by a release without seals, this version is not sealed either.
@@ -99,13 +99,13 @@ def seal_version_sql(versions: str, rows: str, *, campaign: str) -> str:
 
 
 _ONE = "(SELECT n, at, actor, what FROM versions WHERE campaign_id = :campaign AND n = :version)"
-_EMPTY = seal_version_sql(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
-_WITH_ROWS = seal_version_sql(_ONE, "SELECT kind, id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
+_EMPTY = seal_insert_sql(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
+_WITH_ROWS = seal_insert_sql(_ONE, "SELECT kind, id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
 
 
 def sealed_insert_sql(kind: int, insert: str) -> str:
     """Return a statement that adds rows under :campaign and :version, seals them, and selects their number."""
-    sealed = seal_version_sql(
+    sealed = seal_insert_sql(
         _ONE, f"SELECT {rows_to_seal_sql(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)"
     )
     return f"WITH stored AS ({insert} RETURNING *), sealed AS ({sealed}) SELECT count(*) FROM stored"

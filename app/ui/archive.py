@@ -80,7 +80,7 @@ def serve_archived_media(
     """The bytes of a file, or with `Range` a part of them."""
     with database.transaction() as session:
         campaign = archive.find_archived_campaign(session, address)
-        content = archive.open_archived_document_media(session, policy, campaign, document, name)
+        content = archive.open_public_archive_media(session, policy, campaign, document, name)
     return _public(media_content_response(request, content))
 
 

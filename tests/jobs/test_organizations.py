@@ -22,7 +22,7 @@ from app.jobs.work import QueueEntryComputer
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.stability.report import REPORT
-from app.services.access.service_state import ServiceStateReader
+from app.services.access.service_state import ServiceGaugeReader
 from app.services.every_organization import run_for_each_organization
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
@@ -302,7 +302,7 @@ def test_metrics_count_all_organizations_and_the_queue_once(spine: Spine) -> Non
 def gauges(database: Database) -> dict[str, float]:
     """Sums over labels, by name."""
     totals = dict.fromkeys(("campaigns", "jobs", "queue_depth", "oldest_job_seconds"), 0.0)
-    for gauge in ServiceStateReader(database).read():
+    for gauge in ServiceGaugeReader(database).read():
         if gauge.name in totals:
             totals[gauge.name] += gauge.value
     return totals

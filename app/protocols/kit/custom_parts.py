@@ -89,7 +89,7 @@ class SpansPart(ProtocolOptions):
         return self
 
     @property
-    def make_widget(self) -> SpansWidget:
+    def spans_widget(self) -> SpansWidget:
         """Make the widget that asks it."""
         listed = tuple((one.name, one.subcategories) for one in self.categories)
         return SpansWidget(
@@ -316,7 +316,7 @@ def list_widgets(options: CustomOptions) -> tuple[Widget, ...]:
         last = widgets[-1] if widgets else None
         match part:
             case SpansPart():
-                widgets.append(part.make_widget)
+                widgets.append(part.spans_widget)
             case TextPart() | PostEditPart():
                 before = last.texts if isinstance(last, TextsWidget) else ()
                 widgets[len(widgets) - bool(before) :] = [TextsWidget(TEXTS, (*before, part.text_field))]

@@ -49,7 +49,9 @@ def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: VarianceComponentsOptions
 ) -> ReportWork[VarianceComponentsView]:
     model = load_ratings_with_variance_model(session, snapshots[0], options, options.draws)
-    return ReportWork(model.n_chunks, model.compute_chunk, lambda parts: _view(model, parse_component_draws(parts)))
+    return ReportWork(
+        model.n_chunks, model.draw_component_chunk, lambda parts: _view(model, parse_component_draws(parts))
+    )
 
 
 def _view(model: RatingsWithVarianceModel, draws: Sequence[Draw]) -> VarianceComponentsView:

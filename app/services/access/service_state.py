@@ -54,7 +54,7 @@ class StateGauge:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-class ServiceStateReader:
+class ServiceGaugeReader:
     """Reads the numbers, at most every few seconds. In between, callers get the earlier numbers."""
 
     def __init__(self, database: Database) -> None:

@@ -192,7 +192,7 @@ def _check(key: str, protocol: str, pairs: Sequence[CalibrationPair]) -> None:
 def _read(session: Session, row: stored.Row) -> CalibrationSet:
     pairs = tuple(
         CalibrationPair(one.text1, one.text2, one.consensus, one.stratum)
-        for one in stored.load_calibration_pairs(session, row.id)
+        for one in stored.load_text_pairs_of_set(session, row.id)
     )
     return CalibrationSet(row.key, row.version, row.protocol, pairs, row.frozen_at)
 

@@ -212,7 +212,7 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
     return ArchivedDocument(text.key, text.name or text.key, segments, whole, display.markup, media)
 
 
-def open_archived_document_media(
+def open_public_archive_media(
     session: Session, policy: MediaPolicy, campaign: str, document: str, name: str
 ) -> MediaContent:
     """Open a file that a text of the document shows. Raises NotFound."""

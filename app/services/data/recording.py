@@ -44,7 +44,7 @@ class ExternalIdConflict(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class SentJudgment:
+class ExternalJudgment:
     """A judgment as it was sent. segment: position from 1, None for the whole document."""
 
     rater: str
@@ -73,7 +73,7 @@ class RecordingResult:
 
 
 def record_judgments(
-    session: Session, campaign: str, sent: Sequence[SentJudgment], *, declare: bool, actor: str
+    session: Session, campaign: str, sent: Sequence[ExternalJudgment], *, declare: bool, actor: str
 ) -> RecordingResult:
     """Store judgments made elsewhere, all of them or none, under one data version.
 
@@ -124,7 +124,7 @@ def record_judgments(
     )
 
 
-def _wrong_payload(intake: RunningImport, i: int, judgment: SentJudgment) -> Iterator[Place]:
+def _wrong_payload(intake: RunningImport, i: int, judgment: ExternalJudgment) -> Iterator[Place]:
     """Yield the faults that the campaign's protocol finds in a payload without its texts."""
     protocol, options = intake.get_protocol()
     said = judgment.payload.get("protocol", protocol.name)
@@ -144,14 +144,14 @@ def _wrong_payload(intake: RunningImport, i: int, judgment: SentJudgment) -> Ite
             yield Place((BODY, i, "payload", *place.loc), place.msg)
 
 
-def _not_yet(sent: Sequence[SentJudgment], latest: datetime) -> Iterator[Place]:
+def _not_yet(sent: Sequence[ExternalJudgment], latest: datetime) -> Iterator[Place]:
     """Yield future times: the latest answer counts, so later answers could never correct one from the future."""
     for i, judgment in enumerate(sent):
         if judgment.submitted_at is not None and judgment.submitted_at > latest:
             yield Place((BODY, i, "submitted_at"), "is in the future according to the database's clock")
 
 
-def _list_unknown_names(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> Iterator[Place]:
+def _list_unknown_names(session: Session, campaign_id: int, sent: Sequence[ExternalJudgment]) -> Iterator[Place]:
     """Yield the names that the campaign does not have."""
     documents = sorted({one.document for one in sent})
     there = {
@@ -169,7 +169,7 @@ def _list_unknown_names(session: Session, campaign_id: int, sent: Sequence[SentJ
             yield Place((BODY, i, "segment"), "the document has no such segment; `declare=true` creates it")
 
 
-def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
+def _twice_named(sent: Sequence[ExternalJudgment]) -> Iterator[Place]:
     """Yield judgments with the external_id of an earlier one in the same request."""
     first: dict[str, int] = {}
     for i, judgment in enumerate(sent):
@@ -177,7 +177,7 @@ def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
             yield Place((BODY, i, "external_id"), f"judgment {first[judgment.external_id]} has it, too")
 
 
-def _find_stored_before(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
+def _find_stored_before(session: Session, campaign_id: int, sent: Sequence[ExternalJudgment]) -> set[int]:
     """Return the judgments that are already stored under their external_id. Raises ExternalIdConflict."""
     stored = external_judgments.find_judgments_by_external_name(
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
@@ -194,7 +194,7 @@ def _find_stored_before(session: Session, campaign_id: int, sent: Sequence[SentJ
     return known
 
 
-def _is_same_judgment(judgment: SentJudgment, stored: external_judgments.ExternallyNamedJudgment) -> bool:
+def _is_same_judgment(judgment: ExternalJudgment, stored: external_judgments.ExternallyNamedJudgment) -> bool:
     address = (judgment.rater, judgment.document, judgment.segment) == (stored.rater, stored.document, stored.segment)
     return (
         address
@@ -203,7 +203,7 @@ def _is_same_judgment(judgment: SentJudgment, stored: external_judgments.Externa
     )
 
 
-def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem | None) -> JudgmentRow:
+def _row(i: int, judgment: ExternalJudgment, place: external_judgments.PlannedItem | None) -> JudgmentRow:
     """Make the row that an import would make: for the item that a plan gave to the rater, else for a separate task."""
     return JudgmentRow(
         at=LineLocation(BODY, i),

@@ -20,7 +20,7 @@ from app.storage.recorder.judgments import (
     Connection,
     Verdict,
 )
-from app.storage.seals import COMPARISON, rows_to_seal_sql, seal_version_sql
+from app.storage.seals import COMPARISON, rows_to_seal_sql, seal_insert_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ stored AS (
     SELECT %(campaign)s, task_id, screen, rater_id, had + 1, payload, standing = 'surplus', data_version
     FROM judged CROSS JOIN bumped WHERE verdict = 'added'
     RETURNING *),
-sealed AS ({seal_version_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
+sealed AS ({seal_insert_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
 {USED},
 {TOLD}"""
 

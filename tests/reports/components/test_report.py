@@ -46,7 +46,9 @@ def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.Pow
 
 def told(ratings: Ratings, draws: int = 0) -> components.VarianceComponentsView:
     found = modelled(ratings, draws)
-    return components._view(found, parse_component_draws([found.compute_chunk(n) for n in range(found.n_chunks)]))
+    return components._view(
+        found, parse_component_draws([found.draw_component_chunk(n) for n in range(found.n_chunks)])
+    )
 
 
 def nobody() -> Ratings:

@@ -134,7 +134,7 @@ def test_too_few_documents_for_bca_are_told() -> None:
 
 def noise(documents: int, apart: float = 0.0) -> Ratings:
     """Two systems so far apart, on documents of four segments."""
-    rows = make_simulated_design(make_even_document_lengths(documents, 4)).ratings()
+    rows = make_simulated_design(make_even_document_lengths(documents, 4)).zero_scored_ratings()
     return rows.with_scores(apart * rows.system + np.random.default_rng(2).normal(size=len(rows)))
 
 
