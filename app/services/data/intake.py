@@ -20,6 +20,7 @@ from app.services.data.parallel.dispatch import READERS, RemoteRecords
 from app.services.data.staging_writer import ImportProtocolDiffers, StagingWriter, reduce_garbage_collection
 from app.storage import campaigns
 from app.storage.db import Session
+from app.storage.imports import staging
 
 __all__ = ["CampaignSettingContradicted", "ImportProtocolDiffers", "Progress", "RunningImport", "import_records"]
 
@@ -107,7 +108,7 @@ def import_records(
         action=intake.action,
         checks_known_answers=intake.checks_known_answers,
     )
-    stage = intake.staging
+    stage, copied = intake.staging, 0
     with reduce_garbage_collection(), BackgroundMerger(merging.merge_lines) as beside:
         for record in records:
             if isinstance(record, CampaignRow):
@@ -124,6 +125,9 @@ def import_records(
             ):
                 beside.submit(stage.take_staged_lines(), intake.campaign)
             stage.add_record(record, log)
+            if not by_document and stage.n_records - copied >= CHUNK:  # merged at the end, but held by the server
+                staging.copy_into_staging(intake.session, stage.lines)
+                copied = stage.n_records
             intake.report_progress(least=BATCH)
         log.raise_bad_lines()
         intake.report_progress()
