@@ -26,10 +26,16 @@ JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id
 JOIN systems s ON s.campaign_id = :campaign AND s.id = c.system_id
 JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
 WHERE i.campaign_id = :campaign"""
+# The page is chosen among authors alone, so that no output is read that does not stand on it.
 LIST = f"""
-SELECT o.id, o.system, o.document, o.position, v.how FROM ({OUTPUTS}) o
-JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.kind = '{KIND}'
-WHERE o.id > :after ORDER BY o.id LIMIT :limit"""
+SELECT v.output_id AS id, s.key AS system, d.key AS document, g.position, v.how FROM (
+    SELECT output_id, how FROM variants
+    WHERE campaign_id = :campaign AND kind = '{KIND}' AND output_id > :after ORDER BY output_id LIMIT :limit) v
+JOIN outputs o ON o.campaign_id = :campaign AND o.id = v.output_id
+JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
+JOIN segments g ON g.campaign_id = :campaign AND g.id = o.segment_id
+JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
+ORDER BY v.output_id"""
 
 
 def load_stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
@@ -74,4 +80,4 @@ def replace_output_authors(
 
 def load_output_authors_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
     """Return outputs with their authors, by id after `after`."""
-    return list(execute_full_scan(session, LIST, {"campaign": campaign_id, "after": after, "limit": limit}))
+    return list(session.execute(sa.text(LIST), {"campaign": campaign_id, "after": after, "limit": limit}))
