@@ -29,7 +29,7 @@ def connect_duckdb(spill: Path) -> Any:
     spill: folder for data that do not fit into memory. Raises LargeExtraNeeded.
     """
     check_duckdb_installed()
-    return import_module("duckdb").connect(
+    engine = import_module("duckdb").connect(
         config={
             "threads": 1,
             "memory_limit": MEMORY,
@@ -38,3 +38,6 @@ def connect_duckdb(spill: Path) -> Any:
             "autoload_known_extensions": False,
         }
     )
+    # It takes a worker's process, whose main module has no file, for somebody's terminal, and draws on its log.
+    engine.execute("SET enable_progress_bar = false")
+    return engine

@@ -8,6 +8,8 @@ import os
 import random
 import re
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -369,3 +371,14 @@ def test_two_who_write_the_same_file_leave_one(spine: LargeSpine, tmp_path: Path
     assert len(list(tmp_path.iterdir())) == 1
     for one in inputs:
         one.file.close()
+
+
+def test_a_process_whose_main_module_has_no_file_draws_no_progress(tmp_path: Path) -> None:
+    """The processes of a worker are such, and what they draw would stand in its log."""
+    asked = "select current_setting('enable_progress_bar')"
+    code = f"""
+from pathlib import Path
+from app.storage.ratings_files.engine import connect_duckdb
+print(connect_duckdb(Path({str(tmp_path)!r})).execute("{asked}").fetchone())"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(False,)"
