@@ -7,21 +7,25 @@ import signal
 import subprocess
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 import sqlalchemy as sa
 
 from app.domain.recipe import NAMED
-from app.jobs import computing, queue
+from app.jobs import computing, queue, work
 from app.jobs import worker as loop
 from app.reports import registry
+from app.reports.kit.report import ReportWork
 from app.reports.kit.request import ReportRequest
 from app.services.access.tokens import THE_OPERATOR
 from app.services.jobs import jobs, rankings, report_requests
-from app.services.jobs.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
+from app.services.jobs.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobRequest, JobView
 from app.storage import embedded, jobs_queue, migrate
+from app.storage.db import Database
 from app.storage.jobs_queue import LANES, QueueEntry
 from tests.jobs import poison
 from tests.jobs.conftest import Bench
@@ -89,6 +93,30 @@ def share_and_finish_alone(bench: Bench, one: subprocess.Popen[bytes], other: su
     assert sum(done.workers.values()) == done.total
     assert min(done.workers.values()) >= 1
     assert bench.report(job) == expected
+
+
+def test_a_report_is_made_as_soon_as_its_data_are_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process holds the data of few jobs: to read those of all before the first is made is to read them twice."""
+    monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
+    read: list[int] = []
+    load = work.load_job_work
+
+    def look(database: Database, request: JobRequest) -> ReportWork[Any]:
+        read.append(len(made()))
+        return load(database, request)
+
+    monkeypatch.setattr(work, "load_job_work", look)
+    asked = [
+        rankings.find_or_queue_ranking(bench.spine.database, "thrice", recipe=replace(NAMED["google-mqm"], seed=seed))
+        for seed in range(work.MOST_HELD + 2)
+    ]
+
+    def made() -> list[JobView]:
+        return [job for job in asked if isinstance(job, JobView) and bench.now(job).state == "done"]
+
+    drained(bench.spine.database)
+    assert made() == asked
+    assert read == list(range(len(asked)))  # how many were made before
 
 
 def test_entries_that_nobody_holds_any_more_are_entered_again(bench: Bench) -> None:

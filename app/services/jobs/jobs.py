@@ -32,7 +32,7 @@ PREPARE, CHUNK, FINISH = "prepare", "chunk", "finish"
 ENDED = frozenset({"done", "failed", "cancelled"})
 HEARD_WITHIN = 10.0  # seconds; a worker reports every two seconds that it is running
 NO_WORKER = "no worker is running; start one with `plumbline worker`"
-FIRST, SOON = 20, 10  # priorities of reading the data and of making the report; chunks have lower ones
+MAKING, READING = 20, 10  # priorities of making the report and of reading the data; chunks have lower ones
 STALLED_AFTER = 6.0  # seconds
 MOST_TRIES = 3  # attempts at a chunk whose process or worker ended unexpectedly each time
 MOST_BEGUN = 5  # automatic restarts of a job
@@ -161,7 +161,7 @@ def request_job(database: Database, request: JobRequest) -> JobView:
             jobs.restart_job(session, row.id, request.as_json())
         if row.state in jobs.AGAIN or lost or is_new:
             jobs_queue.enqueue_entries(
-                session, [QueueEntry(PREPARE, row.id, priority=FIRST, queue=QUEUES[request.weight])]
+                session, [QueueEntry(PREPARE, row.id, priority=READING, queue=QUEUES[request.weight])]
             )
         return _view(session, jobs.load_job(session, row.public_id))
 
@@ -281,7 +281,7 @@ def decode_job_error(kept: Mapping[str, Any]) -> AppError:
 def list_next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]:
     """List the next queue entries for a job, whatever has been done so far."""
     if row.state == "queued":
-        return [QueueEntry(PREPARE, row.id, priority=FIRST, queue=_queue(row))]
+        return [QueueEntry(PREPARE, row.id, priority=READING, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
         return [make_finish_queue_entry(row)]
     return [make_chunk_queue_entry(row, n) for n in jobs.list_chunks_to_queue(session, row.id, row.n_chunks, WINDOW)]
@@ -296,8 +296,11 @@ def make_chunk_queue_entry(row: jobs.Row, n: int) -> QueueEntry:
 
 
 def make_finish_queue_entry(row: jobs.Row) -> QueueEntry:
-    """Make the entry that makes the report of a job whose chunks are done."""
-    return QueueEntry(FINISH, row.id, priority=SOON, queue=_queue(row))
+    """Make the entry that makes the report of a job whose chunks are done.
+
+    It goes before all data that are still to be read, because a process holds the data of few jobs.
+    """
+    return QueueEntry(FINISH, row.id, priority=MAKING, queue=_queue(row))
 
 
 def _queue(row: jobs.Row) -> str:
