@@ -28,14 +28,10 @@ JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
 WHERE i.campaign_id = :campaign"""
 # The page is chosen among authors alone, so that no output is read that does not stand on it.
 LIST = f"""
-SELECT v.output_id AS id, s.key AS system, d.key AS document, g.position, v.how FROM (
+SELECT o.id, o.system, o.document, o.position, v.how FROM (
     SELECT output_id, how FROM variants
     WHERE campaign_id = :campaign AND kind = '{KIND}' AND output_id > :after ORDER BY output_id LIMIT :limit) v
-JOIN outputs o ON o.campaign_id = :campaign AND o.id = v.output_id
-JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
-JOIN segments g ON g.campaign_id = :campaign AND g.id = o.segment_id
-JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
-ORDER BY v.output_id"""
+JOIN ({OUTPUTS}) o ON o.id = v.output_id ORDER BY o.id"""
 
 
 def load_stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
