@@ -20,6 +20,7 @@ from app.config import Settings, configure_ratings_folder, make_identity_provide
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
 from app.services.access.service_state import ServiceGaugeReader
+from app.services.jobs.progress_counts import find_stored_counts
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
@@ -78,7 +79,7 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     app.state.organizations = OrganizationDirectory(database)
     app.state.raters = RaterCache()
     app.state.live = LiveStreams()
-    app.state.counts = ProgressCountCache()
+    app.state.counts = ProgressCountCache(find_stored=find_stored_counts)
     app.state.judging = JudgingService(
         AnswerRecorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.count_flush),
         database,

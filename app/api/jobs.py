@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.exclusions import exclusion_preview_response
@@ -23,6 +24,7 @@ from app.services.jobs import (
     exclusion_preview,
     ingest_reports,
     jobs,
+    progress_counts,
     rankings,
     report_requests,
     segment_scores,
@@ -135,6 +137,11 @@ def _segment_scores_response(_: Request, __: Caller, report: StoredReport, pictu
     return segment_scores_response(report)
 
 
+def _progress_counts_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
+    _check_none(picture)
+    return JSONResponse(progress_counts.summarize_stored_counts(report))
+
+
 def _ingest_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
     return ingest_report_response(report)
@@ -146,6 +153,7 @@ SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = 
         segment_scores.KIND: _segment_scores_response,
         ingest_reports.KIND: _ingest_response,
         exclusion_preview.KIND: _exclusion_response,
+        progress_counts.KIND: _progress_counts_response,
         replan_jobs.KIND: _plan_response,
         **dict.fromkeys(plan_jobs.KINDS, _plan_response),
         **dict.fromkeys(side_by_side.KINDS, _ranking_response),

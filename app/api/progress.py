@@ -8,12 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from app.api.models.progress import EXAMPLE
+from app.services.jobs.progress_counts import request_missing_counts
 from app.services.tasks import progress, progress_days
 from app.services.tasks.progress_days import JudgmentDay, JudgmentDaysView
 from app.services.tasks.progress_view import ProgressScope
 from app.web.access import Viewer, ViewerOrCoordinator
 from app.web.conditional import conditional_response
-from app.web.deps import CampaignKey, SessionDep
+from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
@@ -30,21 +31,23 @@ KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-No
         **KNOWN,
     },
 )
-def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: CampaignKey, session: SessionDep) -> Response:
+def get_progress(
+    caller: ViewerOrCoordinator, request: Request, campaign: CampaignKey, database: DatabaseDep
+) -> Response:
     """Counts, pace, forecast, balance and completeness; asking again with the ETag is the documented way to follow it.
 
-    Viewers see no raters; coordinators see their team, and no systems.
+    Viewers see no raters; coordinators see their team, and no systems. Beyond two million judgments a worker counts,
+    once after an import or a new plan; until then 503.
     """
-    sight = ProgressScope.for_caller(caller)
-    seen = progress.load_progress_snapshot(session, campaign, sight)
-    return conditional_response(
-        request,
-        lambda: (
-            progress.make_campaign_progress(session, seen, sight, request.app.state.counts).model_dump_json().encode()
-        ),
-        "application/json",
-        seen.tag,
-    )
+    sight, counts = ProgressScope.for_caller(caller), request.app.state.counts
+    with request_missing_counts(database), database.transaction(snapshot=True) as session:
+        seen = progress.load_progress_snapshot(session, campaign, sight)
+        return conditional_response(
+            request,
+            lambda: progress.make_campaign_progress(session, seen, sight, counts).model_dump_json().encode(),
+            "application/json",
+            seen.tag,
+        )
 
 
 DAYS = JudgmentDaysView(

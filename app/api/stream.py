@@ -7,6 +7,7 @@ from functools import partial
 from fastapi import APIRouter, Request, Response
 
 from app.api.models.progress import EXAMPLE
+from app.services.jobs.progress_counts import request_missing_counts
 from app.services.tasks import progress
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
@@ -66,7 +67,7 @@ def _read_progress(
     database: Database, counts: ProgressCountCache, campaign: str, sight: ProgressScope, known: str | None
 ) -> LiveSnapshot | None:
     """Return the progress, unless the client knows it already, which takes only a few look-ups to see."""
-    with database.transaction(snapshot=True) as session:
+    with request_missing_counts(database), database.transaction(snapshot=True) as session:
         seen = progress.load_progress_snapshot(session, campaign, sight)
         if seen.tag == known:
             return None

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from app.services.jobs import progress_counts
 from app.services.tasks import progress, progress_cache
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_view import Progress, ProgressScope
@@ -20,6 +21,7 @@ from app.storage import campaigns
 from app.storage import progress as stored
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
+from tests.working import drained
 
 ALL = ProgressScope(raters=True, systems=True, team=None)
 EVENTS = 20
@@ -201,6 +203,62 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
         campaigns.take_next_data_version(session, walk.live.id, actor="test", what="texts")
     assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     assert (len(sized), walk.keeper.counted_anew) == (4, 2), "texts may have changed"
+
+
+def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_its_counts(
+    anonymous: httpx.Client,
+    database: Database,
+    database_url: str,
+    secret: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walk = make_walk(anonymous, database, secret, 10, ProgressCountCache())
+    with psycopg.connect(database_url) as db:
+        db.execute(IMPORTED, {"c": walk.live.id})
+        n = db.execute("SELECT count(*) FROM judgments").fetchone()
+    assert n == (1,)
+    progress_path, jobs_path = (f"/v1/campaigns/live/{name}" for name in ("progress", "jobs"))
+
+    def asked(path: str = progress_path) -> httpx.Response:
+        return anonymous.get(path, headers=walk.manager)
+
+    monkeypatch.setattr(progress_counts, "MOST_COUNTED", 0)
+    for path in (progress_path, f"{progress_path}/stream", progress_path):
+        refused = asked(path)
+        assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (503, "being-counted"), refused.text
+        assert "no worker is running" in refused.json()["detail"]
+    (job,) = asked(jobs_path).json()["items"]
+    assert (job["kind"], job["state"]) == ("progress", "queued")
+    drained(database)
+    assert asked().status_code == asked(f"{progress_path}/stream").status_code == 200
+    total = asked().json()["total"]
+    assert asked(f"/v1/jobs/{job['job']}/report").json() == {"tasks": total["tasks"], "judgments": 1}
+    for event in [*[walk.answer] * 6, walk.reopen, walk.answer, walk.wait, walk.answer]:
+        event()
+        started = ProgressCountCache(find_stored=progress_counts.find_stored_counts)
+        assert walk.look(started) == walk.look(ProgressCountCache())
+        assert started.counted_anew == 0
+        assert asked().json()["total"]["judgments"] == walk.look(started).total.judgments
+    assert len(asked(jobs_path).json()["items"]) == 1
+    with database.transaction() as session:
+        campaigns.take_next_data_version(session, walk.live.id, actor="test", what="texts")
+    assert asked().status_code == 503, "not only answers came since"
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (-1, 503)], ids=["as many as a process counts", "one more"])
+def test_a_process_counts_a_campaign_up_to_a_number_of_judgments(
+    anonymous: httpx.Client,
+    database: Database,
+    secret: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    more: int,
+    status: int,
+) -> None:
+    walk = make_walk(anonymous, database, secret, 4, ProgressCountCache())
+    while not (n := walk.look(walk.keeper).total.judgments):
+        walk.answer()
+    monkeypatch.setattr(progress_counts, "MOST_COUNTED", n + more)
+    assert anonymous.get("/v1/campaigns/live/progress", headers=walk.manager).status_code == status
 
 
 def test_tasks_are_read_again_only_where_they_have_changed(

@@ -56,6 +56,7 @@ HELD = {
     "_CampaignTexts.segments": WORK,
     "_CampaignTexts.systems": WORK,
     "_StoredTallies.minutes": NUMBER,
+    "_stored_form": PROGRAM,
     "_Streams._opened": WORK,
     "_build": PROGRAM,
     "_case_forms": PROGRAM,

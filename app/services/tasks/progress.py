@@ -12,7 +12,14 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.deadlines import parse_deadline
 from app.services.people import idle_raters
 from app.services.tasks import progress_counts as counted
-from app.services.tasks.progress_cache import DAY, DONE, ProgressCountCache, ProgressTallies, ProgressTally
+from app.services.tasks.progress_cache import (
+    DAY,
+    DONE,
+    ImportedTaskSize,
+    ProgressCountCache,
+    ProgressTallies,
+    ProgressTally,
+)
 from app.services.tasks.progress_counts import TaskWithCounts
 from app.services.tasks.progress_view import (
     CompletionForecast,
@@ -149,7 +156,9 @@ class _ProgressCounts:
         ]
 
 
-def _task(row: progress.Row, size: progress.Row, n: ProgressTally | None, recent: int) -> TaskWithCounts:
+def _task(
+    row: progress.Row, size: progress.Row | ImportedTaskSize, n: ProgressTally | None, recent: int
+) -> TaskWithCounts:
     if n is None:
         return TaskWithCounts(row, size.segments, size.words, 0, 0, 0, 0, None, None)
     return TaskWithCounts(row, size.segments, size.words, n.items, n.rated, n.judgments, recent, n.first, n.last)

@@ -3,15 +3,19 @@
 The database takes seconds to count a million judgments, and a manager who watches a campaign looks every few seconds.
 After raters' answers and tasks that change hands, the earlier counts are updated. After any other change, everything is
 counted again. Posting answers does not become slower, because nothing is written. Each process keeps its own counts.
+Counting many millions takes minutes. A worker does it once, and stores the counts; each process then starts from these.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cache
+
+from pydantic import TypeAdapter
 
 from app.domain.languages import has_word_spaces
 from app.services.campaigns.campaigns import get_campaign
@@ -45,6 +49,14 @@ class ProgressTally:
         return replace(self, rated=self.rated + rated, judgments=judgments, first=first, last=last)
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedTaskSize:
+    """How much was judged in a task that was imported with its answers. words: of the sources."""
+
+    segments: int
+    words: int
+
+
 @dataclass(slots=True)
 class ProgressTallies:
     """The counts of a campaign. recent: judgments of the last day, by task.
@@ -56,7 +68,7 @@ class ProgressTallies:
     systems: dict[int, ProgressTally] = field(default_factory=dict)
     groups: dict[int, ProgressTally] = field(default_factory=dict)
     recent: Counter[int] = field(default_factory=Counter)
-    imported: Mapping[int, progress.Row] = field(default_factory=dict)
+    imported: Mapping[int, ImportedTaskSize] = field(default_factory=dict)
 
     def copy(self) -> ProgressTallies:
         """Return a copy that can be read while counting continues."""
@@ -66,7 +78,10 @@ class ProgressTallies:
 
 @dataclass(slots=True)
 class _StoredTallies:
-    """The counts as of a data version. newest: the last judgment counted. done: the tasks counted as done."""
+    """The counts as of a data version, kept by a process or stored by a worker.
+
+    newest: the last judgment counted. done: the tasks counted as done.
+    """
 
     version: int
     plan: int | None
@@ -93,12 +108,20 @@ class _Campaign:
     idle: tuple[tuple[object, ...], Sequence[str]] | None = None
 
 
-class ProgressCountCache:
-    """The counts that a process keeps of the campaigns used last. counted_anew: number of complete counts."""
+FindStored = Callable[[Session, ProgressSnapshot], bytes | None]
+"""Returns the counts that a worker stored; None for campaigns that a process counts itself. May raise an error."""
 
-    def __init__(self, most_tasks: int = MOST_TASKS) -> None:
+
+class ProgressCountCache:
+    """The counts that a process keeps of the campaigns used last. counted_anew: number of complete counts.
+
+    find_stored: without it, every campaign is counted here.
+    """
+
+    def __init__(self, most_tasks: int = MOST_TASKS, *, find_stored: FindStored | None = None) -> None:
         self.counted_anew = 0
         self._most_tasks = most_tasks
+        self._find_stored = find_stored
         self._campaigns: OrderedDict[int, _Campaign] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -176,16 +199,22 @@ class ProgressCountCache:
         self, session: Session, kept: _StoredTallies | None, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
     ) -> _StoredTallies:
         known = frozenset(row.id for row in tasks)
-        if kept is not None and _goes_on(session, kept, seen, known):
+        if kept is None or not _goes_on(session, kept, seen, known):
+            kept = self._load_stored(session, seen, known)
+        if kept is not None:
             _add_answers(session, kept, seen)
         else:
             self.counted_anew += 1
-            kept = _count_anew(session, seen, known)
-            if any(row.state == "imported" for row in tasks):
-                kept.counts.imported = _count_imported(session, seen)
+            kept = _count_anew(session, seen, tasks)
         _move_tasks(session, kept, seen.campaign_id, tasks)
         _forget_minutes(kept, seen.at)
         return kept
+
+    def _load_stored(self, session: Session, seen: ProgressSnapshot, known: frozenset[int]) -> _StoredTallies | None:
+        """Return the counts that a worker stored, if only answers have been added since."""
+        body = None if self._find_stored is None else self._find_stored(session, seen)
+        stored = None if body is None else _stored_form().validate_json(body)
+        return stored if stored is not None and _goes_on(session, stored, seen, known) else None
 
     def _forget_others(self) -> None:
         """Drop the least recently used campaigns until the process keeps no more tasks than it may."""
@@ -220,7 +249,22 @@ def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressSnapshot, kno
     )
 
 
-def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int]) -> _StoredTallies:
+def count_work_to_store(session: Session, seen: ProgressSnapshot) -> bytes:
+    """Count everything in a campaign, and return the counts in the form that `FindStored` returns.
+
+    The time depends on the number of judgments: some four seconds for a million.
+    """
+    tasks = progress.load_tasks_not_withdrawn(session, seen.campaign_id)
+    return _stored_form().dump_json(_count_anew(session, seen, tasks))
+
+
+@cache
+def _stored_form() -> TypeAdapter[_StoredTallies]:
+    return TypeAdapter(_StoredTallies)
+
+
+def _count_anew(session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]) -> _StoredTallies:
+    known = frozenset(row.id for row in tasks)
     kept = _StoredTallies(seen.data_version, seen.plan, seen.at, known)
     by_kind: Mapping[str, dict[int, ProgressTally]] = {
         "task": kept.counts.tasks,
@@ -238,13 +282,16 @@ def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int])
         kept.newest = max(kept.newest, row.newest or 0)
         if row.what == "task" and row.done:
             kept.done.add(row.id)
+    if any(row.state == "imported" for row in tasks):
+        kept.counts.imported = _count_imported(session, seen)
     return kept
 
 
-def _count_imported(session: Session, seen: ProgressSnapshot) -> Mapping[int, progress.Row]:
+def _count_imported(session: Session, seen: ProgressSnapshot) -> Mapping[int, ImportedTaskSize]:
     """Return the size of tasks that were imported with their answers, by task. No rater's answer changes it."""
     characters = None if has_word_spaces(get_campaign(session, seen.key).source_language) else CHARACTERS_A_WORD
-    return {row.id: row for row in progress.load_imported_task_sizes(session, seen.campaign_id, characters=characters)}
+    rows = progress.load_imported_task_sizes(session, seen.campaign_id, characters=characters)
+    return {row.id: ImportedTaskSize(row.segments, row.words) for row in rows}
 
 
 def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressSnapshot) -> None:

@@ -21,6 +21,7 @@ OWN_PAGES: Mapping[str, str] = {
     "exclusion": "Exclusions",
     "ingest": "Texts",
     "plan": "Design",
+    "progress": "Overview",
     "replan": "Replan",
     "segments": "Exports",
     **dict.fromkeys(("quality", "timing", "revisions"), "Quality"),
