@@ -260,9 +260,12 @@ class AnswerRecorder:
             while lane.waiting:
                 members = lane.take_next_flush(self.most)
                 self._waiting -= len(members)
+                began = time.monotonic()
                 try:
                     await self._answer(lane, members)
                 finally:
+                    if key in self._arrivals:
+                        self._arrivals[key].flush_seconds = time.monotonic() - began
                     for member in members:
                         if not member.done.done():
                             member.done.set_exception(RecorderShuttingDown(retry_after=1))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
-from app.storage.recorder import arrivals
-from app.storage.recorder.arrivals import ENOUGH, RECENT, RecentAnswerSenders
+from app.storage.recorder import arrivals, recorder
+from app.storage.recorder.arrivals import ENOUGH, ENOUGH_DURING_FLUSH, RECENT, RecentAnswerSenders
 from app.storage.recorder.judgments import AnswerOutcome
 from app.storage.recorder.recorder import SHARING, AnswerRecorder
 from tests.storage.recorder.test_recorder import Desk, desk  # noqa: F401  (a fixture)
@@ -23,11 +24,14 @@ class Clock:
         return self.now
 
 
-def dense_after(monkeypatch: pytest.MonkeyPatch, gap: float, raters: int, n: int = 100) -> bool:
+def dense_after(
+    monkeypatch: pytest.MonkeyPatch, gap: float, raters: int, n: int = 100, *, flush_seconds: float = 0.0
+) -> bool:
     """Whether a flush waits after some arrivals of some raters in turn, each a gap after the one before."""
     clock = Clock()
     monkeypatch.setattr(arrivals, "time", clock)
     recent = RecentAnswerSenders(0.02)
+    recent.flush_seconds = flush_seconds
     for at in range(n):
         clock.now += gap
         recent.record(f"r{at % raters}")
@@ -44,6 +48,27 @@ def test_nobody_waits_where_few_come(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not dense_after(monkeypatch, 0.001, raters=1), "a program"
     assert not dense_after(monkeypatch, 0.001, raters=RECENT - 1), "programs that each wait for their answer"
     assert not dense_after(monkeypatch, 0.001, raters=1000, n=RECENT - 1), "nothing is known yet"
+
+
+def test_nobody_waits_where_a_flush_is_filled_while_the_one_before_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    gap = 0.005
+    for during, waits in ((ENOUGH_DURING_FLUSH - 0.5, True), (ENOUGH_DURING_FLUSH + 0.5, False)):
+        assert dense_after(monkeypatch, gap, raters=1000, flush_seconds=gap * during) is waits
+
+
+def test_the_recorder_notes_how_long_a_flush_took(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    made: list[RecentAnswerSenders] = []
+
+    class Noted(RecentAnswerSenders):
+        def __init__(self, wait: float) -> None:
+            super().__init__(wait)
+            made.append(self)
+
+    monkeypatch.setattr(recorder, "RecentAnswerSenders", Noted)
+    begun = time.monotonic()
+    desk.run(lambda it: it.record_answers(desk.write_target, desk.answers[:1], actor="r", whole=False))
+    (recent,) = made
+    assert 0 < recent.flush_seconds < time.monotonic() - begun
 
 
 def test_who_waits_for_their_answer_are_never_fewer_than_enough() -> None:
