@@ -20,10 +20,10 @@ from app.config import Settings, configure_ratings_folder, make_identity_provide
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
 from app.services.access.service_state import ServiceGaugeReader
-from app.services.jobs.progress_counts import find_stored_counts
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
+from app.services.tasks.progress_jobs import find_stored_counts
 from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import AnswerRecorder

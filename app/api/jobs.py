@@ -24,13 +24,13 @@ from app.services.jobs import (
     exclusion_preview,
     ingest_reports,
     jobs,
-    progress_counts,
     rankings,
     report_requests,
     segment_scores,
     side_by_side,
 )
 from app.services.plans import plan_jobs, replan_jobs
+from app.services.tasks import progress_jobs
 from app.web.access import Manager, RoleLacksRights, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
@@ -139,7 +139,7 @@ def _segment_scores_response(_: Request, __: Caller, report: StoredReport, pictu
 
 def _progress_counts_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return JSONResponse(progress_counts.summarize_stored_counts(report))
+    return JSONResponse(progress_jobs.summarize_stored_counts(report))
 
 
 def _ingest_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
@@ -153,7 +153,7 @@ SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = 
         segment_scores.KIND: _segment_scores_response,
         ingest_reports.KIND: _ingest_response,
         exclusion_preview.KIND: _exclusion_response,
-        progress_counts.KIND: _progress_counts_response,
+        progress_jobs.KIND: _progress_counts_response,
         replan_jobs.KIND: _plan_response,
         **dict.fromkeys(plan_jobs.KINDS, _plan_response),
         **dict.fromkeys(side_by_side.KINDS, _ranking_response),

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from app.api.models.progress import EXAMPLE
-from app.services.jobs.progress_counts import request_missing_counts
 from app.services.tasks import progress, progress_days
 from app.services.tasks.progress_days import JudgmentDay, JudgmentDaysView
+from app.services.tasks.progress_jobs import request_missing_counts
 from app.services.tasks.progress_view import ProgressScope
 from app.web.access import Viewer, ViewerOrCoordinator
 from app.web.conditional import conditional_response

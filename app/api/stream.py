@@ -7,9 +7,9 @@ from functools import partial
 from fastapi import APIRouter, Request, Response
 
 from app.api.models.progress import EXAMPLE
-from app.services.jobs.progress_counts import request_missing_counts
 from app.services.tasks import progress
 from app.services.tasks.progress_cache import ProgressCountCache
+from app.services.tasks.progress_jobs import request_missing_counts
 from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
 from app.storage.db import Database
 from app.storage.organizations import pin_current_organization

@@ -10,7 +10,13 @@ from urllib.parse import quote
 
 import httpx
 
-from app.client.settlement import PlatformRefusal, PlatformWording, StudyLinkIds, StudySubmission, add_study_to_link
+from app.client.settlement import (
+    InvitationAndStudyIds,
+    PlatformRefusal,
+    PlatformWording,
+    StudySubmission,
+    add_study_to_link,
+)
 from app.domain.errors import Unavailable
 
 TIMEOUT = 30.0  # seconds
@@ -86,9 +92,9 @@ class ProlificClient:
         self._change("PATCH", _study(study), {"external_study_url": add_study_to_link(url, study)})
         return study
 
-    def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
+    def fetch_study_link_ids(self, study: str) -> InvitationAndStudyIds:
         """Return the ids in a study's address. Raises as `create_study`, ProlificRefusal also for an unknown study."""
-        return StudyLinkIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
+        return InvitationAndStudyIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:
         """Yield all submissions of a study, page by page. Raises ProlificRefusal, ProlificUnreachable."""

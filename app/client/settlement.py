@@ -41,7 +41,7 @@ class StudySubmission:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyLinkIds:
+class InvitationAndStudyIds:
     """The ids in a study's link: the invitation to which it leads, and the study itself; None if missing.
 
     A platform copies a study together with its link. The study's id in the link distinguishes the original from its
@@ -52,10 +52,11 @@ class StudyLinkIds:
     study: str | None
 
     @classmethod
-    def from_link(cls, link: str) -> StudyLinkIds:
+    def from_link(cls, link: str) -> InvitationAndStudyIds:
         """Read the ids from the fragment of a link.
 
-        >>> StudyLinkIds.from_link(f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1").study
+        >>> link = f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1"
+        >>> InvitationAndStudyIds.from_link(link).study
         's1'
         """
         try:
@@ -68,7 +69,7 @@ class StudyLinkIds:
 
 
 def add_study_to_link(link: str, study: str) -> str:
-    """Add a study to an invitation's link, as `StudyLinkIds` reads it.
+    """Add a study to an invitation's link, as `InvitationAndStudyIds` reads it.
 
     >>> add_study_to_link("https://plumbline.example.org/#invitation=i.s", "s1")
     'https://plumbline.example.org/#invitation=i.s&study=s1'
@@ -96,7 +97,7 @@ class CrowdPlatform(Protocol):
 
     words: ClassVar[PlatformWording]
 
-    def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
+    def fetch_study_link_ids(self, study: str) -> InvitationAndStudyIds:
         """Return the ids in the link of a study."""
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:

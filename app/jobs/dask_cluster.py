@@ -82,7 +82,9 @@ class DaskCluster:
             threads: dict[str, int] = self._connect().nthreads()
             return max(1, sum(threads.values()))
 
-    def compute(self, job_id: int, chunk: Chunk, n: int, *, find_ending: Callable[[], Ending | None]) -> bytes:
+    def compute_job_chunk(
+        self, job_id: int, chunk: Chunk, n: int, *, find_ending: Callable[[], Ending | None]
+    ) -> bytes:
         """Return the nth chunk of a job. find_ending: called during the computation; a result other than None ends it.
 
         Raises the chunk's own errors, ChunkInterrupted, SchedulerAway, and ComputingFailed if the cluster's workers
@@ -167,7 +169,10 @@ class DaskComputing:
         self._computer = QueueEntryComputer(database, f"dask {cluster.address}")
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
-        """Compute an entry. Raises the errors of `ComputingProcesses.compute_entry` and `DaskCluster.compute`."""
+        """Compute an entry.
+
+        Raises the errors of `ComputingProcesses.compute_entry` and of `DaskCluster.compute_job_chunk`.
+        """
         if entry.task != CHUNK or not can_compute_without_database(self._database, entry.job_id):
             return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
         looks = 0
@@ -182,7 +187,7 @@ class DaskComputing:
         def compute(job_id: int, chunk: Chunk, n: int) -> bytes:
             if isinstance(chunk, LocalChunk):
                 raise NeedsLocalFiles
-            return self._cluster.compute(job_id, chunk, n, find_ending=find_ending)
+            return self._cluster.compute_job_chunk(job_id, chunk, n, find_ending=find_ending)
 
         try:
             self._computer.compute_entry(entry.task, entry.job_id, entry.n, compute=compute)

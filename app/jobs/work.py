@@ -23,7 +23,6 @@ from app.services.jobs import (
     exclusion_preview,
     ingest_reports,
     jobs,
-    progress_counts,
     rankings,
     report_requests,
     segment_scores,
@@ -31,6 +30,7 @@ from app.services.jobs import (
 )
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, JobInputsChanged, JobRequest, RandomDrawFailed
 from app.services.plans import plan_jobs, replan_jobs
+from app.services.tasks import progress_jobs
 from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
 from app.storage.db import Database, OrganizationGone
@@ -64,7 +64,7 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
         segment_scores.KIND: segment_scores.make_segment_scores_work,
         ingest_reports.KIND: ingest_reports.make_ingest_report_work,
         exclusion_preview.KIND: exclusion_preview.make_exclusion_preview_work,
-        progress_counts.KIND: progress_counts.make_progress_counts_work,
+        progress_jobs.KIND: progress_jobs.make_progress_counts_work,
         replan_jobs.KIND: replan_jobs.make_replan_work,
         **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_work),
         **dict.fromkeys(side_by_side.KINDS, side_by_side.make_side_by_side_work),

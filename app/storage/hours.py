@@ -101,7 +101,7 @@ class SpaceDelimitedLanguages:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedActivity:
+class CampaignActivityLog:
     """Activity with raters and tasks as codes. raters, tasks: their ids, by code."""
 
     log: ActivityLog
@@ -116,7 +116,7 @@ def load_recorded_activity(
     spacing: SpaceDelimitedLanguages,
     raters: Sequence[int] | None = None,
     until: datetime | None = None,
-) -> RecordedActivity:
+) -> CampaignActivityLog:
     """Return the activity recorded in a campaign, with the words shown; of some raters only, or until a time."""
     keys: dict[str, Any] = {
         "campaign": campaign_id,
@@ -148,7 +148,7 @@ def load_recorded_activity(
         segment=read["segment"],
     )
     screens = _screens(session, keys, spacing, {int(one): n for n, one in enumerate(task_ids)})
-    return RecordedActivity(log, screens, tuple(map(int, rater_ids)), tuple(map(int, task_ids)))
+    return CampaignActivityLog(log, screens, tuple(map(int, rater_ids)), tuple(map(int, task_ids)))
 
 
 def _screens(

@@ -138,7 +138,7 @@ class RequiredRater:
         if campaign is None:
             raise RoleLacksRights("it needs a credential of one campaign")
         with find_database(request).transaction() as session:
-            return raters.find_acting_rater(session, caller, campaign=campaign, rater=given[0])
+            return raters.load_rater_named_by_front_end(session, caller, campaign=campaign, rater=given[0])
 
 
 class NoCredentialNeeded:

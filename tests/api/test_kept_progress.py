@@ -13,8 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from app.services.jobs import progress_counts
-from app.services.tasks import progress, progress_cache
+from app.services.tasks import progress, progress_cache, progress_jobs
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_view import Progress, ProgressScope
 from app.storage import campaigns
@@ -222,7 +221,7 @@ def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_it
     def asked(path: str = progress_path) -> httpx.Response:
         return anonymous.get(path, headers=walk.manager)
 
-    monkeypatch.setattr(progress_counts, "MOST_COUNTED", 0)
+    monkeypatch.setattr(progress_jobs, "MOST_COUNTED", 0)
     for path in (progress_path, f"{progress_path}/stream", progress_path):
         refused = asked(path)
         assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (503, "being-counted"), refused.text
@@ -235,7 +234,7 @@ def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_it
     assert asked(f"/v1/jobs/{job['job']}/report").json() == {"tasks": total["tasks"], "judgments": 1}
     for event in [*[walk.answer] * 6, walk.reopen, walk.answer, walk.wait, walk.answer]:
         event()
-        started = ProgressCountCache(find_stored=progress_counts.find_stored_counts)
+        started = ProgressCountCache(find_stored=progress_jobs.find_stored_counts)
         assert walk.look(started) == walk.look(ProgressCountCache())
         assert started.counted_anew == 0
         assert asked().json()["total"]["judgments"] == walk.look(started).total.judgments
@@ -257,7 +256,7 @@ def test_a_process_counts_a_campaign_up_to_a_number_of_judgments(
     walk = make_walk(anonymous, database, secret, 4, ProgressCountCache())
     while not (n := walk.look(walk.keeper).total.judgments):
         walk.answer()
-    monkeypatch.setattr(progress_counts, "MOST_COUNTED", n + more)
+    monkeypatch.setattr(progress_jobs, "MOST_COUNTED", n + more)
     assert anonymous.get("/v1/campaigns/live/progress", headers=walk.manager).status_code == status
 
 

@@ -142,15 +142,15 @@ def test_chunks_carry_data_and_no_database(bench: Bench) -> None:
 
 def test_what_a_chunk_is_refused_for_comes_back_with_its_place(cluster: DaskCluster) -> None:
     with pytest.raises(Invalid) as refused:
-        cluster.compute(1, refuse, 7, find_ending=never)
+        cluster.compute_job_chunk(1, refuse, 7, find_ending=never)
     assert refused.value.places == (Place(("n",), "7 is too large"),)
-    assert cluster.compute(2, two, 7, find_ending=never) == b"\x0e"
+    assert cluster.compute_job_chunk(2, two, 7, find_ending=never) == b"\x0e"
 
 
 def test_a_fault_in_a_chunk_ends_the_try_and_not_the_cluster(cluster: DaskCluster) -> None:
     with pytest.raises(ComputingFailed, match="ZeroDivisionError on the cluster"):
-        cluster.compute(1, break_down, 1, find_ending=never)
-    assert cluster.compute(2, two, 3, find_ending=never) == b"\x06"
+        cluster.compute_job_chunk(1, break_down, 1, find_ending=never)
+    assert cluster.compute_job_chunk(2, two, 3, find_ending=never) == b"\x06"
 
 
 def test_another_version_on_the_cluster_is_no_answer() -> None:
@@ -163,31 +163,31 @@ def test_another_version_on_the_cluster_is_no_answer() -> None:
 def test_a_chunk_that_nobody_waits_for_is_left(cluster: DaskCluster, ending: Ending) -> None:
     begun = time.monotonic()
     with pytest.raises(ChunkInterrupted) as left:
-        cluster.compute(1, wait_long, 1, find_ending=lambda: ending)
+        cluster.compute_job_chunk(1, wait_long, 1, find_ending=lambda: ending)
     assert left.value.ending == ending
     assert time.monotonic() - begun < 10
-    assert cluster.compute(2, two, 1, find_ending=never) == b"\x02"
+    assert cluster.compute_job_chunk(2, two, 1, find_ending=never) == b"\x02"
 
 
 def test_the_data_of_the_last_jobs_are_kept_and_sent_once(cluster: DaskCluster) -> None:
     for job in range(MOST_HELD + 1):
         for n in (1, 2):
-            assert cluster.compute(job, two, n, find_ending=never) == bytes([2 * n])
+            assert cluster.compute_job_chunk(job, two, n, find_ending=never) == bytes([2 * n])
     assert list(cluster._sent) == [1, 2]
 
 
 def test_a_client_that_gave_up_is_replaced(cluster: DaskCluster) -> None:
-    assert cluster.compute(1, two, 1, find_ending=never) == b"\x02"
+    assert cluster.compute_job_chunk(1, two, 1, find_ending=never) == b"\x02"
     cluster._client.close()  # as it does where the scheduler is away for long and nothing is under way
-    assert cluster.compute(1, two, 2, find_ending=never) == b"\x04"
+    assert cluster.compute_job_chunk(1, two, 2, find_ending=never) == b"\x04"
 
 
 def test_data_that_a_cluster_did_not_take_are_sent_again(cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster, "unpack_chunk_function", refuse_data)
     with pytest.raises(ComputingFailed):
-        cluster.compute(1, two, 1, find_ending=never)
+        cluster.compute_job_chunk(1, two, 1, find_ending=never)
     monkeypatch.undo()
-    assert cluster.compute(1, two, 2, find_ending=never) == b"\x04"
+    assert cluster.compute_job_chunk(1, two, 2, find_ending=never) == b"\x04"
 
 
 def test_a_scheduler_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,17 +195,17 @@ def test_a_scheduler_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 0.3)
     with pytest.raises(SchedulerAway):
-        DaskCluster("tcp://127.0.0.1:9").compute(1, two, 1, find_ending=never)
+        DaskCluster("tcp://127.0.0.1:9").compute_job_chunk(1, two, 1, find_ending=never)
     monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 1.0)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=":0"
     ) as short:
         left_behind = DaskCluster(short.scheduler_address)
-        assert left_behind.compute(1, two, 1, find_ending=never) == b"\x02"
+        assert left_behind.compute_job_chunk(1, two, 1, find_ending=never) == b"\x02"
     monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 0.3)
     for _ in range(2):  # the second time it finds nobody to connect to
         with pytest.raises(SchedulerAway):
-            left_behind.compute(1, two, 2, find_ending=never)
+            left_behind.compute_job_chunk(1, two, 2, find_ending=never)
 
 
 @pytest.mark.soak
@@ -222,7 +222,7 @@ def test_a_worker_of_the_cluster_that_is_killed_changes_nothing(bench: Bench) ->
 
         def take(numbers: range) -> None:
             for n in numbers:
-                parts[n] = cluster.compute(hands, work.chunk, n, find_ending=never)
+                parts[n] = cluster.compute_job_chunk(hands, work.chunk, n, find_ending=never)
 
         threads = [threading.Thread(target=take, args=(range(first, work.n_chunks, hands),)) for first in range(hands)]
         begun = time.monotonic()

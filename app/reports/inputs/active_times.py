@@ -13,7 +13,7 @@ from app.stats.side_tables import EPOCH_UNKNOWN, RatingEventTable
 from app.stats.timing.active_time import TimeSpent, compute_time_spent
 from app.storage import hours
 from app.storage.db import Session
-from app.storage.hours import RecordedActivity, SpaceDelimitedLanguages
+from app.storage.hours import CampaignActivityLog, SpaceDelimitedLanguages
 
 Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
@@ -43,7 +43,9 @@ def fill_missing_start_times(
     return replace(events, started=np.where(known, began, events.started))
 
 
-def _seconds(totals: TimeSpent, read: RecordedActivity, places: Places, judgment_ids: Ids) -> npt.NDArray[np.float64]:
+def _seconds(
+    totals: TimeSpent, read: CampaignActivityLog, places: Places, judgment_ids: Ids
+) -> npt.NDArray[np.float64]:
     """Return the seconds spent at the address of each judgment, 0 if unknown."""
     order = np.argsort(places["judgment_id"])
     at = np.minimum(np.searchsorted(places["judgment_id"], judgment_ids, sorter=order), max(order.size - 1, 0))

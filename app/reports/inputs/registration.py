@@ -82,7 +82,7 @@ def add_standing_exclusions(recipe: Recipe, stands: ExclusionsAndLock) -> Recipe
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
-def put_requested_recipe_in_ranking(ranking: Ranking, recipe: Recipe, stands: ExclusionsAndLock) -> Ranking:
+def present_ranking_under_requested_recipe(ranking: Ranking, recipe: Recipe, stands: ExclusionsAndLock) -> Ranking:
     """Present a ranking under the requested recipe: it says what was left out, but does not name raters."""
     reasons = {
         f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason

@@ -25,7 +25,7 @@ from app.reports.postediting.view import (
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
 from app.stats.postediting.closest import ClosestReferenceCount, count_closest_by_lab, count_closest_references
-from app.stats.postediting.compare import EXTERNAL, SegmentEdits
+from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix
 from app.stats.postediting.curve import ReferenceCurve, compute_reference_curve
 from app.stats.postediting.operations import chrf, chrf_signature
 from app.storage.db import Session
@@ -54,7 +54,7 @@ def _prepare(
     )
 
 
-def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[SegmentEdits]) -> PosteditingView:
+def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[SegmentEditMatrix]) -> PosteditingView:
     edited = sorted({one.system for one in post_edits.edits})
     codes = [post_edits.systems.index(key) for key in edited]
     judged = [
@@ -84,7 +84,7 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
     )
 
 
-def _system(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> PostEditedSystem:
+def _system(post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], code: int, level: float) -> PostEditedSystem:
     key = post_edits.systems[code]
     edits = [one for one in post_edits.edits if one.system == key]
     own = [one for _, one in rates.iterate_own_post_edit_distances(segments, code)]
@@ -121,7 +121,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int) -> EditOperationsLine:
+def _operations(post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], code: int) -> EditOperationsLine:
     own = [one.operations for _, one in rates.iterate_own_post_edit_distances(segments, code)]
     return EditOperationsLine(
         system=post_edits.systems[code],
@@ -179,7 +179,9 @@ def _list_sufficient_references(post_edits: PostEdits, drawn: ReferenceCurve) ->
     ]
 
 
-def _warnings(post_edits: PostEdits, segments: Sequence[SegmentEdits], drawn: ReferenceCurve | None) -> Sequence[str]:
+def _warnings(
+    post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], drawn: ReferenceCurve | None
+) -> Sequence[str]:
     if not segments:
         return []
     warnings = []

@@ -38,7 +38,7 @@ from app.reports.postediting_da.view import (
 )
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import relation
-from app.stats.postediting.compare import SegmentEdits
+from app.stats.postediting.compare import SegmentEditMatrix
 from app.stats.postediting.operations import Tokenization
 from app.stats.postediting.relation import Rule
 from app.storage import post_edits
@@ -120,7 +120,7 @@ def _view(
     others: Sequence[work.CampaignScores],
     sources: Mapping[tuple[str, int], str],
     options: PosteditingDAOptions,
-    segments: Sequence[SegmentEdits],
+    segments: Sequence[SegmentEditMatrix],
 ) -> PosteditingDAView:
     lines = {one.snapshot.campaign.key: work.join_edit_rates_and_scores(postediting, segments, one) for one in others}
     each = [line for key, ones in lines.items() for line in work.make_score_edit_rate_correlations(key, ones)]

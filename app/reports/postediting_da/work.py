@@ -15,7 +15,7 @@ from app.reports.postediting_da.view import ScoreEditRateCorrelations, ScorePost
 from app.stats.aggregate import average_segment_scores
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates, relation
-from app.stats.postediting.compare import EXTERNAL, SegmentEdits
+from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix
 from app.stats.postediting.operations import Tokenization, count_edit_operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
@@ -111,7 +111,7 @@ class EditRatesAndScores:
 
 
 def join_edit_rates_and_scores(
-    post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores
+    post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], scores: CampaignScores
 ) -> list[EditRatesAndScores]:
     """Return the edit rates and scores of each system."""
     lines = (_rates_and_scores(post_edits, segments, scores, key) for key in post_edits.systems)
@@ -119,7 +119,7 @@ def join_edit_rates_and_scores(
 
 
 def _rates_and_scores(
-    post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores, key: str
+    post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], scores: CampaignScores, key: str
 ) -> EditRatesAndScores:
     code = post_edits.systems.index(key)
     rows: list[tuple[int, float, float, float, tuple[float, float, int]]] = []
@@ -145,7 +145,7 @@ def _rate(pair: tuple[int, float] | None) -> float:
     return float("nan") if pair is None or not pair[1] else 100.0 * pair[0] / pair[1]
 
 
-def _hter(at: SegmentEdits, code: int) -> float:
+def _hter(at: SegmentEditMatrix, code: int) -> float:
     own = [one.operations for _, one in rates.iterate_own_post_edit_distances([at], code)]
     length = sum(one.length for one in own)
     return 100.0 * sum(one.total_edits for one in own) / length if length else float("nan")
@@ -197,7 +197,7 @@ def find_score_post_edit_disagreements(
 
 def make_score_post_edit_conflict(
     post_edits: PostEdits,
-    segments: Sequence[SegmentEdits],
+    segments: Sequence[SegmentEditMatrix],
     sources: Mapping[Any, str],
     finding: ScorePostEditDisagreement,
 ) -> ScorePostEditConflict:

@@ -66,7 +66,7 @@ class PresentationAgreement(FiniteResultPart):
     )
 
 
-class PresentationCorrelation(FiniteResultPart):
+class DocumentSegmentCorrelation(FiniteResultPart):
     """Document scores against one summary of the segment scores under one condition."""
 
     arm: str
@@ -157,7 +157,7 @@ def _agreement(
     )
 
 
-def correlate_document_and_segment_scores(name: str, rows: Ratings) -> Iterator[PresentationCorrelation]:
+def correlate_document_and_segment_scores(name: str, rows: Ratings) -> Iterator[DocumentSegmentCorrelation]:
     """Yield the correlations in one condition, by summary, document length and bucket.
 
     Every summary is given over all, short and long documents (more than 20 segments, as published), the mean by length.
@@ -169,7 +169,7 @@ def correlate_document_and_segment_scores(name: str, rows: Ratings) -> Iterator[
             continue
         for part in PARTS if documents in {"all", "short", "long"} else ("mean",):
             coefficients = correlate_document_scores(data, part, where)
-            yield PresentationCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
+            yield DocumentSegmentCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
 
 
 def compare_with_first_condition(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[ConditionComparison]:

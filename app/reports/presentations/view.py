@@ -19,8 +19,8 @@ from app.reports.kit.table import Cell, Table
 from app.reports.presentations.lines import (
     ArmScoreHistogram,
     ConditionComparison,
+    DocumentSegmentCorrelation,
     PresentationAgreement,
-    PresentationCorrelation,
     PresentationScoreSpread,
 )
 
@@ -48,7 +48,7 @@ class PresentationsView(ReportHeader):
     spread: list[PresentationScoreSpread]
     histograms: list[ArmScoreHistogram]
     agreement: list[PresentationAgreement]
-    correlations: list[PresentationCorrelation]
+    correlations: list[DocumentSegmentCorrelation]
     shared: list[ConditionComparison]
     conclusions: list[str]
 
@@ -120,7 +120,7 @@ def _agreement(view: PresentationsView, agreement: Sequence[PresentationAgreemen
     return make_table(heads, rows, 3)
 
 
-def _correlations(correlations: Sequence[PresentationCorrelation]) -> Table:
+def _correlations(correlations: Sequence[DocumentSegmentCorrelation]) -> Table:
     heads = ("Condition", "Documents", "Segments", "n", "Pearson", "Spearman", "Kendall")
     rows = [
         (

@@ -18,7 +18,7 @@ from app.reports.inputs.registration import (
     ExclusionsAndLock,
     add_standing_exclusions,
     load_exclusions_and_lock,
-    put_requested_recipe_in_ranking,
+    present_ranking_under_requested_recipe,
 )
 from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -74,7 +74,7 @@ class RankingInputFromSums:
             data_hash = beside.submit(hash_included_ratings_in_file, self.file, counting, self.documents, self.words)
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
             ranking = rank_from_sums(SummableRatingsFile(self.file, counting), counting, self.documents, notes)
-        ranking = put_requested_recipe_in_ranking(
+        ranking = present_ranking_under_requested_recipe(
             add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration
         )
         return encode_ranking(ranking, self.about, self.registration, self.words, data_hash.result())

@@ -16,7 +16,7 @@ from app.reports.inputs.registration import (
     add_standing_exclusions,
     compare_ranking_with_lock,
     load_exclusions_and_lock,
-    put_requested_recipe_in_ranking,
+    present_ranking_under_requested_recipe,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.store import make_report_key
@@ -69,7 +69,7 @@ class RankingInput:
             self.documents,
             self.errors_without_weight,
         )
-        return put_requested_recipe_in_ranking(
+        return present_ranking_under_requested_recipe(
             add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration
         )
 

@@ -98,7 +98,7 @@ def check_and_keep_annotation(
     loaded = user.loaded
     document = loaded.find_document(user.name, sent.place)
     annotation = _by_model(document, sent.annotation, {} if real_names else loaded.info, real_names=real_names)
-    planned = loaded.find_judged_document(user.name, sent.place)
+    planned = loaded.find_planned_document(user.name, sent.place)
     task: pearmut.Row | None = None
     rows: tuple[JudgmentRow, ...] = ()
     if planned is not None:

@@ -92,7 +92,7 @@ class LoadedCampaign:
             return documents[int(number)]
         raise PearmutPlaceUnknown("Item index out of range")
 
-    def find_judged_document(self, user: str, place: Place) -> PlannedPearmutDocument | None:
+    def find_planned_document(self, user: str, place: Place) -> PlannedPearmutDocument | None:
         """Return the planned document at a place; None if its answers are not judgments of systems."""
         return self.planned.get((self.document_owner(user), place)) if isinstance(place, int) else None
 

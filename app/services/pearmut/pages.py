@@ -79,7 +79,7 @@ def make_user_progress(
     others = {row.place for row in places if row.rater_id != me} if loaded.is_single_stream else set()
 
     def state(index: int) -> str | None:
-        planned = loaded.find_judged_document(user.name, index)
+        planned = loaded.find_planned_document(user.name, index)
         if planned is None:
             return DONE if str(index) in own else BY_OTHERS if str(index) in others else None
         task = tasks.get(planned.number)
@@ -110,18 +110,18 @@ def find_place_without_lease(user: PearmutUser, progress: UserProgress) -> int |
     if check is not None:
         return check
     first = next((n for n in _open_documents(user, progress)), None)
-    return first if first is not None and user.loaded.find_judged_document(user.name, first) is None else None
+    return first if first is not None and user.loaded.find_planned_document(user.name, first) is None else None
 
 
 def has_document_to_judge(user: PearmutUser, progress: UserProgress) -> bool:
     """Return whether there is a document to judge."""
-    return any(user.loaded.find_judged_document(user.name, n) is not None for n in _open_documents(user, progress))
+    return any(user.loaded.find_planned_document(user.name, n) is not None for n in _open_documents(user, progress))
 
 
 def find_place_after_judging(user: PearmutUser, progress: UserProgress) -> int | str | None:
     """Return where a user without documents to judge continues, or None at the end."""
     for n in _open_documents(user, progress):
-        if user.loaded.find_judged_document(user.name, n) is None:
+        if user.loaded.find_planned_document(user.name, n) is None:
             return n
     return next((f"goodbye_{n}" for n, state in enumerate(progress.goodbye) if state is None), None)
 
@@ -166,7 +166,7 @@ def load_item_response(
         return make_item_response(session, user, progress, place, instructions)
     if not all(progress.welcome):
         raise PearmutWelcomeFirst
-    planned = user.loaded.find_judged_document(user.name, place)
+    planned = user.loaded.find_planned_document(user.name, place)
     task = progress.tasks.get(planned.number) if planned is not None else None
     if user.loaded.is_single_stream and (
         task.rater_id != user.rater.rater_id if task is not None else progress.documents[place] != DONE
@@ -264,7 +264,7 @@ def load_annotation_from_judgments(
     session: Session, user: PearmutUser, progress: UserProgress, place: int | str, document: Document
 ) -> list[dict[str, Any]] | None:
     """Return a user's judgments of a document on other pages, in the form of Pearmut's log; None if there are none."""
-    planned = user.loaded.find_judged_document(user.name, place)
+    planned = user.loaded.find_planned_document(user.name, place)
     task = progress.tasks.get(planned.number) if planned is not None else None
     if planned is None or task is None:
         return None

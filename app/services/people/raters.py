@@ -118,7 +118,7 @@ class ActingRater:
     session_id: int | None = None
 
 
-def find_acting_rater(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
+def load_rater_named_by_front_end(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
     """Return the enrolled rater that a front end names. Raises CampaignNotFound, RaterNotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater_id = raters.find_enrolled_rater_id(session, campaign_id, rater)

@@ -172,7 +172,7 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, 
     CalibrationSetMissing.
     """
     before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
-    old = apply_reassignments(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
+    old = plan_with_current_holders(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
     view = get_campaign(session, campaign)
     plan_prefills.check_setting_prefill_exists(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
@@ -250,7 +250,7 @@ def make_replan_change_record(replanned: Replan, reason: str) -> dict[str, objec
     return {"reason": reason, "counts": dict(replanned.count_ratings_by_change()), "changes": changes}
 
 
-def apply_reassignments(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
+def plan_with_current_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
     """Return the plan with reassigned tasks, and their groups, assigned to the raters who have them now.
 
     seats: those that still exist. Tasks that an invited rater holds from a removed seat move to the rater's current

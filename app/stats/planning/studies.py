@@ -24,7 +24,7 @@ from app.stats.inference.by_document import document_degrees_of_freedom
 from app.stats.planning.planning import FEWEST_DOCUMENTS, StudyLayout, VarianceComponents
 from app.stats.ratings import Bools, Floats
 from app.stats.stability.srp import (
-    StudyPairSums,
+    SumsOverStudyPairs,
     compare_studies,
     find_better_of_pairs,
     pooled_srp,
@@ -202,7 +202,7 @@ def forecast_srp(
     return _study_forecast(groups, np.concatenate(n_claims), wrong, pool)
 
 
-def _study_forecast(groups: list[StudyPairSums], n_claims: Codes, wrong: int, pool: Pool) -> StudyForecast:
+def _study_forecast(groups: list[SumsOverStudyPairs], n_claims: Codes, wrong: int, pool: Pool) -> StudyForecast:
     """Figures over all worlds; n_claims: number of claims of each study, wrong: of those against the true order."""
     error = srp_monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)

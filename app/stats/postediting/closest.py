@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.postediting.compare import EXTERNAL, SegmentEdits
+from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,9 @@ class ClosestPostEditsByLab:
     n_other: int
 
 
-def count_closest_references(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> list[ClosestReferenceCount]:
+def count_closest_references(
+    segments: Sequence[SegmentEditMatrix], systems: Sequence[int]
+) -> list[ClosestReferenceCount]:
     """Count, for each system, how often the references of each origin are closest, alone or with others."""
     origins = sorted({int(code) for at in segments for code in at.origin})
     tables = {system: _counts(segments, system, origins) for system in systems}
@@ -55,7 +57,7 @@ def count_closest_references(segments: Sequence[SegmentEdits], systems: Sequence
     ]
 
 
-def _counts(segments: Sequence[SegmentEdits], system: int, origins: Sequence[int]) -> npt.NDArray[np.int64]:
+def _counts(segments: Sequence[SegmentEditMatrix], system: int, origins: Sequence[int]) -> npt.NDArray[np.int64]:
     place = {origin: n for n, origin in enumerate(origins)}
     table = np.zeros((len(origins), 3), dtype=np.int64)
     for at in segments:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.postediting.compare import EXTERNAL, SegmentEdits
+from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix
 
 CLOSE = 1e-9
 
@@ -43,7 +43,7 @@ class ReferenceCurve:
     enough: int | None
 
 
-def compute_reference_curve(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> ReferenceCurve | None:
+def compute_reference_curve(segments: Sequence[SegmentEditMatrix], systems: Sequence[int]) -> ReferenceCurve | None:
     """Compute the curve of these post-edited systems over segments with an output and a post-edit of each.
 
     None for fewer than two systems, without such a segment, or if these have no tokens.
@@ -64,7 +64,7 @@ def compute_reference_curve(segments: Sequence[SegmentEdits], systems: Sequence[
 
 
 def _curve_of_system(
-    held: Sequence[SegmentEdits], system: int, others: Sequence[int], *, external: bool
+    held: Sequence[SegmentEditMatrix], system: int, others: Sequence[int], *, external: bool
 ) -> SystemReferenceCurve:
     alone = {origin: _ter(held, system, origin) for origin in others}
     order = sorted(others, key=lambda origin: (-alone[origin], origin))
@@ -80,14 +80,14 @@ def _smallest_sufficient_count(growing: Sequence[float], targeted: float) -> int
     return next((n for n, value in enumerate(growing, 1) if value <= targeted + CLOSE), None)
 
 
-def _ter(held: Sequence[SegmentEdits], system: int, origin: int) -> float:
+def _ter(held: Sequence[SegmentEditMatrix], system: int, origin: int) -> float:
     rows = [(at, at.systems == system, at.origin == origin) for at in held]
     edits = sum(int(at.edits[np.ix_(row, wanted)].sum()) for at, row, wanted in rows)
     length = sum(int(at.length[wanted].sum()) for at, _, wanted in rows)
     return 100.0 * edits / length if length else 0.0
 
 
-def _mter(held: Sequence[SegmentEdits], system: int, origins: Sequence[int]) -> float:
+def _mter(held: Sequence[SegmentEditMatrix], system: int, origins: Sequence[int]) -> float:
     pairs = [at.edits_to_closest_reference(system, np.isin(at.origin, origins)) for at in held]
     length = sum(pair[1] for pair in pairs if pair is not None)
     edits = sum(pair[0] for pair in pairs if pair is not None)

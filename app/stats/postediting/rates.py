@@ -10,7 +10,7 @@ import numpy as np
 from app.stats.inference.by_document import estimate_precision
 from app.stats.intervals import interval_half_widths
 from app.stats.plain_values import Interval
-from app.stats.postediting.compare import EXTERNAL, OwnPostEditDistance, SegmentEdits
+from app.stats.postediting.compare import EXTERNAL, OwnPostEditDistance, SegmentEditMatrix
 from app.stats.ratings import Floats
 
 CLOSE = 1e-12
@@ -54,7 +54,7 @@ def sum_edits(rows: Iterator[tuple[float, float, int]]) -> EditSums:
     return EditSums(*columns)
 
 
-def sum_hter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
+def sum_hter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditSums:
     """Edits of outputs against their own post-edits, one entry per post-edit.
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
@@ -65,7 +65,7 @@ def sum_hter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     )
 
 
-def sum_mter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
+def sum_mter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditSums:
     """Edits of outputs against the closest post-edit of the segment, over their mean length; one entry per segment.
 
     Source: Bentivogli et al. 2018, §4. With nine references of 187 words in all, 3 edits are 27/187.
@@ -73,12 +73,12 @@ def sum_mter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     return _against(segments, system, external=False)
 
 
-def sum_external_ter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
+def sum_external_ter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditSums:
     """Edits of outputs against the external reference."""
     return _against(segments, system, external=True)
 
 
-def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -> EditSums:
+def _against(segments: Sequence[SegmentEditMatrix], system: int, *, external: bool) -> EditSums:
     pairs = (
         (at.document, at.edits_to_closest_reference(system, (at.origin == EXTERNAL) == external)) for at in segments
     )
@@ -86,8 +86,8 @@ def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -
 
 
 def iterate_own_post_edit_distances(
-    segments: Sequence[SegmentEdits], system: int
-) -> Iterator[tuple[SegmentEdits, OwnPostEditDistance]]:
+    segments: Sequence[SegmentEditMatrix], system: int
+) -> Iterator[tuple[SegmentEditMatrix, OwnPostEditDistance]]:
     """Yield the outputs of a system with their own post-edits."""
     return ((at, one) for at in segments for one in at.own if one.system == system)
 

@@ -39,7 +39,7 @@ class OutsideBeam(Exception):
     """The cheapest path leaves the beam, so sacrebleu may take a more expensive one."""
 
 
-class EditCostTable:
+class EditDistanceTable:
     """The tokens of a reference, at least one, from which columns of the table of costs are computed."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
@@ -59,7 +59,7 @@ class EditCostTable:
             places.setdefault(token, []).append(place)
         return places
 
-    def first_columns(self, alike: int) -> list[Column]:
+    def columns_of_equal_prefix(self, alike: int) -> list[Column]:
         """The columns before any word and after each of the first `alike` words, which equal the first tokens.
 
         After n of these, the cost of a cell is its distance from the n-th.
@@ -148,7 +148,7 @@ def find_best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool 
     while True:
         first, last = _count_alike(text, tokens)
         words_end, tokens_end = len(text) - last, len(tokens) - last
-        columns = reference.first_columns(first)
+        columns = reference.columns_of_equal_prefix(first)
         columns += reference.next_columns(text[first:words_end], columns[-1])
         cost = _cost_of(columns, tokens_end)
         trace = _trace(text, reference.tokens, columns, first)
@@ -164,7 +164,7 @@ def find_best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool 
         text, shifts = following, shifts + 1
 
 
-_reference = lru_cache(maxsize=64)(EditCostTable)  # a reference is compared with the outputs of all systems
+_reference = lru_cache(maxsize=64)(EditDistanceTable)  # a reference is compared with the outputs of all systems
 
 
 def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column], first: int) -> str:
@@ -245,7 +245,7 @@ def _alignment_of(trace: str, n_words: int, n_tokens: int) -> EditAlignment:
 
 def _best_shift(
     words: list[str],
-    reference: EditCostTable,
+    reference: EditDistanceTable,
     columns: Sequence[Column],
     alignment: EditAlignment,
     *,
@@ -279,7 +279,7 @@ def _best_shift(
 
 
 def _candidates(
-    words: Sequence[str], reference: EditCostTable, alignment: EditAlignment
+    words: Sequence[str], reference: EditDistanceTable, alignment: EditAlignment
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Yield phrases that the reference has elsewhere, with an error in both places: start, number of words, targets."""
     tokens, partner = reference.tokens, alignment.partner
@@ -311,7 +311,7 @@ def _shift_words(words: list[str], start: int, size: int, target: int) -> list[s
     return [*rest[:at], *stretch, *rest[at:]]
 
 
-def _cost(words: list[str], reference: EditCostTable, columns: Sequence[Column], end: int) -> int:
+def _cost(words: list[str], reference: EditDistanceTable, columns: Sequence[Column], end: int) -> int:
     """The edit distance from the words to the reference.
 
     columns : the known ones, from the start. end : end of the words that need columns; the words after it equal the

@@ -50,7 +50,7 @@ def add_pace_p_values(speeds: dict[int, RaterSpeed], least: int) -> dict[int, Ra
     return {r: replace(one, q_value=q_values.get(r)) for r, one in speeds.items()}
 
 
-def add_panel_p_values(
+def add_level_and_correlation_q_values(
     panel: dict[int, RaterPanelComparison], cells: RaterItemMeans, rater_levels: RaterScoreLevels
 ) -> dict[int, RaterPanelComparison]:
     """Add the chances of each rater's level and correlation; comparisons do not include untrusted raters."""

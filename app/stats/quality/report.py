@@ -256,7 +256,8 @@ def _evidence(
     evidence = none
     if "panel" in checks:
         evidence = replace(
-            evidence, panel=panel_tests.add_panel_p_values(compare_raters_with_panel(rows), cells, rater_levels)
+            evidence,
+            panel=panel_tests.add_level_and_correlation_q_values(compare_raters_with_panel(rows), cells, rater_levels),
         )
     if "repeats" in checks:
         agreement, pairs = (

@@ -52,7 +52,7 @@ def _broken(held: npt.NDArray[np.float32], kept: npt.NDArray[np.float32]) -> npt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StudyPairSums:
+class SumsOverStudyPairs:
     """Sums over the ordered pairs of different studies of one group.
 
     n: studies. n_pairs: n(n−1). stable: pairs with SR = 1. both: pairs in which every claim of the first study is
@@ -75,7 +75,7 @@ class StudyPairSums:
         return self.n * (self.n - 1)
 
 
-def compare_studies(means: Floats, claims: Claims, order: Order) -> StudyPairSums:
+def compare_studies(means: Floats, claims: Claims, order: Order) -> SumsOverStudyPairs:
     """Compare every study of a group with every other one.
 
     Parameters
@@ -97,7 +97,7 @@ def compare_studies(means: Floats, claims: Claims, order: Order) -> StudyPairSum
         both += int(both_significant.sum())
     retained = float(held.sum(axis=0, dtype=np.float64) @ better.sum(axis=0, dtype=np.float64) - (held * better).sum())
     unit = _unit_rows(order.astype(np.float64))
-    return StudyPairSums(
+    return SumsOverStudyPairs(
         n,
         int(stable_of.sum()),
         both,
@@ -128,7 +128,7 @@ def _pairwise(unit: Floats) -> tuple[float, int]:
     return float(whole @ whole - (known * known).sum()) / 2.0, len(known) * (len(known) - 1) // 2
 
 
-def pooled_srp(groups: list[StudyPairSums]) -> float:
+def pooled_srp(groups: list[SumsOverStudyPairs]) -> float:
     """Return SRP pooled over all groups: stable ordered pairs of studies / all ordered pairs, at least one."""
     return sum(group.stable for group in groups) / sum(group.n_pairs for group in groups)
 
@@ -136,7 +136,7 @@ def pooled_srp(groups: list[StudyPairSums]) -> float:
 ENOUGH_SETS = 10
 
 
-def srp_monte_carlo_error(groups: list[StudyPairSums]) -> float:
+def srp_monte_carlo_error(groups: list[SumsOverStudyPairs]) -> float:
     """Standard error of SRP due to the finite number of simulated studies.
 
     One group: jackknife over studies, SE² = (n−1)/n · Σ_b (SRP₋b − mean)². Ten groups or more: SD of the groups' SRP
@@ -152,7 +152,7 @@ def srp_monte_carlo_error(groups: list[StudyPairSums]) -> float:
     return between if len(groups) >= ENOUGH_SETS else max(between, _jackknife(groups))
 
 
-def _jackknife(groups: list[StudyPairSums]) -> float:
+def _jackknife(groups: list[SumsOverStudyPairs]) -> float:
     total, pairs = sum(group.stable for group in groups), sum(group.n_pairs for group in groups)
     without = [(total - group.each) / (pairs - 2 * (group.n - 1)) for group in groups if pairs > 2 * (group.n - 1)]
     if not without:
