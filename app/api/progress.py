@@ -36,8 +36,8 @@ def get_progress(
 ) -> Response:
     """Counts, pace, forecast, balance and completeness; asking again with the ETag is the documented way to follow it.
 
-    Viewers see no raters; coordinators see their team, and no systems. Beyond two million judgments a worker counts,
-    once after an import or a new plan; until then 503.
+    Viewers see no raters; coordinators see their team, and no systems. Beyond two million judgments a worker
+    counts; until it has done so once, the response is 503.
     """
     sight, counts = ProgressScope.for_caller(caller), request.app.state.counts
     with request_missing_counts(database), database.transaction(snapshot=True) as session:

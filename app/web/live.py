@@ -101,6 +101,7 @@ class LiveStreams:
         said = time.monotonic()
         yield f"retry: {AGAIN_MS}\n\n".encode()
         while not stopping.is_set() and time.monotonic() < until:
+            pause = self.every
             try:
                 seen = await self._latest(shared, look)
                 if seen.tag != sent or time.monotonic() - said >= self.alive:
@@ -109,10 +110,11 @@ class LiveStreams:
                     yield format_server_sent_event(seen) if seen.tag != sent else b": still here\n\n"
                     sent, said = seen.tag, time.monotonic()
             except Unavailable:
-                yield b": the database is away\n\n"
+                pause = max(pause, min(PAUSE * shared.took, self.alive))
+                yield b": not available now\n\n"
             except NotFound:  # the watched object was removed, perhaps with its whole organization
                 return
-            with anyio.move_on_after(self.every):
+            with anyio.move_on_after(pause):
                 await stopping.wait()
 
     async def _latest(self, shared: _SharedStream, look: Look) -> LiveSnapshot:
@@ -132,9 +134,10 @@ class LiveStreams:
 
             def timed() -> LiveSnapshot | None:
                 begun = time.monotonic()
-                change = look(known.tag if known is not None else None)
-                shared.took = time.monotonic() - begun
-                return change
+                try:
+                    return look(known.tag if known is not None else None)
+                finally:
+                    shared.took = time.monotonic() - begun
 
             change = await self.run_in_thread(timed)
             if isinstance(change, LiveSnapshot):

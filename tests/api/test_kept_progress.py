@@ -224,7 +224,7 @@ def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_it
     monkeypatch.setattr(progress_jobs, "MOST_COUNTED", 0)
     for path in (progress_path, f"{progress_path}/stream", progress_path):
         refused = asked(path)
-        assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (503, "being-counted"), refused.text
+        assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (503, "not-counted"), refused.text
         assert "no worker is running" in refused.json()["detail"]
     (job,) = asked(jobs_path).json()["items"]
     assert (job["kind"], job["state"]) == ("progress", "queued")
@@ -239,9 +239,58 @@ def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_it
         assert started.counted_anew == 0
         assert asked().json()["total"]["judgments"] == walk.look(started).total.judgments
     assert len(asked(jobs_path).json()["items"]) == 1
+    before = asked().json()
     with database.transaction() as session:
         campaigns.take_next_data_version(session, walk.live.id, actor="test", what="texts")
-    assert asked().status_code == 503, "not only answers came since"
+    for _ in range(2):
+        old = asked().json()
+        assert (old["total"], before["warnings"]) == (before["total"], old["warnings"][1:]), (
+            "not only answers came since"
+        )
+        assert f"as of data version {before['data_version']}" in old["warnings"][0]
+    assert len(asked(jobs_path).json()["items"]) == 2
+    drained(database)
+    new = asked().json()
+    assert (new["total"], new["warnings"]) == (before["total"], before["warnings"])
+    monkeypatch.setattr(progress_jobs, "STEP", 1)
+    walk.answer()
+    while asked().json()["total"] == new["total"]:
+        walk.answer()
+    with progress_jobs.request_missing_counts(database):
+        started = walk.look(ProgressCountCache(find_stored=progress_jobs.find_stored_counts))
+    assert started == walk.look(ProgressCountCache()), "what came since is added"
+    assert len(asked(jobs_path).json()["items"]) == 3, "and counted again, so that it is not added at every start"
+
+
+def test_a_count_that_was_cancelled_is_not_restarted_by_the_next_look(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = make_walk(anonymous, database, secret, 4, ProgressCountCache())
+    monkeypatch.setattr(progress_jobs, "MOST_COUNTED", -1)
+    path = "/v1/campaigns/live/progress"
+    assert anonymous.get(path, headers=walk.manager).status_code == 503
+    (job,) = anonymous.get("/v1/campaigns/live/jobs", headers=walk.manager).json()["items"]
+    assert anonymous.delete(f"/v1/jobs/{job['job']}", headers=walk.manager).status_code == 200
+    for again, state in ((progress_jobs.NOT_AGAIN, "cancelled"), (timedelta(), "queued")):
+        monkeypatch.setattr(progress_jobs, "NOT_AGAIN", again)
+        assert ("cancelled or failed" in anonymous.get(path, headers=walk.manager).text) is (state == "cancelled")
+        assert anonymous.get(f"/v1/jobs/{job['job']}", headers=walk.manager).json()["state"] == state
+
+
+def test_an_earlier_look_does_not_cost_a_process_its_counts(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A campaign that has grown too large to be counted by a process, though it keeps counts."""
+    walk = make_walk(anonymous, database, secret, 4, ProgressCountCache(find_stored=progress_jobs.find_stored_counts))
+    with database.transaction(snapshot=True) as session:
+        earlier = progress.load_progress_snapshot(session, "live", ALL)
+        while not walk.look(walk.keeper).total.judgments:
+            walk.answer()
+        monkeypatch.setattr(progress_jobs, "MOST_COUNTED", -1)
+        for seen in (earlier, replace(earlier, at=earlier.at - timedelta(minutes=1))):
+            with pytest.raises(progress_jobs._CountsMissing):
+                progress.make_campaign_progress(session, seen, ALL, walk.keeper)
+    assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
 
 
 @pytest.mark.parametrize(("more", "status"), [(0, 200), (-1, 503)], ids=["as many as a process counts", "one more"])

@@ -59,7 +59,8 @@ def make_campaign_progress(
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
     keeper = keeper or ProgressCountCache()
     rows = keeper.load_tasks(session, seen)
-    sources = _ProgressCounts(sight, raters, keeper.count_judged_work(session, seen, rows))
+    counts = keeper.count_judged_work(session, seen, rows)
+    sources = _ProgressCounts(sight, raters, counts)
     tasks = sources.tasks(rows)
     plan = progress.load_plan_version_and_entropy(session, seen.campaign_id) if sight.team is None else None
     balance = counted.measure_work_balance(raters, tasks, plan) if sight.team is None else None
@@ -85,10 +86,21 @@ def make_campaign_progress(
         raters=counted.summarize_raters(raters, began, tasks, seen.at) if sight.raters else None,
         systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if sight.systems else None,
         warnings=[
+            *_old_counts(counts, seen),
             *counted.list_work_balance_warnings(balance, seen.state),
             *_idle(session, seen, sight, raters, find_idle),
         ],
     )
+
+
+def _old_counts(counts: ProgressTallies, seen: ProgressSnapshot) -> list[str]:
+    if counts.as_of is None:
+        return []
+    message = (
+        f"judgments are counted as of data version {counts.as_of}, and the campaign has {seen.data_version}; "
+        "a worker is counting them again, which takes a while in a campaign of this size"
+    )
+    return [message]
 
 
 def _idle(

@@ -61,7 +61,8 @@ class ImportedTaskSize:
 class ProgressTallies:
     """The counts of a campaign. recent: judgments of the last day, by task.
 
-    imported: segments and words of tasks that were imported with their answers, by task.
+    imported: segments and words of tasks that were imported with their answers, by task. as_of: the data version of the
+    counts, if they are older than what is looked at.
     """
 
     tasks: dict[int, ProgressTally] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class ProgressTallies:
     groups: dict[int, ProgressTally] = field(default_factory=dict)
     recent: Counter[int] = field(default_factory=Counter)
     imported: Mapping[int, ImportedTaskSize] = field(default_factory=dict)
+    as_of: int | None = None
 
     def copy(self) -> ProgressTallies:
         """Return a copy that can be read while counting continues."""
@@ -177,16 +179,20 @@ class ProgressCountCache:
         self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
     ) -> ProgressTallies:
         """Return the counts of what is judged now. tasks: those of the campaign that are not withdrawn."""
-        campaign = self._campaign(seen)
+        campaign, known = self._campaign(seen), frozenset(row.id for row in tasks)
         with campaign.lock:
-            # The counts are not cached while they change, so that after an error everything is counted again.
-            before, campaign.kept = campaign.kept, None
-            kept = self._count(session, before, seen, tasks)
+            before = campaign.kept
+            if before is not None and _goes_on(session, before, seen, known):
+                # The counts are not cached while they change, so that after an error everything is counted again.
+                campaign.kept = None
+                kept, is_old = _update(session, before, seen, tasks), False
+            else:
+                kept, is_old = self._start(session, before, seen, tasks)
             is_late = before is not None and before.version > kept.version
             campaign.kept = before if is_late else kept
             counts = kept.counts.copy()
         self._forget_others()
-        return counts
+        return replace(counts, as_of=kept.version) if is_old else counts
 
     def _campaign(self, seen: ProgressSnapshot) -> _Campaign:
         """Return the cache entry of a campaign, and mark it as the one used last."""
@@ -195,26 +201,21 @@ class ProgressCountCache:
             self._campaigns.move_to_end(seen.campaign_id)
         return campaign
 
-    def _count(
-        self, session: Session, kept: _StoredTallies | None, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
-    ) -> _StoredTallies:
-        known = frozenset(row.id for row in tasks)
-        if kept is None or not _goes_on(session, kept, seen, known):
-            kept = self._load_stored(session, seen, known)
-        if kept is not None:
-            _add_answers(session, kept, seen)
-        else:
-            self.counted_anew += 1
-            kept = _count_anew(session, seen, tasks)
-        _move_tasks(session, kept, seen.campaign_id, tasks)
-        _forget_minutes(kept, seen.at)
-        return kept
+    def _start(
+        self, session: Session, before: _StoredTallies | None, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
+    ) -> tuple[_StoredTallies, bool]:
+        """Return counts from those that a worker stored, or count everything; and whether the counts are old.
 
-    def _load_stored(self, session: Session, seen: ProgressSnapshot, known: frozenset[int]) -> _StoredTallies | None:
-        """Return the counts that a worker stored, if only answers have been added since."""
+        They are if more than answers were added since: then they are those of the worker or of the look before.
+        """
         body = None if self._find_stored is None else self._find_stored(session, seen)
-        stored = None if body is None else _stored_form().validate_json(body)
-        return stored if stored is not None and _goes_on(session, stored, seen, known) else None
+        if body is None:
+            self.counted_anew += 1
+            return _count_anew(session, seen, tasks), False
+        stored = _stored_form().validate_json(body)
+        if _goes_on(session, stored, seen, frozenset(row.id for row in tasks)):
+            return _update(session, stored, seen, tasks), False
+        return (before if before is not None and before.version > stored.version else stored), True
 
     def _forget_others(self) -> None:
         """Drop the least recently used campaigns until the process keeps no more tasks than it may."""
@@ -247,6 +248,16 @@ def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressSnapshot, kno
     return kept.version == seen.data_version or progress_counts.is_changed_by_answers_only(
         session, seen.campaign_id, **versions
     )
+
+
+def _update(
+    session: Session, kept: _StoredTallies, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
+) -> _StoredTallies:
+    """Add to counts what raters have done since, and return them."""
+    _add_answers(session, kept, seen)
+    _move_tasks(session, kept, seen.campaign_id, tasks)
+    _forget_minutes(kept, seen.at)
+    return kept
 
 
 def count_work_to_store(session: Session, seen: ProgressSnapshot) -> bytes:

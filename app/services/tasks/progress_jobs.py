@@ -1,4 +1,4 @@
-"""The counts behind the progress of a large campaign. A worker makes them, and each web process starts from them.
+"""The counts behind the progress of a very large campaign. A worker makes them, and web processes start from them.
 
 Counting 19 million judgments takes the database a minute and more, which no request may take.
 """
@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
 
 from app.domain.errors import Unavailable
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.kit.store import make_report_key
 from app.services.jobs import jobs
-from app.services.jobs.jobs import JobInputsChanged
 from app.services.tasks import progress
 from app.services.tasks.progress_cache import count_work_to_store
 from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
+from app.storage import jobs as stored_jobs
 from app.storage import judgments, progress_counts, reports
 from app.storage.db import Database, Session
 from app.storage.reports import ReportKey
@@ -25,61 +27,81 @@ KIND = "progress"
 VERSION = "1"
 MOST_COUNTED = 2_000_000
 """A web process counts up to so many judgments itself, in some seconds; a worker counts more."""
+STEP = 20_000
+"""Number of data versions after which a worker counts again, so that a process that starts has few answers to add."""
+NOT_AGAIN = timedelta(minutes=10)
+"""How long a count that failed or was cancelled is not restarted."""
 WHOLE = ProgressScope(raters=True, systems=True, team=None)
+_WANTED: ContextVar[list[jobs.JobRequest] | None] = ContextVar("wanted counts", default=None)
 
 
-class JudgmentsBeingCounted(Unavailable):
-    """A worker is counting the judgments of this large campaign; request its progress again in a while."""
+class JudgmentsNotCounted(Unavailable):
+    """The judgments of this large campaign are not counted yet; request its progress again in a while."""
 
-    published = "BeingCounted"
+    published = "NotCounted"
 
 
-class _NotCounted(Exception):
-    """A worker must count this campaign first."""
-
-    def __init__(self, seen: ProgressSnapshot, key: ReportKey) -> None:
-        self.request = jobs.JobRequest(KIND, key, {seen.key: key.data_version}, {})
+class _CountsMissing(Exception):
+    """No worker has counted this campaign yet."""
 
 
 def find_stored_counts(session: Session, seen: ProgressSnapshot) -> bytes | None:
-    """Return the counts that a worker stored; None if a process can count the campaign itself.
+    """Return the latest counts that a worker stored; None if a process can count the campaign itself.
 
-    Must be called within `request_missing_counts`.
+    If they are missing or old, the block of `request_missing_counts` asks for them.
     """
-    if not judgments.has_more_judgments_than(session, [seen.campaign_id], MOST_COUNTED):
-        return None
     key = _key(session, seen)
-    body = reports.find_report(session, key)
-    if body is None:
-        raise _NotCounted(seen, key)
-    return body
+    current = reports.find_report(session, key)
+    if current is not None:
+        return current
+    old = reports.find_newest_report(session, seen.campaign_id, KIND)
+    if old is None and not judgments.has_more_judgments_than(session, [seen.campaign_id], MOST_COUNTED):
+        return None
+    if (wanted := _WANTED.get()) is not None:
+        wanted.append(jobs.JobRequest(KIND, key, {seen.key: key.data_version}, {}, weight="heavy"))
+    if old is None:
+        raise _CountsMissing
+    return old
 
 
 @contextmanager
 def request_missing_counts(database: Database) -> Iterator[None]:
-    """Ask a worker for counts that are missing in this block. Raises JudgmentsBeingCounted.
+    """Ask a worker for the counts that this block needs. Raises JudgmentsNotCounted if there are none at all.
 
     The block must contain the transaction, because the request needs a connection of its own.
     """
+    wanted: list[jobs.JobRequest] = []
+    token = _WANTED.set(wanted)
     try:
         yield
-    except _NotCounted as missing:
-        job = jobs.request_job(database, missing.request)
-        raise JudgmentsBeingCounted(job.waiting or f"job {job.job}", retry_after=5) from missing
+    except _CountsMissing as missing:
+        why = [_request(database, request) for request in wanted]
+        raise JudgmentsNotCounted(why[0], retry_after=5) from missing
+    finally:
+        _WANTED.reset(token)
+    for request in wanted:
+        _request(database, request)
+
+
+def _request(database: Database, request: jobs.JobRequest) -> str:
+    """Request a count, and say what it waits for. One that failed or was cancelled is left alone for a while."""
+    with database.transaction() as session:
+        row = stored_jobs.find_job(session, request.report_digest)
+    if row is not None and row.state in stored_jobs.AGAIN and row.finished_at > row.now - NOT_AGAIN:
+        return f"the count was cancelled or failed, see job {row.public_id}"
+    job = jobs.request_job(database, request)
+    return job.waiting or job.job
 
 
 def make_progress_counts_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
-    """Return the work of counting. Raises JobInputsChanged if more than answers were added since the request."""
+    """Return the work of counting."""
     (campaign,) = request.campaigns
-    return make_undivided_work(lambda: _count(database, campaign, request.key))
+    return make_undivided_work(lambda: _count(database, campaign))
 
 
-def _count(database: Database, campaign: str, key: ReportKey) -> bytes:
+def _count(database: Database, campaign: str) -> bytes:
     with database.transaction(snapshot=True) as session:
-        seen = progress.load_progress_snapshot(session, campaign, WHOLE)
-        if _key(session, seen) != key:
-            raise JobInputsChanged
-        return count_work_to_store(session, seen)
+        return count_work_to_store(session, progress.load_progress_snapshot(session, campaign, WHOLE))
 
 
 def summarize_stored_counts(report: StoredReport) -> dict[str, int]:
@@ -89,6 +111,12 @@ def summarize_stored_counts(report: StoredReport) -> dict[str, int]:
 
 
 def _key(session: Session, seen: ProgressSnapshot) -> ReportKey:
-    """Return the key, with the last data version not made by raters' work, because answers are added to the counts."""
-    version = progress_counts.find_last_version_not_from_answers(session, seen.campaign_id)
-    return make_report_key(seen.campaign_id, KIND, version, [seen.key], seed=0, method_version=VERSION)
+    """Return the key of the counts that should be there.
+
+    Answers are added to stored counts, so their versions change the key only after each STEP. Plans and new tasks may
+    come without a version.
+    """
+    last = progress_counts.find_last_version_not_from_answers(session, seen.campaign_id)
+    version = last + (seen.data_version - last) // STEP * STEP
+    parts = [seen.plan, sum(int(digest.partition(",")[0]) for digest in seen.tasks.values())]
+    return make_report_key(seen.campaign_id, KIND, version, parts, seed=0, method_version=VERSION)

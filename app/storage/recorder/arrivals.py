@@ -15,9 +15,9 @@ RECENT = 12
 ENOUGH = 10
 """Number of waiting members at which a flush starts at once. It is below RECENT, so raters who each wait for a response
 before they send their next answer are waited for only until this number has come back."""
-ENOUGH_DURING_FLUSH = 3
-"""Number of arrivals during a flush that fill the next one without any waiting. With few programs that never pause,
-waiting for more would leave the database idle while they wait for their answers: it cost a third of the rate."""
+ENOUGH_DURING_FLUSH = 5
+"""Number of arrivals during a flush that fill the next one without any waiting. With a few programs that never pause,
+waiting for more would leave the database idle while they wait for their responses: it cost a third of the rate."""
 
 
 class RecentAnswerSenders:

@@ -1,6 +1,6 @@
 // How far a campaign is, as it happens: the stream of progress, drawn anew whenever something changed.
 
-import { call, Unreachable } from "../shared/api.js";
+import { call, Unreachable, why } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { fact } from "./deadline.js";
@@ -158,6 +158,17 @@ function readDays() {
   return COORDINATED ? null : readSlow("days", `${api}/progress/days?utc_offset=${-new Date().getTimezoneOffset()}`);
 }
 
+// Why there is no progress: what the server says of it, else that it cannot be reached.
+async function explain() {
+  if (latest) return;
+  const answer = await call("GET", `${api}/progress`).catch((error) => {
+    if (!(error instanceof Unreachable)) throw error;
+    return null;
+  });
+  if (latest || answer?.ok) return;
+  fill(live, h("p", { class: "said", role: "alert" }, answer ? why(answer) : t("The server cannot be reached; trying again.")));
+}
+
 // A browser ends a stream for good where the answer is no stream, as while the server restarts.
 function follow() {
   const stream = new EventSource(`${api}/progress/stream`);
@@ -166,7 +177,7 @@ function follow() {
     draw();
   });
   stream.addEventListener("error", () => {
-    if (!latest && !$(".said", live)) fill(live, h("p", { class: "said", role: "alert" }, t("The server cannot be reached; trying again.")));
+    if (!$(".said", live)) explain();
     if (stream.readyState === EventSource.CLOSED) setTimeout(follow, RETRY);
   });
 }
@@ -191,6 +202,7 @@ if (model) {
 }
 
 follow();
+setInterval(explain, RETRY);
 readDays();
 setInterval(readDays, RELOAD_HOURS);
 if (MANAGES && live.dataset.planned) readSlow("plan", `${api}/plan`);
