@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -174,16 +175,19 @@ INSERT INTO judgments (campaign_id, item_id, segment_id, rater_id, revision, pay
 SELECT %(c)s, i.id, (SELECT min(id) FROM segments WHERE campaign_id = %(c)s), t.rater_id, 1, '{}', 1 FROM t, i"""
 
 
-def test_what_came_with_its_answers_is_sized_once_until_data_come(
-    anonymous: httpx.Client,
-    database: Database,
-    database_url: str,
-    secret: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def imported_walk(anonymous: httpx.Client, database: Database, database_url: str, secret: Callable[..., str]) -> Walk:
+    """A campaign with a task that came with its answer."""
     walk = make_walk(anonymous, database, secret, 8, ProgressCountCache())
     with psycopg.connect(database_url) as db:
         db.execute(IMPORTED, {"c": walk.live.id})
+    return walk
+
+
+def test_what_came_with_its_answers_is_sized_once_until_data_come(
+    imported_walk: Walk, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = imported_walk
     sized: list[int] = []
     of_all = stored.load_imported_task_sizes
 
@@ -205,17 +209,9 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
 
 
 def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_its_counts(
-    anonymous: httpx.Client,
-    database: Database,
-    database_url: str,
-    secret: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
+    imported_walk: Walk, anonymous: httpx.Client, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    walk = make_walk(anonymous, database, secret, 10, ProgressCountCache())
-    with psycopg.connect(database_url) as db:
-        db.execute(IMPORTED, {"c": walk.live.id})
-        n = db.execute("SELECT count(*) FROM judgments").fetchone()
-    assert n == (1,)
+    walk = imported_walk
     progress_path, jobs_path = (f"/v1/campaigns/live/{name}" for name in ("progress", "jobs"))
 
     def asked(path: str = progress_path) -> httpx.Response:
@@ -271,7 +267,16 @@ def test_a_count_that_was_cancelled_is_not_restarted_by_the_next_look(
     assert anonymous.get(path, headers=walk.manager).status_code == 503
     (job,) = anonymous.get("/v1/campaigns/live/jobs", headers=walk.manager).json()["items"]
     assert anonymous.delete(f"/v1/jobs/{job['job']}", headers=walk.manager).status_code == 200
-    for again, state in ((progress_jobs.NOT_AGAIN, "cancelled"), (timedelta(), "queued")):
+    failed = {"type": "Invalid", "kind": "invalid", "title": "t", "detail": "d", "errors": [], "again": False}
+    with database.transaction() as session:
+        keys = {"error": json.dumps(failed)}
+        session.execute(text("UPDATE jobs SET state = 'failed', error = CAST(:error AS jsonb)"), keys)
+    monkeypatch.setattr(progress_jobs, "NOT_AGAIN", timedelta(days=-1))
+    refused = anonymous.get(path, headers=walk.manager)
+    assert (refused.status_code, "cancelled or failed" in refused.text) == (503, True), "it would fail again"
+    with database.transaction() as session:
+        session.execute(text("UPDATE jobs SET state = 'cancelled', error = NULL"))
+    for again, state in ((timedelta(minutes=10), "cancelled"), (timedelta(), "queued")):
         monkeypatch.setattr(progress_jobs, "NOT_AGAIN", again)
         assert ("cancelled or failed" in anonymous.get(path, headers=walk.manager).text) is (state == "cancelled")
         assert anonymous.get(f"/v1/jobs/{job['job']}", headers=walk.manager).json()["state"] == state

@@ -84,11 +84,16 @@ def request_missing_counts(database: Database) -> Iterator[None]:
 
 
 def _request(database: Database, request: jobs.JobRequest) -> str:
-    """Request a count, and say what it waits for. One that failed or was cancelled is left alone for a while."""
+    """Request a count, and say what it waits for.
+
+    One that failed or was cancelled is left alone for a while, and for good if another attempt would fail, too.
+    """
     with database.transaction() as session:
         row = stored_jobs.find_job(session, request.report_digest)
-    if row is not None and row.state in stored_jobs.AGAIN and row.finished_at > row.now - NOT_AGAIN:
-        return f"the count was cancelled or failed, see job {row.public_id}"
+    if row is not None and row.state in stored_jobs.AGAIN:
+        is_final = row.state == "failed" and not row.error["again"]
+        if is_final or row.finished_at > row.now - NOT_AGAIN:
+            return f"the count was cancelled or failed, see job {row.public_id}"
     job = jobs.request_job(database, request)
     return job.waiting or job.job
 
