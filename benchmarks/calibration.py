@@ -36,7 +36,7 @@ from app.stats.inference.by_document import estimate_precision
 from app.stats.quality.choices import CHECKS
 from app.stats.quality.report import make_rater_quality_report
 from app.stats.ranking import caveats
-from app.stats.ranking.design_checks import group_connected_systems
+from app.stats.ranking.design_checks import group_systems_linked_by_raters
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, Floats, Ratings
@@ -239,7 +239,7 @@ def _gate_once(world: SimulatedWorld, number: int, *, rule: GateRule) -> Trial:
     rng = np.random.Generator(np.random.PCG64([SEED, number]))
     border = {"better": 0.0, "not_worse": -rule.margin, "equivalent": rule.margin}[rule.claim]
     rows = simulate_campaign(world, rng, np.array([0.0, border]))
-    if len(group_connected_systems(rows)) > 1:  # the gate refuses such pairs
+    if len(group_systems_linked_by_raters(rows)) > 1:  # the gate refuses such pairs
         return Trial({rule.claim.replace("_", " "): 0.0}, (UNLINKED,))
     ranking = rank_systems(rows, _LIGHT, topics_of(world, rows))
     sums, counts = _by_document(rows)
@@ -270,7 +270,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
     laid = make_score_matrix(average_segment_scores(this), this.labels, domains=domains)
-    said = (*caveats.caveats_of_claims_by_document(this, laid), *list_few_document_warnings(laid.n_documents))
+    said = (*caveats.document_claim_assumption_caveats(this, laid), *list_few_document_warnings(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
 
 

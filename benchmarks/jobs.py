@@ -215,7 +215,7 @@ def measured(database: Database, url: str, folder: Path, processes: int) -> None
     """Take all measurements on a database."""
     table(campaign(), folder / "paper.tsv")
     file = InputFile("paper.tsv", lambda: (folder / "paper.tsv").open("rb"))
-    imports.run_import(
+    imports.import_local_files(
         database, "paper", format="mqm-tsv", files=[file], options={}, dry_run=False, skip_bad_lines=False, actor="-"
     )
     with database.transaction() as session:

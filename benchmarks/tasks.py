@@ -34,7 +34,7 @@ def import_file(url: str, campaign: str, format: str, protocol: str, file: str) 
         source = InputFile(Path(file).name, partial(_open, file))
         with HeldByChildren(os.getpid()) as readers:
             started = time.perf_counter()
-            report = imports.run_import(
+            report = imports.import_local_files(
                 database,
                 campaign,
                 format=format,
@@ -181,7 +181,7 @@ def change_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.inputs.file_sums import RatingsFileUnderChanges
+    from app.reports.inputs.file_sums import RatingsFileWithScoreChanges
     from app.stats.robustness.reranking_sums import ScoreChangeExperimentsFromSums
     from app.stats.side_tables import DocumentTable
 
@@ -190,7 +190,7 @@ def change_file(folder: str) -> Figures:
     n = len(file.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32))
     experiments = ScoreChangeExperimentsFromSums.from_sums(
-        RatingsFileUnderChanges(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
+        RatingsFileWithScoreChanges(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
     )
     settled = time.process_time()
     changes, _ = experiments.list_changes(("lowest",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from app.demo import DEMO_SEED, load_demo_campaign, make_demo_rater_model
+from app.demo import DEMO_SEED, create_demo_campaign, make_demo_rater_model
 from app.demo.campaign import make_demo_translations
 from app.demo.people import TEMPERS
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
@@ -23,7 +23,7 @@ TWICE_EVERY = 6  # every sixth document is judged by a second rater
 
 def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
     """Load texts and judgments, once; the key of the campaign."""
-    key = load_demo_campaign(database, seed=seed)
+    key = create_demo_campaign(database, seed=seed)
     with database.transaction() as session:
         campaign = get_campaign(session, key)
         if campaign.data_version < 2:
@@ -36,8 +36,8 @@ def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
 def judgments(seed: int) -> Iterator[JudgmentRow]:
     """All systems of a document by the same rater, in the order of their keys."""
     found, model = make_demo_translations(seed), make_demo_rater_model("demo", seed)
-    forms = CampaignForms.from_model(model)
-    minds = {rater: SimulatedRater.from_model(model, rater) for rater in TEMPERS}
+    forms = CampaignForms.from_rater_model(model)
+    minds = {rater: SimulatedRater.from_rater_model(model, rater) for rater in TEMPERS}
     at = START
     for i, document in enumerate(found.documents):
         raters = [list(TEMPERS)[i % len(TEMPERS)]]

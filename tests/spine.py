@@ -60,7 +60,7 @@ class Spine:
         named = files if isinstance(files, Mapping) else {"file": files}
         inputs = [InputFile(name, lambda data=data: io.BytesIO(data)) for name, data in named.items()]
         kept: dict[str, Any] = {"options": {}, "dry_run": False, "skip_bad_lines": False, "actor": "test", **how}
-        return imports.run_import(self.database, campaign, format=format, files=inputs, **kept)
+        return imports.import_local_files(self.database, campaign, format=format, files=inputs, **kept)
 
     def body(self, campaign: str, recipe: str, as_of: int | None = None, **options: str) -> bytes:
         """The bytes of a ranking."""

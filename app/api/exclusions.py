@@ -13,7 +13,7 @@ from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, ExclusionEffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import NamedExclusion, Subject
+from app.domain.recipe import ExclusionTarget, Subject
 from app.reports.inputs import named_recipes
 from app.reports.kit.report import StoredReport
 from app.services.access.idempotency import IdempotentAnswer
@@ -114,7 +114,7 @@ def exclusion_preview_response(request: Request, report: StoredReport) -> Respon
 
 
 def _store_exclusion(
-    caller: Caller, campaign: str, wanted: NamedExclusion, reason: str, database: Database, once: IdempotentCreation
+    caller: Caller, campaign: str, wanted: ExclusionTarget, reason: str, database: Database, once: IdempotentCreation
 ) -> Response:
     with database.transaction() as session:
 
@@ -127,7 +127,7 @@ def _store_exclusion(
         return once(session, caller, make)
 
 
-def _preview_effect(campaign: str, wanted: NamedExclusion, name: str, database: Database) -> ExclusionEffect | JobView:
+def _preview_effect(campaign: str, wanted: ExclusionTarget, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
         recipe = named_recipes.find_recipe(session, campaign, name)
     return exclusion_preview.find_or_queue_exclusion_preview(database, campaign, wanted, recipe=recipe)
@@ -177,7 +177,7 @@ def lift_exclusion(
     return ExclusionOut.from_view(exclusions.lift_exclusion(session, campaign, n, reason=reason, actor=caller.actor))
 
 
-def _single_rule(named: list[NamedExclusion]) -> NamedExclusion:
+def _single_rule(named: list[ExclusionTarget]) -> ExclusionTarget:
     """Return the only named exclusion. Raises Invalid unless there is exactly one."""
     if len(named) != 1:
         raise Invalid(ONE_OF, places=(Place(("body",), ONE_OF),))

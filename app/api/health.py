@@ -113,7 +113,7 @@ async def get_prometheus_metrics(_: Public, request: Request, database: Database
 )
 def get_campaign_task_gauges(caller: Viewer, session: SessionDep) -> Response:
     """Tasks of open and paused campaigns by state; of its campaign alone for a credential of one."""
-    gauges = service_state.list_campaign_gauges(session, only=caller.campaign)
+    gauges = service_state.list_campaign_task_gauges(session, only=caller.campaign)
     return Response(format_gauges(gauges), media_type=MEDIA_TYPE)
 
 

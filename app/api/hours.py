@@ -21,7 +21,7 @@ from app.api.models.hours import (
 )
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
-from app.services.people.hours import HoursCorrection
+from app.services.people.hours import HoursAdjustmentOrDispute
 from app.web.access import Coordinator, Manager
 from app.web.bodies import declare_json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -96,7 +96,7 @@ def list_hours_adjustments(
     cursor: After = 0,
 ) -> Page[HoursAdjustmentOut]:
     """Adjustments, disputes and refusals, in the order in which they were made. None is ever changed."""
-    adjustments = hours.list_hours_corrections(
+    adjustments = hours.list_hours_adjustments_and_disputes(
         session, campaign, by=caller, after=cursor, limit=limit + 1, answered=answered, q=q
     )
     return make_page([HoursAdjustmentOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
@@ -147,5 +147,5 @@ def refuse_hours_dispute(
     return once(session, caller, make)
 
 
-def _answer(made: HoursCorrection) -> IdempotentAnswer:
+def _answer(made: HoursAdjustmentOrDispute) -> IdempotentAnswer:
     return IdempotentAnswer(201, HoursAdjustmentOut.model_validate(made).model_dump_json().encode())

@@ -53,7 +53,7 @@ InState = Annotated[jobs.State | None, Query(description="In this state only.", 
 IN_JSON = example_response(200, EXAMPLE, "The job.")
 
 
-class ReportPictureQuery(BaseModel):
+class PictureNameQuery(BaseModel):
     """Which picture, where the answer is SVG."""
 
     model_config = ConfigDict(extra="forbid")
@@ -100,7 +100,7 @@ def list_jobs(
     responses={**report_routes.ANY_REPORT, **LATER},
 )
 def get_job_report(
-    caller: Viewer, request: Request, job: JobId, drawn: Annotated[ReportPictureQuery, Query()], database: DatabaseDep
+    caller: Viewer, request: Request, job: JobId, drawn: Annotated[PictureNameQuery, Query()], database: DatabaseDep
 ) -> Response:
     """As JSON, CSV, LaTeX, Markdown or SVG, by Accept; 202 with the job while there is none."""
     with database.transaction() as session:
@@ -139,7 +139,7 @@ def _segment_scores_response(_: Request, __: Caller, report: StoredReport, pictu
 
 def _progress_counts_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return JSONResponse(progress_jobs.summarize_stored_counts(report))
+    return JSONResponse(progress_jobs.sum_stored_counts(report))
 
 
 def _ingest_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:

@@ -24,7 +24,7 @@ from app.services.plans import plan_jobs, plan_report, plans, replan_jobs, stale
 from app.services.plans.plan_jobs import PlanNeedsJob
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
-from app.web.access import Manager, check_all_campaigns_visible
+from app.web.access import Manager, check_campaigns_visible
 from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.conditional import conditional_response
@@ -152,7 +152,7 @@ async def create_plan(
     plan is compiled by a job, and frozen by the same request, sent again once the job is done.
     """
     if pilot is not None:
-        check_all_campaigns_visible(caller, (campaign, pilot))
+        check_campaigns_visible(caller, (campaign, pilot))
     given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
     make = partial(plan_jobs.compile_plan_or_require_job, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(

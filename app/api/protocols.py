@@ -120,7 +120,7 @@ def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
         widgets=[make_widget_out(widget) for widget in protocol.form],
         rubric=[RubricLine(value=value, meaning=meaning) for value, meaning in protocol.rubric],
         examples=[_example(example) for example in protocol.examples],
-        measures=[make_measure_out(measure) for measure in protocol.derive_measures(usual)],
+        measures=[make_measure_out(measure) for measure in protocol.list_judgment_measures(usual)],
         bases=[*protocol.bases],
         document_widgets=[make_widget_out(widget) for widget in protocol.document_form],
         screen_widgets=[make_widget_out(widget) for widget in protocols.screen_widgets(protocol)],

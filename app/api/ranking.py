@@ -15,7 +15,7 @@ from app.api.kit.choices import AsOfQuery, RecipeQuery, check_may_exclude, overr
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
-from app.api.models.times import parse_as_of
+from app.api.models.times import parse_data_version_or_time
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.inputs import named_recipes
@@ -182,7 +182,7 @@ def _segments(
 ) -> Iterator[bytes] | Found:
     recipe = _resolve_recipe(request, caller, campaign, asked, database)
     return segment_scores.find_or_queue_segment_scores(
-        database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of)
+        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(asked.as_of)
     )
 
 
@@ -219,14 +219,18 @@ def _resolve_recipe(request: Request, caller: Caller, campaign: str, asked: Reci
 
 def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Found:
     recipe = _resolve_recipe(request, caller, campaign, asked, database)
-    return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
+    return rankings.find_or_queue_ranking(
+        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(asked.as_of)
+    )
 
 
 def _by_sent(caller: Caller, campaign: str, asked: AsOfQuery, body: RecipeIn, database: Database) -> Found:
     check_may_exclude(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
-        recipe = recipes.parse_campaign_recipe_json(session, campaign, body.get_given_choices())
-    return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
+        recipe = recipes.parse_recipe_from_request(session, campaign, body.get_given_choices())
+    return rankings.find_or_queue_ranking(
+        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(asked.as_of)
+    )
 
 
 async def _answer(

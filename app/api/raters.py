@@ -95,7 +95,7 @@ def put_rater(
         by=caller,
     )
     told = EnrolmentOut.model_validate(view)
-    told = told.model_copy(update={"warnings": idle_raters.list_enrolment_warnings(session, campaign, [rater])})
+    told = told.model_copy(update={"warnings": idle_raters.list_idle_warnings_on_enrolment(session, campaign, [rater])})
     return json_response(told, etag=str(view.settings_version))
 
 
@@ -120,7 +120,7 @@ def enrol_raters(
 
     def make() -> IdempotentAnswer:
         enrolment.enrol_raters(session, campaign, body.keys, body.to_enrolment(), by=caller, dry_run=dry_run)
-        idle = idle_raters.list_enrolment_warnings(session, campaign, body.keys)
+        idle = idle_raters.list_idle_warnings_on_enrolment(session, campaign, body.keys)
         out = EnrolledRatersOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
             return IdempotentAnswer(200, out.model_dump_json().encode())
@@ -156,7 +156,7 @@ def import_raters(
         made = enrolment.enrol_rater_table(
             session, campaign, wanted, by=caller, new_teams=body.new_teams, dry_run=dry_run
         )
-        idle = idle_raters.list_enrolment_warnings(session, campaign, keys)
+        idle = idle_raters.list_idle_warnings_on_enrolment(session, campaign, keys)
         out = RatersImportedOut(enrolled=keys, new_teams=made, dry_run=dry_run, warnings=idle)
         if dry_run:
             return IdempotentAnswer(200, out.model_dump_json().encode())
@@ -217,7 +217,7 @@ def patch_raters(
     before = enrolment.change_rater_states_and_teams(
         session, campaign, body.raters, values, expected=expected, by=caller
     )
-    idle = idle_raters.list_enrolment_warnings(session, campaign, body.raters)
+    idle = idle_raters.list_idle_warnings_on_enrolment(session, campaign, body.raters)
     return RatersChangedOut(before=[PreviousEnrolment.model_validate(view) for view in before], warnings=idle)
 
 

@@ -14,7 +14,7 @@ from pydantic import Field, StringConstraints
 from app.api.kit.choices import AsOfQuery
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.side_by_side import EXAMPLE, RankingsSideBySideOut
-from app.api.models.times import parse_as_of
+from app.api.models.times import parse_data_version_or_time
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_rater_and_task_keys
 from app.reports.kit.report import StoredReport
@@ -120,7 +120,7 @@ async def _answer(
         database,
         campaign,
         asked.list_names(),
-        as_of=parse_as_of(asked.as_of),
+        as_of=parse_data_version_or_time(asked.as_of),
     )
     return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)
 

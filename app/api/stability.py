@@ -12,7 +12,7 @@ from pydantic import Field
 from app.api.kit.choices import AsOfQuery
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.report_routes import report_response
-from app.api.models.times import parse_as_of
+from app.api.models.times import parse_data_version_or_time
 from app.reports.kit.request import ReportRequest
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.report import REPORT
@@ -48,7 +48,7 @@ ANY: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-class StabilityPictureQuery(AsOfQuery):
+class StabilityQuery(AsOfQuery):
     """What is wanted of a report that is sent as a picture."""
 
     picture: Picture = Field(
@@ -63,7 +63,7 @@ async def compute_stability_report(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    shown: Annotated[StabilityPictureQuery, Query()],
+    shown: Annotated[StabilityQuery, Query()],
     body: Annotated[StabilityIn, declare_json_body(StabilityIn, small=ASKED, defaults={}, paper={"designs": "paper"})],
     database: DatabaseDep,
     prefer: Prefer = "",
@@ -72,7 +72,7 @@ async def compute_stability_report(
 
     The same request about the same data is the same report, with the same ETag, and the same job while it takes long.
     """
-    asking = ReportRequest(REPORT, (campaign,), body, parse_as_of(shown.as_of))
+    asking = ReportRequest(REPORT, (campaign,), body, parse_data_version_or_time(shown.as_of))
     report = await wait_for_report_or_job(
         request, database, prefer, partial(report_requests.find_or_queue_report, database, asking)
     )

@@ -170,7 +170,7 @@ def put_outputs(
 ) -> TestSetChangeOut:
     """On one document as a whole: as many entries as the document has segments."""
     given = test_sets.DocumentOutputsInput(body.segments, body.prefill, body.alignment)
-    put = test_sets.put_outputs_on_document(session, campaign, system, document, given, actor=caller.actor)
+    put = test_sets.put_system_outputs_on_document(session, campaign, system, document, given, actor=caller.actor)
     return TestSetChangeOut.model_validate(put)
 
 
@@ -208,7 +208,9 @@ def get_outputs(
     session: SessionDep,
 ) -> OutputsOut:
     """On one document, with the spans that raters are shown."""
-    return OutputsOut.model_validate({"segments": views.get_outputs_on_document(session, campaign, system, document)})
+    return OutputsOut.model_validate(
+        {"segments": views.get_system_outputs_on_document(session, campaign, system, document)}
+    )
 
 
 @router.delete("/{system}/outputs/{document}", status_code=204, summary="Delete a system's outputs", responses=REFUSED)
@@ -216,5 +218,5 @@ def delete_outputs(
     caller: Manager, campaign: CampaignKey, system: SystemKey, document: DocumentKey, session: SessionDep
 ) -> Response:
     """Of a draft, where no task shows them."""
-    test_sets.delete_outputs_on_document(session, campaign, system, document, actor=caller.actor)
+    test_sets.delete_system_outputs_on_document(session, campaign, system, document, actor=caller.actor)
     return Response(status_code=204)

@@ -33,15 +33,15 @@ Loader = Callable[[str], ArchivedDocument]
 
 def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("archive")(archive_campaign)
+    app.command("archive")(write_archive_folder)
 
 
-def archive_campaign(
+def write_archive_folder(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A folder, new or empty.")],
 ) -> None:
     """Write a closed campaign as pages and JSON: its texts and media with all judgments, without names of raters."""
-    with context.open_upgraded_database() as database:
+    with context.upgrade_and_open_database() as database:
         with database.transaction(snapshot=True) as session:
             archive.require_closed_campaign(session, campaign)
             indexes = list(_indexes(session, campaign))

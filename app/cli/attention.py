@@ -36,10 +36,10 @@ class AttentionCheckFile(BaseModel):
 
 def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(KIND)(manage_attention_checks)
+    app.command(KIND)(store_check_or_print_results)
 
 
-def manage_attention_checks(
+def store_check_or_print_results(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     document: Annotated[str | None, typer.Argument(help="Key of the check to store.")] = None,
     file: Annotated[
@@ -47,7 +47,7 @@ def manage_attention_checks(
     ] = None,
 ) -> None:
     """Store an attention check that raters meet among their tasks, or print the results, one line each."""
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         if document is not None:
             given = _read(file)
             segments = tuple(SegmentInput(source=one.source, meta=one.meta) for one in given.segments)

@@ -21,10 +21,10 @@ DOES_NOT_HOLD = 1
 
 def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("audit")(print_audit_hashes)
+    app.command("audit")(print_or_check_audit_chains)
 
 
-def print_audit_hashes(
+def print_or_check_audit_chains(
     check: Annotated[bool, typer.Option("--check", help="Recompute every hash; exit with 1 if one differs.")] = False,
     seal: Annotated[
         bool, typer.Option("--seal", help="Seal, as they are now, data written by a release without seals.")
@@ -51,7 +51,7 @@ def print_audit_hashes(
 
 
 def _seal() -> None:
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         for campaign in data_seals.seal_all_campaigns(session, actor=log.OPERATOR):
             typer.echo(f"{campaign}: sealed")
 
@@ -81,7 +81,7 @@ def _size(seal: AuditChainVerification | DataSealVerification) -> str:
 
 
 def _check_in_database(*, check: bool) -> list[AuditChainVerification | DataSealVerification]:
-    with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
+    with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
         return [*log.verify_audit_chains(session), *(data_seals.verify_data_seals(session) if check else ())]
 
 

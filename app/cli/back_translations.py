@@ -34,7 +34,7 @@ def copy_back_translations(
         path = f"/v1/campaigns/{quote(campaign, safe='')}/back-translations"
         body = remote.send_change("POST", path, {}, {"to": to, "rater": rater})
     else:
-        with context.open_upgraded_database() as database, database.transaction() as session:
+        with context.upgrade_and_open_database() as database, database.transaction() as session:
             outcome = service.copy_back_translations(session, campaign, to, rater=rater, actor=context.get_actor_name())
         body = BackTranslationsCopyOut.model_validate(outcome).model_dump_json().encode()
     if as_json:

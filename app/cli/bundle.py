@@ -46,7 +46,7 @@ def write_or_verify_bundle(
     if (remote := _remote.find_configured_remote(server)) is not None:
         write_file_atomically(_archive(remote, campaign), output)
         return
-    with context.open_upgraded_database() as database:
+    with context.upgrade_and_open_database() as database:
         write_file_atomically(
             bundles.stream_bundle_archive(database, campaign, make_media_policy(Settings.load()).store), output
         )
@@ -61,7 +61,7 @@ def write_release_folder(
     if (remote := _remote.find_configured_remote(server)) is not None:
         write_files_to_new_folder(fetch_bundle_files(remote, campaign), output)
     else:
-        with context.open_upgraded_database() as database:
+        with context.upgrade_and_open_database() as database:
             write_files_to_new_folder(
                 bundles.make_bundle_files(database, campaign, make_media_policy(Settings.load()).store), output
             )

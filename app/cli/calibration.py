@@ -16,10 +16,10 @@ LARGEST = 5_000
 
 def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("calibration")(build_calibration_set)
+    app.command("calibration")(choose_calibration_pairs)
 
 
-def build_calibration_set(
+def choose_calibration_pairs(
     campaigns: Annotated[list[str], typer.Argument(metavar="CAMPAIGN…", help="Earlier campaigns of one protocol.")],
     per_stratum: Annotated[
         int, typer.Option(min=1, max=LARGEST, help="Number of pairs at each level of quality.")
@@ -35,7 +35,7 @@ def build_calibration_set(
     ] = False,
 ) -> None:
     """Choose the pairs on which raters agreed most, the same number of each quality level."""
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         proposal = calibration_builder.propose_calibration_set(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference
         )

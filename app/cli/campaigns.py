@@ -49,7 +49,7 @@ def create_draft_campaign(
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.send_change("POST", "/v1/campaigns", {}, {**given, **({"template": template} if template else {})})
     else:
-        with context.open_upgraded_database() as database, database.transaction() as session:
+        with context.upgrade_and_open_database() as database, database.transaction() as session:
             if template is not None:
                 create_campaign_from_template(session, template, given, actor=THE_OPERATOR.actor)
             else:

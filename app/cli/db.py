@@ -12,7 +12,7 @@ import typer
 from app.cli.kit import context
 from app.config import Settings, make_media_policy
 from app.domain.errors import Place
-from app.services.every_organization import list_organization_numbers
+from app.services.every_organization import list_open_organization_numbers
 from app.storage import backup as backups
 from app.storage import migrate
 from app.storage.db import Database
@@ -83,7 +83,7 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
     beside = file.with_name(file.name + media_backups.SUFFIX)
     sizes: dict[bytes, int] = {}
     with closing(Database(url, size=2)) as database:
-        for number in list_organization_numbers(database):
+        for number in list_open_organization_numbers(database):
             with use_organization(number), database.transaction() as session:
                 sizes |= rows.load_media_sizes_by_hash(session)
         if not sizes:

@@ -17,7 +17,7 @@ from app.cli.kit import context
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.kit.terminal import format_ranking_table
-from app.cli.report import print_report
+from app.cli.report import print_report_body
 from app.cli.serving.own_server import serve_in_background
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import (
@@ -40,7 +40,7 @@ from app.demo import (
     PROTOCOL,
     RATERS,
     STABILITY,
-    load_demo_campaign,
+    create_demo_campaign,
     make_demo_rater_model,
 )
 from app.demo.pictures import GUEST_OF_PICTURES, create_picture_campaign, make_picture_rater_model
@@ -98,7 +98,7 @@ def _load(database: Database) -> str:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("loading the demo campaign", total=None)
-        return load_demo_campaign(database, progress=lambda done, of: progress.update(bar, completed=done, total=of))
+        return create_demo_campaign(database, progress=lambda done, of: progress.update(bar, completed=done, total=of))
 
 
 def _say_what_is_there(console: Console, managed: CampaignClient, settings: Settings) -> None:
@@ -162,7 +162,7 @@ def _report(console: Console, database: Database, campaign: str) -> None:
     with show_progress_bar("simulating studies") as on_progress:
         asking = ReportRequest(STABILITY_REPORT, (campaign,), STABILITY)
         stored = find_or_compute_report(database, asking, on_progress=on_progress)
-    print_report(console, STABILITY_REPORT, stored.body)
+    print_report_body(console, STABILITY_REPORT, stored.body)
 
 
 def _issue(database: Database, campaign: str, *, ours: bool) -> str:
@@ -188,7 +188,7 @@ def _bind_configured_or_free_port(stack: ExitStack, host: str, port: int) -> soc
 def _links(origin: str, managed: CampaignClient, secret: str) -> dict[str, str]:
     """Return the manager's link, and that of a rater who has work left."""
     page = f"/campaigns/{managed.campaign}"
-    guest = managed.renew_rater_links([GUEST])[GUEST]
+    guest = managed.renew_rater_tokens([GUEST])[GUEST]
     return {
         "As its manager": f"{origin}/#{urlencode({'token': secret, 'next': page}, safe='/')}",
         "As a rater": f"{origin}/#{urlencode({'token': guest})}",
@@ -196,7 +196,7 @@ def _links(origin: str, managed: CampaignClient, secret: str) -> dict[str, str]:
 
 
 def _picture_links(origin: str, pictures: CampaignClient, secret: str) -> dict[str, str]:
-    guest = pictures.renew_rater_links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
+    guest = pictures.renew_rater_tokens([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
     page = f"/campaigns/{pictures.campaign}"
     return {
         "Descriptions of pictures, as their manager": (

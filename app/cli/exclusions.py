@@ -17,7 +17,7 @@ from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import NamedExclusion, Subject
+from app.domain.recipe import ExclusionTarget, Subject
 from app.reports.inputs import named_recipes
 from app.reports.kit import captions
 from app.reports.kit.table import Table
@@ -78,7 +78,7 @@ def lift_exclusion(
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.send_change("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
-        with context.open_upgraded_database() as database, database.transaction() as session:
+        with context.upgrade_and_open_database() as database, database.transaction() as session:
             view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.get_actor_name())
             body = ExclusionOut.from_view(view).model_dump_json().encode()
     _show(campaign, body, as_json=as_json)
@@ -90,7 +90,7 @@ def _path(campaign: str) -> str:
 
 def _load_exclusions(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
+    with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
         after = 0
         while page := service.list_exclusions(session, campaign, after=after, limit=PAGE):
             rows += [ExclusionOut.from_view(view).model_dump(mode="json") for view in page]
@@ -98,8 +98,8 @@ def _load_exclusions(campaign: str) -> list[dict[str, object]]:
     return rows
 
 
-def _exclude(campaign: str, wanted: NamedExclusion, reason: str) -> bytes:
-    with context.open_upgraded_database() as database, database.transaction() as session:
+def _exclude(campaign: str, wanted: ExclusionTarget, reason: str) -> bytes:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.get_actor_name())
         return ExclusionOut.from_view(view).model_dump_json().encode()
 
@@ -113,20 +113,20 @@ def _over_http(remote: _remote.RemoteServer, campaign: str, body: Mapping[str, s
         return long_reports.wait_for_report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
 
 
-def _effect(campaign: str, wanted: NamedExclusion, recipe: str) -> bytes:
-    with context.open_upgraded_database() as database:
+def _effect(campaign: str, wanted: ExclusionTarget, recipe: str) -> bytes:
+    with context.upgrade_and_open_database() as database:
         with database.transaction(snapshot=True) as session:
             chosen = named_recipes.find_recipe(session, campaign, recipe, place=("--recipe",))
         effect = service.preview_exclusion(database, campaign, wanted, recipe=chosen)
     return ExclusionEffectOut.from_effect(effect).model_dump_json().encode()
 
 
-def _parse_rule(text: str) -> NamedExclusion:
+def _parse_rule(text: str) -> ExclusionTarget:
     what, separator, key = text.partition(":")
     if what not in get_args(Subject) or not separator or not key:
         there = ", ".join(f"{subject}:KEY" for subject in get_args(Subject))
         raise Invalid("the arguments are not valid", places=(Place((text[:200],), f"must be one of {there}"),))
-    return NamedExclusion(cast("Subject", what), key)
+    return ExclusionTarget(cast("Subject", what), key)
 
 
 def _show(campaign: str, body: bytes, *, as_json: bool) -> None:

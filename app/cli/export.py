@@ -46,7 +46,7 @@ def export_campaign(
         if format != exports.BUNDLE:  # the bundle contains `jsonl`, and so everything
             _print_losses(format, exports.ExportLosses.model_validate_json(remote.fetch_body(f"{path}/losses")).losses)
         return
-    with context.open_upgraded_database() as database:
+    with context.upgrade_and_open_database() as database:
         lost = Counter[str]()
         if output is not None and exports.find_export_file_type(format).files and output.suffix != ".tar":
             write_files_to_new_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)

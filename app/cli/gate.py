@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from app.api.models.times import parse_as_of
+from app.api.models.times import parse_data_version_or_time
 from app.cli import FAILED
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
@@ -136,9 +136,9 @@ def print_gate_result(
 
 def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
     asking = ReportRequest(
-        GATE, (campaign,), request.parse_report_options(GATE, given, place="options"), parse_as_of(as_of)
+        GATE, (campaign,), request.parse_report_options(GATE, given, place="options"), parse_data_version_or_time(as_of)
     )
-    with context.open_upgraded_database() as database:
+    with context.upgrade_and_open_database() as database:
         return store.find_or_compute_report(database, asking).body
 
 

@@ -41,7 +41,7 @@ def print_payable_hours(
     shape = choose_output_format(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
     remote = _remote.find_configured_remote(server)
     if remote is None:
-        with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
+        with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             answer = hours.make_hours_report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)
     else:
         query: dict[str, str | int] = {"utc_offset": utc_offset, **({"team": team} if team else {})}

@@ -43,9 +43,9 @@ def import_files(
     """Create or fill a campaign from files: all of it or nothing."""
     inputs = _inputs(files, by_path=formats.get_format(format).paths)
     console = Console(stderr=True)
-    with context.open_upgraded_database() as database, _progress(console) as progress:
+    with context.upgrade_and_open_database() as database, _progress(console) as progress:
         bar = progress.add_task(f"reading {', '.join(i.name for i in inputs)}", total=None)
-        report = imports.run_import(
+        report = imports.import_local_files(
             database,
             campaign,
             format=format,

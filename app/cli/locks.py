@@ -32,7 +32,7 @@ def print_analysis_lock(
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.fetch_body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
-        with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
+        with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             body = make_lock_history_out(service.get_analysis_lock(session, campaign)).model_dump_json().encode()
     if as_json:
         write_to_stdout([body])

@@ -55,7 +55,7 @@ def add_media(
         added = [_send(remote, campaign, name, file) for name, file in files]
     else:
         policy = make_media_policy(Settings.load())
-        with context.open_upgraded_database() as database:
+        with context.upgrade_and_open_database() as database:
             views = [
                 library.store_media(database, policy, campaign, name, file, actor=context.get_actor_name())
                 for name, file in files
@@ -106,7 +106,7 @@ def list_media(campaign: Campaign, as_json: Json = False, server: _remote.Server
     if (remote := _remote.find_configured_remote(server)) is not None:
         items: list[dict[str, Any]] = list(remote.list_items(_path(campaign)))
     else:
-        with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
+        with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             views = library.list_media(session, campaign, after=None, limit=None)
         items = [MediaOut.model_validate(view).model_dump() for view in views]
     _show(items, as_json=as_json)
@@ -126,7 +126,7 @@ def set_media_captions(
     if (remote := _remote.find_configured_remote(server)) is not None:
         media = json.loads(remote.send_change("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
     else:
-        with context.open_upgraded_database() as database, database.transaction() as session:
+        with context.upgrade_and_open_database() as database, database.transaction() as session:
             view = library.change_media_metadata(session, campaign, name, changes, actor=context.get_actor_name())
         media = MediaOut.model_validate(view).model_dump()
     _show([media], as_json=False)
@@ -137,7 +137,7 @@ def delete_media(campaign: Campaign, name: Name, server: _remote.Server = None) 
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.send_request("DELETE", f"{_path(campaign)}/{quote(name, safe='')}")
         return
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         library.delete_media(session, campaign, name, actor=context.get_actor_name())
 
 

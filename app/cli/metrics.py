@@ -47,7 +47,7 @@ def import_metric_scores(
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.send_change("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
-        with context.open_upgraded_database() as database, database.transaction() as session:
+        with context.upgrade_and_open_database() as database, database.transaction() as session:
             outcome = service.put_metric_scores(session, campaign, metric, given, actor=context.get_actor_name())
         body = MetricOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
@@ -67,7 +67,7 @@ def list_metrics(campaign: Campaign, as_json: Json = False, server: _remote.Serv
     if (remote := _remote.find_configured_remote(server)) is not None:
         items = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["items"]
     else:
-        with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
+        with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             items = [MetricOut.model_validate(one).model_dump() for one in service.list_metrics(session, campaign)]
     if as_json:
         write_to_stdout([json.dumps(items, ensure_ascii=False).encode()])

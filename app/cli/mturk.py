@@ -16,7 +16,7 @@ from app.cli.kit.crowd import (
     end_invitation,
     find_participant_server,
     is_campaign_open,
-    list_unused_invitations,
+    list_unclaimed_invitations,
     load_completion_code_templates,
     settle_study_submissions,
 )
@@ -120,7 +120,7 @@ def _confirm_offer(remote: _remote.RemoteServer, campaign: str, question: str) -
 
 def _offer_to_end_leftovers(mturk: MTurkClient, remote: _remote.RemoteServer, campaign: str, *, ask: bool) -> None:
     """Offer to end invitations that an interrupted run left without a HIT: plans count them, but nobody can come."""
-    unused = list_unused_invitations(remote, campaign, "mturk")
+    unused = list_unclaimed_invitations(remote, campaign, "mturk")
     for invitation in sorted(set(unused) - mturk.list_invitations_with_hits()) if unused else ():
         typer.echo(f"No HIT of yours leads to the invitation {invitation}; an earlier run may have been interrupted.")
         if ask and typer.confirm("End this invitation?"):

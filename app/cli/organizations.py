@@ -21,7 +21,7 @@ from app.storage import distribution, organization_list, organization_schemas
 from app.storage.db import Database
 from app.storage.distribution import CitusMissing
 from app.storage.embedded.roles import prepare_serving_role
-from app.storage.migrate import MigrationConnection
+from app.storage.migrate import LockedMigrationConnection
 from app.storage.organizations import use_organization
 
 LONGEST_NAME = 200
@@ -64,7 +64,7 @@ def _issue_owner_token(url: str, number: int) -> None:
 
 def list_organizations(as_json: Json = False) -> None:
     """List organizations by number, without the default one, which has no number."""
-    with context.open_owner_database_url() as url, MigrationConnection(url) as connection:
+    with context.open_owner_database_url() as url, LockedMigrationConnection(url) as connection:
         records = organization_list.list_organizations(connection, only_open=False)
     if as_json:
         items = [{"key": r.key, "name": r.name, "state": r.state, "made": r.created_at.isoformat()} for r in records]
@@ -78,11 +78,11 @@ def list_organizations(as_json: Json = False) -> None:
 def move_organization_to_node(organization: Organization) -> None:
     """Move an organization that is older than Citus to one of its nodes. Nobody can write to it meanwhile."""
     with context.open_owner_database_url() as url:
-        with MigrationConnection(url) as connection:
+        with LockedMigrationConnection(url) as connection:
             number = organization_list.find_organization(connection, organization).number
             if not distribution.has_citus(connection):
                 raise CitusMissing
-        done = organization_schemas.distribute_organization(url, number)
+        done = organization_schemas.place_organization_on_citus_node(url, number)
     typer.echo(f"{organization} is on a node" if done else f"{organization} was on a node already")
 
 

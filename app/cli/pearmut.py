@@ -44,7 +44,7 @@ def add_campaigns_from_files(
     """Load campaigns and open them, all or none; print the link of the dashboard and of each user, once."""
     given = [(path.name, campaign) for path in files for campaign in _campaigns(path)]
     actor = context.get_actor_name()
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         added = [
             add_pearmut_campaign(session, _read(name, value), by=THE_OPERATOR, actor=actor, old_ids=old_ids)
             for name, value in given
@@ -61,7 +61,7 @@ def take_over_running_pearmut(
     """Take over a running Pearmut: users, codes and all answers. Print how much each user has done there and here."""
     running = read_running_campaigns(folder, campaign)
     actor = context.get_actor_name()
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         moved = [move_campaign(session, one, by=THE_OPERATOR, actor=actor, old_ids=old_ids) for one in running]
     _show([(one.added, one) for one in moved], as_json=as_json)
 

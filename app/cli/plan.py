@@ -78,7 +78,7 @@ def _compile_plan(
     if remote is not None:
         return _compile_on_server(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
     actor = context.get_actor_name()
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         if replan is not None:
             view = replanning.replan_campaign(
                 session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor

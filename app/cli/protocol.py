@@ -34,7 +34,7 @@ def print_or_replace_protocol(
         return
     if campaign is None:
         raise Invalid("the options are not valid", places=(Place(("CAMPAIGN",), "is missing; or give --like"),))
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         if file is not None:
             written = _read(file)
             protocols.put_campaign_protocol(

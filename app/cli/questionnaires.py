@@ -41,7 +41,7 @@ def print_or_replace_questionnaires(
     if campaign is None:
         where = Place(("CAMPAIGN",), "is missing; or give --language-biography")
         raise Invalid("the options are not valid", places=(where,))
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         if answers:
             rows = service.list_questionnaire_answers(session, campaign, after=None, limit=MOST)
             lines = ({"rater": row.rater, "before": row.before, "after": row.after} for row in rows)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.models.times import parse_as_of
+from app.api.models.times import parse_data_version_or_time
 from app.cli.kit import context as _context
 from app.cli.kit import long_reports
 from app.cli.kit.files import write_file_atomically
@@ -50,7 +50,7 @@ def register_commands(app: typer.Typer) -> None:
     app.command("rank", help=HELP, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
         print_ranking
     )
-    app.command("recipes")(print_named_recipes)
+    app.command("recipes")(print_built_in_recipes)
 
 
 def print_ranking(
@@ -107,10 +107,10 @@ class RankArguments:
 
 
 def _rank_in_database(asked: RankArguments) -> Iterator[bytes]:
-    when = parse_as_of(asked.as_of)
+    when = parse_data_version_or_time(asked.as_of)
     if asked.kind == parquet.SUFFIX:
         parquet.check_parquet_installed()
-    with _context.open_upgraded_database() as database:
+    with _context.upgrade_and_open_database() as database:
         with database.transaction(snapshot=True) as session:
             base = find_recipe(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = parse_recipe_options(base, asked.choices)
@@ -150,7 +150,7 @@ def _check_table(table: str, kinds: list[str]) -> None:
         raise Invalid("the options are not valid", places=(Place(("--table", table), what),))
 
 
-def print_named_recipes(server: _remote.Server = None) -> None:
+def print_built_in_recipes(server: _remote.Server = None) -> None:
     """List the named recipes, and what each was checked against."""
     remote = _remote.find_configured_remote(server)
     sources = {name: CHECKED_AGAINST[name] for name in NAMED}

@@ -81,9 +81,9 @@ def add_rater(
         team=team, capacity=capacity, capacity_unit=_unit(unit), person=person, contact=contact, attributes={}
     )
     given = frozenset(field for field, value in (("person", person), ("contact", contact)) if value is not None)
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         service.put_rater(session, campaign, key, wanted, given=given, seen=None, by=THE_OPERATOR)
-        told = idle_raters.list_enrolment_warnings(session, campaign, [key])
+        told = idle_raters.list_idle_warnings_on_enrolment(session, campaign, [key])
     _warn(told)
 
 
@@ -113,7 +113,7 @@ def change_rater(
         body = {name: value for name, value in seen.items() if name in RaterIn.model_fields and name != "contact"}
         remote.send_change("PUT", path, {}, {**body, **given}, if_match=etag)
         return
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         old = service.get_rater(session, campaign, key, by=THE_OPERATOR)
         kept = RaterOut.model_validate(old).model_dump(mode="json", include=set(RaterIn.model_fields) - {"contact"})
         wanted = _parse_rater({**kept, **given}).to_enrolment()
@@ -142,7 +142,7 @@ def renew_rater_link(campaign: Campaign, key: Key, days: Days = 90, server: _rem
         made = remote.send_change("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
         typer.echo(json.loads(made)["link"])
         return
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         secret = links.renew_rater_link(session, campaign, key, days=days, by=THE_OPERATOR).secret
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
@@ -165,7 +165,7 @@ def erase_rater(
         erased = json.loads(remote.send_change("DELETE", f"/v1/raters/{quote(key, safe='')}", query))["erased"]
         names = [(one["campaign"], one["rater"]) for one in erased]
     else:
-        with context.open_upgraded_database() as database, database.transaction() as session:
+        with context.upgrade_and_open_database() as database, database.transaction() as session:
             accounts = erasure.erase_rater(session, key, campaign=campaign, by=THE_OPERATOR)
         names = [(one.campaign, one.rater) for one in accounts]
     for where, rater in names:
@@ -176,7 +176,7 @@ def delete_erased_rater_judgments(campaign: Campaign, key: Key, yes: Yes = False
     """Delete the judgments of an erased rater, as the schema's owner. The audit log keeps the hash of each row."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
-    with context.open_upgraded_database(), context.open_owner_database_url() as url:
+    with context.upgrade_and_open_database(), context.open_owner_database_url() as url:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:
@@ -192,7 +192,7 @@ def _path(campaign: str) -> str:
 
 def _load_raters(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
+    with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
         after: tuple[None, str] | None = None
         while page := service.list_raters(
             session, campaign, by=THE_OPERATOR, after=after, limit=PAGE, team=None, state=None

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from app.api.models.times import parse_as_of
+from app.api.models.times import parse_data_version_or_time
 from app.cli import side_by_side
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write_to_stdout
@@ -142,7 +142,7 @@ def _recipes(options: Options) -> list[str]:
 
 
 def _version(as_of: str | None) -> int | None:
-    told = parse_as_of(as_of)
+    told = parse_data_version_or_time(as_of)
     if told is None or isinstance(told, int):
         return told
     raise Invalid("the options are not valid", places=(Place(("--as-of",), "must be a data version here"),))
@@ -157,12 +157,12 @@ class ReportArguments:
     options: Options
     how: ReportOutputOptions
 
-    def to_request(self) -> ReportRequest:
+    def to_report_request(self) -> ReportRequest:
         """Return the request to the database. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
         question = request.parse_report_options(self.kind, given, place="options")
         campaigns = request.list_report_campaigns(self.kind, self.campaigns, question)
-        return ReportRequest(self.kind, campaigns, question, parse_as_of(self.how.as_of))
+        return ReportRequest(self.kind, campaigns, question, parse_data_version_or_time(self.how.as_of))
 
     def server_path(self) -> str:
         """Return the path of the report on a server."""
@@ -184,8 +184,8 @@ class ReportArguments:
 def _answer(wanted: ReportArguments) -> None:
     shape, remote = wanted.how.shape, wanted.how.remote
     if remote is None:
-        with context.open_upgraded_database() as database, show_progress_bar("computing") as on_progress:
-            body = store.find_or_compute_report(database, wanted.to_request(), on_progress=on_progress).body
+        with context.upgrade_and_open_database() as database, show_progress_bar("computing") as on_progress:
+            body = store.find_or_compute_report(database, wanted.to_report_request(), on_progress=on_progress).body
     else:
         with show_progress_bar("computing") as on_progress:
             body = long_reports.wait_for_report(
@@ -194,10 +194,10 @@ def _answer(wanted: ReportArguments) -> None:
     if shape:
         write_to_stdout([body if shape == "json" else render_report(wanted.kind, body, shape, wanted.how.picture)])
     else:
-        print_report(Console(), wanted.kind, body)
+        print_report_body(Console(), wanted.kind, body)
 
 
-def print_report(console: Console, kind: AnyKind, body: bytes, *, most: int | None = None) -> None:
+def print_report_body(console: Console, kind: AnyKind, body: bytes, *, most: int | None = None) -> None:
     """Print a report: title, tables (only the first ones if `most` is given), caption and warnings."""
     view = kind.result.model_validate_json(body)
     if kind.single is None:

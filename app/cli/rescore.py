@@ -16,20 +16,20 @@ DIFFERENT = 1
 
 def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("rescore")(rescore_campaign)
+    app.command("rescore")(recompute_stored_scores)
 
 
-def rescore_campaign(
+def recompute_stored_scores(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     check: Annotated[bool, typer.Option("--check", help="Compare only; exit with 1 if a score differs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
     """Derive every score from its payload again; correct those that differ, add missing ones (a new data version)."""
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         outcome = (
             rescoring.check_stored_scores(session, campaign)
             if check
-            else rescoring.rescore_campaign(session, campaign, actor=context.get_actor_name())
+            else rescoring.recompute_stored_scores(session, campaign, actor=context.get_actor_name())
         )
     if as_json:
         typer.echo(json.dumps({**asdict(outcome), "holds": outcome.is_correct}, ensure_ascii=False, indent=2))

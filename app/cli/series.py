@@ -98,7 +98,7 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
         return
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
-    with context.open_upgraded_database() as database:
+    with context.upgrade_and_open_database() as database:
         yield DatabaseSeriesBackend(
             database,
             actor=context.get_actor_name(),

@@ -55,7 +55,7 @@ def print_or_change_campaign_settings(
                 remote.send_change("PATCH", _path(campaign), {}, _merge_nested_fields(shown, given), if_match=seen)
             )
     else:
-        with context.open_upgraded_database() as database, database.transaction() as session:
+        with context.upgrade_and_open_database() as database, database.transaction() as session:
             about = campaigns.get_campaign(session, campaign)
             shown = CampaignOut.model_validate(about).model_dump(mode="json")
             if given:
@@ -90,7 +90,7 @@ def print_or_store_recipe(
         else:
             _print(json.loads(remote.fetch_body(f"{at}/{quote(name, safe='')}", accept="application/json"))["recipe"])
         return
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         if name is None:
             _print([one.name for one in recipes.list_named_recipes(session, campaign, after=None, limit=MOST)])
         elif given is not None:

@@ -74,7 +74,7 @@ def _answer(
     remote: _remote.RemoteServer | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask
 ) -> None:
     if remote is None:
-        with context.open_upgraded_database() as database:
+        with context.upgrade_and_open_database() as database:
             rankings = ask(database)
         told = kind in ("", "json")
         body = (

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from app.cli.kit import context
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters, unwrap_error_group
-from app.cli.serving.own_server import run_temporary_server
+from app.cli.serving.own_server import serve_on_free_port
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
 from app.client import remote as _remote
@@ -67,7 +67,7 @@ def simulate_raters(
         if model is not None:
             _print_tally(run_rehearsal(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
-        about, outputs = managed.load_protocol_and_basis(), managed.load_outputs()
+        about, outputs = managed.load_campaign_for_simulation(), managed.stream_outputs()
         _write(
             encode_rater_model(
                 make_rater_model_template(
@@ -91,7 +91,7 @@ def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: RaterPace) -
     there = sorted(model.raters.keys() & set(managed.list_active_raters()))
     if not there:
         raise NoSimulatedRaterEnrolled
-    total, links = managed.count_open_judgments(), managed.renew_rater_links(there)
+    total, links = managed.count_judgments_in_open_tasks(), managed.renew_rater_tokens(there)
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
         judging = run_simulated_raters(
@@ -118,14 +118,14 @@ def connect_as_campaign_manager(campaign: str | None, server: str | None) -> Ite
         with (
             closing(Database(url, size=2, role=role)) as database,
             context.use_configured_organization(database),
-            create_temporary_token(database, campaign) as secret,
-            run_temporary_server(url, role) as origin,
+            create_temporary_manager_token(database, campaign) as secret,
+            serve_on_free_port(url, role) as origin,
         ):
             yield CampaignClient(_remote.RemoteServer(origin, secret.get_secret_value()), campaign or "")
 
 
 @contextmanager
-def create_temporary_token(database: Database, campaign: str | None) -> Iterator[SecretStr]:
+def create_temporary_manager_token(database: Database, campaign: str | None) -> Iterator[SecretStr]:
     """Create a manager's token for the duration of the block; it expires even if this process is killed."""
     with database.transaction() as session:
         ends = datetime.now(UTC) + TOKEN_LASTS
@@ -157,7 +157,7 @@ def _write(data: bytes, output: Path | None) -> None:
 
 
 def _print_tally(tally: RehearsalTally, *, as_json: bool) -> None:
-    told = tally.summarize()
+    told = tally.as_json()
     if as_json:
         typer.echo(json.dumps(told))
         return
@@ -168,7 +168,7 @@ def _print_tally(tally: RehearsalTally, *, as_json: bool) -> None:
 
 def format_rehearsal_summary(tally: RehearsalTally) -> list[str]:
     """Return the summary in words: what was judged, how fast, and who did not finish."""
-    told = tally.summarize()
+    told = tally.as_json()
     unfinished = {rater: why for rater, why in sorted(tally.ended.items()) if why != "finished"}
     judged = (
         "{judgments} judgments ({revisions} of them revisions), {tasks_handed_in} tasks handed in, {surplus} surplus"

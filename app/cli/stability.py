@@ -15,11 +15,11 @@ from rich.console import Console
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.report import print_report
+from app.cli.report import print_report_body
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
-from app.reports.kit.processes import make_process_executor
+from app.reports.kit.processes import make_chunk_executor
 from app.reports.kit.render.representations import list_chart_names, render_report
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute_report
@@ -86,7 +86,7 @@ def print_stability_report(
     if wanted:
         write_to_stdout([body if wanted == "json" else render_report(REPORT, body, wanted, picture)])
     else:
-        print_report(Console(), REPORT, body)
+        print_report_body(Console(), REPORT, body)
 
 
 def _designs(
@@ -133,8 +133,8 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
 
 
 def _stability_from_database(campaign: str, asked: StabilityIn, workers: int) -> bytes:
-    with context.open_upgraded_database() as database, show_progress_bar("simulating") as on_progress:
-        execute = make_process_executor(workers or os.cpu_count() or 1)
+    with context.upgrade_and_open_database() as database, show_progress_bar("simulating") as on_progress:
+        execute = make_chunk_executor(workers or os.cpu_count() or 1)
         asking = ReportRequest(REPORT, (campaign,), asked)
         return find_or_compute_report(database, asking, on_progress=on_progress, execute=execute).body
 

@@ -51,14 +51,14 @@ def put_team(
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.send_change("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
         return
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         service.put_team(session, campaign, key, name or key, by=THE_OPERATOR)
 
 
 def _load_teams(campaign: str, server: str | None) -> list[dict[str, object]]:
     if (remote := _remote.find_configured_remote(server)) is not None:
         return list(remote.list_items(_path(campaign)))
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         views = service.list_teams(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
         return [TeamOut.model_validate(view).model_dump(mode="json") for view in views]
 

@@ -37,7 +37,7 @@ def create_token(
     days: Annotated[float | None, typer.Option(min=0.001, max=36500, help="Days until it stops working.")] = None,
 ) -> None:
     """Create a token and print it. Only its hash is stored, so it cannot be shown again."""
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         ends = None if days is None else clock.database_time_after(session, days)
         issued = tokens.issue_token(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
     typer.echo(issued.secret)
@@ -58,14 +58,14 @@ def list_tokens(server: _remote.Server = None) -> None:
 
 def revoke_token(token: Annotated[str, typer.Argument(help="The part of the token that `token list` shows.")]) -> None:
     """Revoke a token, at once and for good."""
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         tokens.revoke_token(session, token, by=None)
 
 
 def _list_tokens(remote: _remote.RemoteServer | None) -> list[TokenOut]:
     if remote is not None:
         return [TokenOut.model_validate(item) for item in remote.list_items("/v1/tokens")]
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         return [TokenOut.model_validate(view) for view in _load_all_tokens(session)]
 
 

@@ -41,7 +41,7 @@ def add_webhook(
     if unknown:
         raise Invalid("the options are not valid", places=(Place(("--event",), f"there is no {unknown[0]}"),))
     outward = AllowedWebhookAddresses.parse(Settings.load().webhook_allowed)
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         made = webhooks.create_webhook(
             session,
             campaign,
@@ -55,7 +55,7 @@ def add_webhook(
 
 def list_webhooks(campaign: Campaign) -> None:
     """List webhooks with their state."""
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         views = webhooks.list_webhooks(session, campaign, after=None, limit=webhooks.MOST)
     table = Table("webhook", "address", "events", "next event", "state", box=None)
     for view in views:
@@ -74,11 +74,11 @@ def replay_events(
     ] = None,
 ) -> None:
     """Send events again, in order. A stopped webhook starts again."""
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         webhooks.replay_events(session, campaign, webhook, event=event, actor=context.get_actor_name())
 
 
 def remove_webhook(campaign: Campaign, webhook: WebhookId) -> None:
     """Delete a webhook; nothing more is sent to it."""
-    with context.open_upgraded_database() as database, database.transaction() as session:
+    with context.upgrade_and_open_database() as database, database.transaction() as session:
         webhooks.delete_webhook(session, campaign, webhook, actor=context.get_actor_name())

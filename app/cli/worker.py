@@ -74,7 +74,7 @@ def run_worker(
     for name in THREADS:  # read when linear algebra is loaded, which happens only in computing processes
         os.environ.setdefault(name, "1")
     start_tracing(Settings.load().traces, "plumbline-worker")
-    with context.open_upgraded_database(watched=True, of_all=True) as database:
+    with context.upgrade_and_open_database(watched=True, of_all=True) as database:
         if once:
             run_for_each_organization(database, partial(clean_up_expired_data, database))
             delete_unused_media(database, make_media_policy(Settings.load()))

@@ -27,25 +27,29 @@ class CampaignClient:
     campaign: str
 
     @property
-    def path(self) -> str:
+    def campaign_path(self) -> str:
         """The path of the campaign."""
         return f"/v1/campaigns/{quote(self.campaign, safe='')}"
 
     def load_campaign(self) -> dict[str, Any]:
         """Return the campaign as the server shows it. Raises ServerRefusal, ServerUnreachable."""
-        settings: dict[str, Any] = json.loads(self.remote.fetch_body(self.path, accept="application/json"))
+        settings: dict[str, Any] = json.loads(self.remote.fetch_body(self.campaign_path, accept="application/json"))
         return settings
 
-    def load_protocol_and_basis(self) -> CampaignForSimulation:
+    def load_campaign_for_simulation(self) -> CampaignForSimulation:
         """Return the facts that a model of raters needs."""
         settings = self.load_campaign()
         return CampaignForSimulation(self.campaign, settings["protocol"], settings["options"], settings["basis"])
 
     def list_active_raters(self) -> list[str]:
         """Return the keys of raters who are enrolled and active."""
-        return [str(one["key"]) for one in self.remote.list_items(f"{self.path}/raters") if one["state"] == "active"]
+        return [
+            str(one["key"])
+            for one in self.remote.list_items(f"{self.campaign_path}/raters")
+            if one["state"] == "active"
+        ]
 
-    def load_outputs(self) -> Iterator[OutputForSimulation]:
+    def stream_outputs(self) -> Iterator[OutputForSimulation]:
         """Yield every output, read from the export as it arrives."""
         sources: dict[tuple[str, int], str | None] = {}
         for line in self._lines():
@@ -57,35 +61,35 @@ class CampaignClient:
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         rest = b""
-        for piece in self.remote.stream_body(f"{self.path}/exports/jsonl"):
+        for piece in self.remote.stream_body(f"{self.campaign_path}/exports/jsonl"):
             *whole, rest = (rest + piece).split(b"\n")
             yield from map(json.loads, filter(None, whole))
 
-    def renew_rater_links(self, raters: Iterable[str]) -> dict[str, str]:
+    def renew_rater_tokens(self, raters: Iterable[str]) -> dict[str, str]:
         """Return a token for each rater, from a new link; their earlier links end."""
         return {rater: self._token(rater) for rater in raters}
 
     def _token(self, rater: str) -> str:
-        path = f"{self.path}/raters/{quote(rater, safe='')}/link"
+        path = f"{self.campaign_path}/raters/{quote(rater, safe='')}/link"
         link: str = json.loads(self.remote.send_change("POST", path, {"days": LINK_DAYS}))["link"]
         tokens = parse_qs(urlsplit(link).fragment).get("token")
         if not tokens:
             raise LinkWithoutToken
         return tokens[0]
 
-    def count_open_judgments(self) -> int:
+    def count_judgments_in_open_tasks(self) -> int:
         """Count the segment judgments in tasks that are not handed in."""
-        tasks = self.remote.list_items(f"{self.path}/tasks")
+        tasks = self.remote.list_items(f"{self.campaign_path}/tasks")
         return sum(int(str(one["segments"] or 0)) for one in tasks if one["state"] in ("free", "leased"))
 
     def enrol_rater(self, rater: str, enrolment: Mapping[str, object]) -> None:
         """Enrol a rater. Raises ServerRefusal, ServerUnreachable."""
-        self.remote.send_change("PUT", f"{self.path}/raters/{quote(rater, safe='')}", {}, enrolment)
+        self.remote.send_change("PUT", f"{self.campaign_path}/raters/{quote(rater, safe='')}", {}, enrolment)
 
     def compile_plan(self, design: Mapping[str, object]) -> None:
         """Compile a design and freeze the plan. Raises ServerRefusal, ServerUnreachable."""
-        self.remote.send_change("POST", f"{self.path}/plan", {}, design)
+        self.remote.send_change("POST", f"{self.campaign_path}/plan", {}, design)
 
     def change_state(self, step: str) -> None:
         """Open, pause or close the campaign. Raises ServerRefusal, ServerUnreachable."""
-        self.remote.send_change("POST", f"{self.path}/{step}", {})
+        self.remote.send_change("POST", f"{self.campaign_path}/{step}", {})

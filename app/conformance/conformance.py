@@ -65,23 +65,23 @@ class ConformanceRun:
         about = {"source_language": "en", "target_language": "de", "name": "Conformance check"}
         self.remote.send_change("POST", "/v1/campaigns", {}, {**body, **about})
         self.made.append(managed)
-        self.remote.send_change("PUT", f"{managed.path}/systems/{SYSTEM}", {}, {})
+        self.remote.send_change("PUT", f"{managed.campaign_path}/systems/{SYSTEM}", {}, {})
         for n, texts in enumerate(setup.texts, 1):
             document = f"{DOCUMENT}-{n}"
             segments = [{"source": one.source or None, "references": {"ref": one.source or "-"}} for one in texts]
             self.remote.send_change(
-                "PUT", f"{managed.path}/documents/{document}", {}, {"position": n, "segments": segments}
+                "PUT", f"{managed.campaign_path}/documents/{document}", {}, {"position": n, "segments": segments}
             )
             outputs: dict[str, object] = {"segments": [one.output for one in texts]}
             if any(one.prefill is not None for one in texts):
                 outputs["prefill"] = [one.prefill for one in texts]
-            self.remote.send_change("PUT", f"{managed.path}/systems/{SYSTEM}/outputs/{document}", {}, outputs)
+            self.remote.send_change("PUT", f"{managed.campaign_path}/systems/{SYSTEM}/outputs/{document}", {}, outputs)
         for rater in setup.raters:
             managed.enrol_rater(rater, {})
         managed.compile_plan(DESIGN)
         managed.change_state("open")
-        links = managed.renew_rater_links(setup.raters)
-        return managed, [SimulatedFrontEnd(self.client, managed.path, links[rater]) for rater in setup.raters]
+        links = managed.renew_rater_tokens(setup.raters)
+        return managed, [SimulatedFrontEnd(self.client, managed.campaign_path, links[rater]) for rater in setup.raters]
 
     def close_campaigns(self) -> None:
         """Close the campaigns that this run created."""

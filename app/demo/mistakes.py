@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from app.demo.grammar import POOR_TERMS, DomainGrammar
-from app.demo.texts import DemoSegment, TextPiece, choose_random_option
+from app.demo.texts import DemoSegment, TranslationPiece, choose_random_option
 
 Severity = Literal["major", "minor"]
 _LONG_WORD = 7
@@ -52,7 +52,7 @@ class _EditContext:
 
     segment: DemoSegment
     domain: DomainGrammar
-    pieces: Sequence[TextPiece]
+    pieces: Sequence[TranslationPiece]
     free: frozenset[int]
 
     def slots(self) -> list[tuple[int, str]]:
@@ -92,7 +92,7 @@ def _edit(place: _EditContext, severity: Severity, rng: np.random.Generator) -> 
 
 
 def _assemble(
-    segment: DemoSegment, pieces: Sequence[TextPiece], edits: dict[int, tuple[Severity, PieceReplacement]]
+    segment: DemoSegment, pieces: Sequence[TranslationPiece], edits: dict[int, tuple[Severity, PieceReplacement]]
 ) -> TranslationWithErrors:
     text, mistakes, i = "", [], 0
     while i < len(pieces):

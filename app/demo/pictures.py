@@ -23,7 +23,7 @@ SEED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class PictureDescription:
+class DescriptionWithErrors:
     """A description and its errors: (words, severity, category); no words mean that something is left out."""
 
     text: str
@@ -37,7 +37,7 @@ class DescribedDrawing:
     shape: str
     colour: str
     ground: str
-    descriptions: tuple[PictureDescription, PictureDescription, PictureDescription]
+    descriptions: tuple[DescriptionWithErrors, DescriptionWithErrors, DescriptionWithErrors]
 
 
 SYSTEMS: Final = ("Careful", "Brief", "Hasty")
@@ -48,9 +48,9 @@ DRAWINGS: Final = (
         "firebrick",
         "lightyellow",
         (
-            PictureDescription("A red circle on a light ground."),
-            PictureDescription("A red circle.", (NO_GROUND,)),
-            PictureDescription(
+            DescriptionWithErrors("A red circle on a light ground."),
+            DescriptionWithErrors("A red circle.", (NO_GROUND,)),
+            DescriptionWithErrors(
                 "A blue square.", (("blue", "major", "Content/Colour"), ("square", "major", "Content/Shape"))
             ),
         ),
@@ -60,9 +60,9 @@ DRAWINGS: Final = (
         "steelblue",
         "white",
         (
-            PictureDescription("A blue square on white."),
-            PictureDescription("A blue shape on white.", (("shape", "minor", "Content/Shape"),)),
-            PictureDescription("A blue circle on white.", (("circle", "major", "Content/Shape"),)),
+            DescriptionWithErrors("A blue square on white."),
+            DescriptionWithErrors("A blue shape on white.", (("shape", "minor", "Content/Shape"),)),
+            DescriptionWithErrors("A blue circle on white.", (("circle", "major", "Content/Shape"),)),
         ),
     ),
     DescribedDrawing(
@@ -70,9 +70,9 @@ DRAWINGS: Final = (
         "seagreen",
         "lavender",
         (
-            PictureDescription("A green triangle on violet."),
-            PictureDescription("Triangle, green.", (NO_GROUND, ("Triangle, green", "minor", "Language/Style"))),
-            PictureDescription(
+            DescriptionWithErrors("A green triangle on violet."),
+            DescriptionWithErrors("Triangle, green.", (NO_GROUND, ("Triangle, green", "minor", "Language/Style"))),
+            DescriptionWithErrors(
                 "Two triangle.", (("Two", "major", "Content/Number"), ("triangle", "minor", "Language/Grammar"))
             ),
         ),
@@ -82,9 +82,9 @@ DRAWINGS: Final = (
         "goldenrod",
         "midnightblue",
         (
-            PictureDescription("A yellow circle at night.", (("at night", "minor", "Language/Style"),)),
-            PictureDescription("A circle on blue.", (("", "minor", "Content/Left out"),)),
-            PictureDescription("A red circle.", (("red", "major", "Content/Colour"), NO_GROUND)),
+            DescriptionWithErrors("A yellow circle at night.", (("at night", "minor", "Language/Style"),)),
+            DescriptionWithErrors("A circle on blue.", (("", "minor", "Content/Left out"),)),
+            DescriptionWithErrors("A red circle.", (("red", "major", "Content/Colour"), NO_GROUND)),
         ),
     ),
     DescribedDrawing(
@@ -92,9 +92,9 @@ DRAWINGS: Final = (
         "darkorange",
         "honeydew",
         (
-            PictureDescription("An orange square on pale green."),
-            PictureDescription("An orange square.", (NO_GROUND,)),
-            PictureDescription(
+            DescriptionWithErrors("An orange square on pale green."),
+            DescriptionWithErrors("An orange square.", (NO_GROUND,)),
+            DescriptionWithErrors(
                 "A orange squares.", (("A", "minor", "Language/Grammar"), ("squares", "major", "Content/Number"))
             ),
         ),
@@ -104,9 +104,9 @@ DRAWINGS: Final = (
         "indigo",
         "mistyrose",
         (
-            PictureDescription("A dark violet triangle on pink."),
-            PictureDescription("A dark triangle on pink.", (("dark", "minor", "Content/Colour"),)),
-            PictureDescription("A black circle.", (("circle", "major", "Content/Shape"), NO_GROUND)),
+            DescriptionWithErrors("A dark violet triangle on pink."),
+            DescriptionWithErrors("A dark triangle on pink.", (("dark", "minor", "Content/Colour"),)),
+            DescriptionWithErrors("A black circle.", (("circle", "major", "Content/Shape"), NO_GROUND)),
         ),
     ),
 )
@@ -171,7 +171,7 @@ def create_picture_campaign(remote: RemoteServer) -> CampaignClient:
 def make_picture_rater_model(managed: CampaignClient) -> RaterModel:
     """Make the model of the simulated raters, all except the guest, who look for the planted errors."""
     model = make_rater_model_template(
-        managed.load_protocol_and_basis(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED
+        managed.load_campaign_for_simulation(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED
     )
     return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})
 
@@ -195,7 +195,7 @@ def _source(n: int) -> str:
 
 
 def _make(managed: CampaignClient) -> None:
-    remote, path = managed.remote, managed.path
+    remote, path = managed.remote, managed.campaign_path
     body = {"key": PICTURES, "name": "Descriptions of drawings", "protocol": "custom", "target_language": "en"}
     remote.send_change("POST", "/v1/campaigns", {}, {**body, "options": OWN_PROTOCOL})
     for system in SYSTEMS:

@@ -19,7 +19,7 @@ Filling = Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
+class TranslationPiece:
     """A word, white space, a punctuation mark, or the German filling of a slot (with the slot's name)."""
 
     text: str
@@ -35,7 +35,7 @@ class DemoSegment:
     sentence: SentenceTemplate
     filling: Filling
 
-    def split_translation(self, variant: int) -> list[TextPiece]:
+    def split_translation(self, variant: int) -> list[TranslationPiece]:
         """Return one of the two German translations, without errors, as pieces."""
         return _split_template(self.sentence.german[variant], self.filling)
 
@@ -72,12 +72,12 @@ def _segment(sentence: SentenceTemplate, filling: Filling) -> DemoSegment:
     return DemoSegment(english, sentence, filling)
 
 
-def _split_template(template: str, filling: Filling) -> list[TextPiece]:
+def _split_template(template: str, filling: Filling) -> list[TranslationPiece]:
     pieces = []
     for match in _PIECE.finditer(template):
         slot, word, _, _ = match.groups()
         if slot is not None:
-            pieces.append(TextPiece(filling[slot][1], slot=slot))
+            pieces.append(TranslationPiece(filling[slot][1], slot=slot))
         else:
-            pieces.append(TextPiece(match[0], is_word=word is not None))
+            pieces.append(TranslationPiece(match[0], is_word=word is not None))
     return pieces

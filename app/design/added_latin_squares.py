@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.grouping import GroupedOutputs
 from app.design.latin_square import assign_outputs_by_latin_squares, explain_outputs_without_rater
-from app.design.open_groups import LatinSquareCell
+from app.design.open_groups import LatinSquareRating
 from app.design.plan import Bucket, UnmetRequest
 from app.design.values import TestSet
 from app.domain.plural_forms import pluralize
@@ -22,18 +22,18 @@ NO_RATERS = "nobody is left in their bucket"
 
 
 @dataclass(frozen=True, slots=True)
-class AddedLatinSquares:
+class AddedDocumentSquares:
     """Latin squares for added documents. cells: who edits which output."""
 
-    cells: Mapping[Cell, LatinSquareCell]
+    cells: Mapping[Cell, LatinSquareRating]
     unmet: tuple[UnmetRequest, ...]
 
-    def find_editor(self, stretch: int, system: str) -> LatinSquareCell | None:
+    def find_editor(self, stretch: int, system: str) -> LatinSquareRating | None:
         """Return who edits an output; None if nobody does or no new square covers it."""
         return self.cells.get((stretch, system))
 
 
-def assign_added_latin_squares(
+def assign_added_documents(
     rngs: Callable[[int], np.random.Generator],
     grouped: GroupedOutputs,
     test_set: TestSet,
@@ -42,7 +42,7 @@ def assign_added_latin_squares(
     planned: Collection[str],
     *,
     uncovered: int = 0,
-) -> AddedLatinSquares:
+) -> AddedDocumentSquares:
     """Assign Latin squares, in each bucket, over the documents that have no planned group yet.
 
     Parameters
@@ -61,7 +61,7 @@ def assign_added_latin_squares(
     stretches: dict[str, list[int]] = defaultdict(list)
     for n, stretch in enumerate(grouped.stretches):
         stretches[test_set.documents[stretch.document].key].append(n)
-    cells: dict[Cell, LatinSquareCell] = {}
+    cells: dict[Cell, LatinSquareRating] = {}
     lacking: list[str] = []
     alone: list[str] = []
     for bucket in buckets:
@@ -80,8 +80,8 @@ def assign_added_latin_squares(
             )
             for n, row in zip(sentences, rows.tolist(), strict=True):
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
-                    cells[n, systems[system]] = LatinSquareCell(nth, rater, 1 / len(systems))
-    return AddedLatinSquares(
+                    cells[n, systems[system]] = LatinSquareRating(nth, rater, 1 / len(systems))
+    return AddedDocumentSquares(
         cells,
         (
             *_make_unmet_requests(lacking, NO_SQUARE),

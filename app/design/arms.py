@@ -135,7 +135,7 @@ class _Colours:
             self._set_colour(edge, mine if n % 2 else other)
 
 
-def alternate_task_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:
+def interleave_tasks_of_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:
     """Return the order of a rater's tasks: one run of each arm in turn, starting with arm `start`.
 
     sequences: for each arm its runs (tasks that must be consecutive), each a tuple of task indices. If an arm has more
@@ -143,7 +143,7 @@ def alternate_task_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: i
 
     Examples
     --------
-    >>> alternate_task_arms([[(0,), (1, 2)], [(3,), (4,)]], start=1)
+    >>> interleave_tasks_of_arms([[(0,), (1, 2)], [(3,), (4,)]], start=1)
     [3, 0, 4, 1, 2]
     """
     n_arms = len(sequences)

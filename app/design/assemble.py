@@ -12,7 +12,7 @@ from app.design.arms import assign_arms_to_groups, assign_arms_to_raters
 from app.design.item_positions import make_tasks_from_drafts
 from app.design.order import SystemOrders
 from app.design.plan import PlannedGroup, Task, UnmetRequest
-from app.design.task_maker import TaskInputs, TaskMaker, UnmetRequestCollector
+from app.design.task_maker import RaterTaskMaker, TaskInputs, UnmetRequestCollector
 
 Rngs = Callable[..., np.random.Generator]
 
@@ -38,7 +38,7 @@ def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     groups = tuple(group for group, _ in planned)
     tasks: list[Task] = []
     for n, rater in enumerate(work.raters):
-        maker = TaskMaker(rngs("rater", n), work, orders, troubles)
+        maker = RaterTaskMaker(rngs("rater", n), work, orders, troubles)
         drafts = maker.make_tasks(rater.key, by_rater[rater.key], int(starts[n]))
         tasks += make_tasks_from_drafts(rngs("sides", n), rater.key, drafts, groups, first_number=len(tasks) + 1)
     return AssembledTasks(tuple(tasks), groups, troubles.list_unmet_requests(work.design))

@@ -70,14 +70,14 @@ def check_pool_sizes(layout: AllocationInput, names: tuple[str, ...] | None = No
     Raises Invalid naming the bucket.
     """
     most = np.zeros(len(layout.pools), dtype=np.int64)
-    np.maximum.at(most, layout.bucket_of_group, layout.ratings)
+    np.maximum.at(most, layout.buckets_of_groups, layout.ratings)
     for bucket in np.flatnonzero(most > layout.pool_sizes).tolist():
         name = names[bucket] if names else str(bucket + 1)
         why = f"bucket {name} has {len(layout.pools[bucket])} raters (people), and its items need {most[bucket]} each"
         raise Invalid(why, places=(Place(("ratings_per_item",), why),))
 
 
-def assign_groups_in_simulations(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
+def assign_groups_in_simulated_studies(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
     """Assign every cell separately, as evenly as possible, in many independent studies.
 
     All groups get the same number of raters (that of the first). Cells of equal shape are assigned in one step.
@@ -112,15 +112,15 @@ def assign_groups_in_simulations(rng: np.random.Generator, layout: AllocationInp
     return result
 
 
-def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
+def assign_groups_evenly(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
     """Assign the groups that have no raters yet, in place: cell by cell, to those who have fewest in the bucket.
 
     raters: shape (G, K), −1 if nobody is assigned; groups with raters count as assigned. With one cell per bucket this
-    is `assign_groups_in_simulations` for one study. With several (system-balanced) the remainders of the systems go to
-    different raters, so that the total stays even, too.
+    is `assign_groups_in_simulated_studies` for one study. With several (system-balanced) the remainders of the systems
+    go to different raters, so that the total stays even, too.
     """
     check_pool_sizes(layout)
-    have = count_rater_groups_by_bucket(layout, raters)
+    have = count_groups_by_bucket_and_rater(layout, raters)
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
     for cell, members in enumerate(layout.groups_of_each_cell()):
         bucket = layout.bucket[cell]
@@ -136,11 +136,11 @@ def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, ra
             np.add.at(have[bucket], raters[groups, :k].ravel(), 1)
 
 
-def count_rater_groups_by_bucket(layout: AllocationInput, raters: Codes) -> Codes:
+def count_groups_by_bucket_and_rater(layout: AllocationInput, raters: Codes) -> Codes:
     """Count the groups of each rater in each bucket, shape (buckets, R), from raters of shape (G, K), −1 for nobody."""
     have = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
     group, place = np.nonzero(raters >= 0)
-    np.add.at(have, (layout.bucket_of_group[group], raters[group, place]), 1)
+    np.add.at(have, (layout.buckets_of_groups[group], raters[group, place]), 1)
     return have
 
 

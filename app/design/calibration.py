@@ -36,7 +36,7 @@ def sample_calibration_set(
     for n, document in enumerate(documents):
         strata.setdefault(document.stratum or "", []).append(n)
     members = [strata[name] for name in sorted(strata)]
-    counts = divide_equally(rng, wanted, np.array([len(each) for each in members], dtype=np.int64)).tolist()
+    counts = compute_equal_quotas(rng, wanted, np.array([len(each) for each in members], dtype=np.int64)).tolist()
     drawn = [rng.permutation(each)[:count].tolist() for each, count in zip(members, counts, strict=True)]
     chosen = sorted(n for each in drawn for n in each)
     return [
@@ -45,12 +45,12 @@ def sample_calibration_set(
     ]
 
 
-def divide_equally(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes:
+def compute_equal_quotas(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes:
     """Return how many to take from each part, as equally as sizes allow; random parts give one more.
 
     Examples
     --------
-    >>> divide_equally(np.random.default_rng(1), 18, np.array([20, 20, 2, 20, 20]))
+    >>> compute_equal_quotas(np.random.default_rng(1), 18, np.array([20, 20, 2, 20, 20]))
     array([4, 4, 2, 4, 4])
     """
     counts = np.zeros_like(sizes)

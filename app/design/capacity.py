@@ -40,7 +40,7 @@ def assign_groups_by_capacity(
     result = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     load = np.zeros(layout.n_raters, dtype=np.int64)
     shuffled = rng.permutation(layout.n_groups)
-    bucket = layout.bucket_of_group
+    bucket = layout.buckets_of_groups
     for group in shuffled[np.argsort(-layout.weight[shuffled], kind="stable")]:
         pool = rng.permutation(layout.pools[bucket[group]])
         filled = (load[pool] + weight[group, pool]) * _FINE // np.maximum(capacity[pool], 1)
@@ -86,7 +86,7 @@ def _chain(
     """Find moves (group, giver, taker) that take work from the source and leave nobody else above their capacity."""
     came: dict[int, tuple[int, int]] = {source: (-1, -1)}
     front = [source]
-    bucket = layout.bucket_of_group
+    bucket = layout.buckets_of_groups
     while front:
         giver = front.pop(0)
         owns = np.flatnonzero((raters == giver).any(axis=1))
@@ -108,7 +108,7 @@ def _swap(
     layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes, source: int
 ) -> list[tuple[int, int, int]] | None:
     """Find two moves that exchange a group of the source for a lighter one, with the partner where this helps most."""
-    bucket = layout.bucket_of_group
+    bucket = layout.buckets_of_groups
     best: tuple[int, list[tuple[int, int, int]]] | None = None
     for group in np.flatnonzero((raters == source).any(axis=1)).tolist():
         for partner in layout.pools[bucket[group]].tolist():

@@ -121,7 +121,7 @@ def check_plan(plan: Plan) -> PlanCheckReport:
         rated_twice=len({(g.unit, g.bucket) for g in plan.groups if g.nth > 1}),
         rater_pairs=_rater_pairs(plan),
         total=_total(plan.tasks),
-        departures=list_design_deviations(plan),
+        departures=list_unfollowed_recommendations(plan),
         estimable=_estimable(plan),
     )
 
@@ -263,7 +263,7 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
     return len(rater_pairs), n * (n - 1) // 2
 
 
-def list_design_deviations(plan: Plan) -> tuple[DesignDeviation, ...]:
+def list_unfollowed_recommendations(plan: Plan) -> tuple[DesignDeviation, ...]:
     """List where a design deviates from the recommendations of Riley et al. 2024 (§3), and what this costs.
 
     The figures follow from the variance components of WMT23 zh-en and en-de (`app/stats/planning/planning.py`);

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.design.assemble import assemble_tasks
 from app.design.assignment import check_pool_sizes
-from app.design.buckets import BucketAssignment, fill_buckets, keep_one_account_per_person
+from app.design.buckets import FilledBuckets, fill_buckets, keep_one_account_per_person
 from app.design.calibration import draw_common_documents, sample_calibration_set
 from app.design.design import Design
 from app.design.grouping import GroupedOutputs, group_outputs, make_allocation_input, split_documents_into_ranges
@@ -177,7 +177,7 @@ def _allocate_groups(
     test_set: TestSet,
     names: Sequence[str],
     raters: Sequence[Rater],
-    buckets: BucketAssignment,
+    buckets: FilledBuckets,
 ) -> tuple[GroupedOutputs, GroupAllocation, AllocationInput]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
     grouped = group_outputs(
@@ -190,7 +190,7 @@ def _allocate_groups(
     return grouped, assign_raters_to_groups(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
 
 
-def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: BucketAssignment) -> Codes:
+def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: FilledBuckets) -> Codes:
     """Return the number of raters for each group, shape (G,)."""
     ratings = np.full(len(grouped.groups), design.ratings_per_item, dtype=np.int64)
     if design.overlap:
@@ -202,7 +202,7 @@ def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets
 
 
 def _latin(
-    draw: SeedStreams, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: BucketAssignment
+    draw: SeedStreams, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: FilledBuckets
 ) -> GroupAllocation:
     """Assign raters by Latin squares; outputs that no rater of the square edits have none."""
     check_pool_sizes(layout, buckets.names)
@@ -231,7 +231,7 @@ def _latin(
 
 
 def _documents(
-    keys: Sequence[str], chosen: Codes, common: Codes, buckets: BucketAssignment, inclusion: Floats
+    keys: Sequence[str], chosen: Codes, common: Codes, buckets: FilledBuckets, inclusion: Floats
 ) -> tuple[PlannedDocument, ...]:
     for_all = set(common.tolist())
     return tuple(
@@ -241,7 +241,7 @@ def _documents(
     )
 
 
-def _buckets(buckets: BucketAssignment, raters: Sequence[Rater], keys: Sequence[str]) -> tuple[Bucket, ...]:
+def _buckets(buckets: FilledBuckets, raters: Sequence[Rater], keys: Sequence[str]) -> tuple[Bucket, ...]:
     return tuple(
         Bucket(
             n + 1,
@@ -261,7 +261,7 @@ def _unmet_documents(left_out: Sequence[str]) -> tuple[UnmetRequest, ...]:
     return (UnmetRequest(what, f"in no bucket: {named}"),)
 
 
-def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAssignment) -> tuple[UnmetRequest, ...]:
+def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: FilledBuckets) -> tuple[UnmetRequest, ...]:
     """Report documents in a bucket for which no system has a complete output."""
     judged = {stretch.document for stretch in grouped.stretches}
     bare = [n for n in np.flatnonzero(buckets.of_document >= 0).tolist() if n not in judged]

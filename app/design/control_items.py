@@ -11,9 +11,9 @@ from app.design.design import ControlRules
 from app.design.grouping import count_needed_control_items
 from app.design.order import Screen, UnplacedItem
 from app.design.repeats import (
-    PlannedRepeat,
+    PlannedScreenRepeat,
     RaterHistory,
-    choose_repeat,
+    choose_screen_to_repeat,
     find_gaps_for_control_items,
     measure_distance_shortfalls,
 )
@@ -150,8 +150,8 @@ def _insert_repeats(
     for piece in chosen:
         if piece.role != "repeat":
             continue
-        planned = PlannedRepeat(room, size, (piece,))
-        repeat, gap = choose_repeat(rng, screens, seen, room, planned.can_be_replaced_by)
+        planned = PlannedScreenRepeat(room, size, (piece,))
+        repeat, gap = choose_screen_to_repeat(rng, screens, seen, room, planned.can_be_replaced_by)
         original = repeat[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
         size = planned.task_size_if_replaced_by((original,))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.control_items import DRAWS, ControlShortfall, make_control_item
-from app.design.grouping import count_minimum_control_items, count_needed_control_screens
+from app.design.grouping import count_control_items_for_total, count_needed_control_screens
 from app.design.order import Screen
-from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, measure_distance_shortfalls
+from app.design.repeats import PlannedScreenRepeat, RaterHistory, choose_screen_to_repeat, measure_distance_shortfalls
 from app.design.task_packing import ControlQuota, PartialTask, TaskCapacity, sort_rating_screens_by_size, sum_work
 
 References = Mapping[str, Sequence[str]]
@@ -49,7 +49,7 @@ def add_control_screens(
         assigned = _assign_kinds(rng, chosen, needed, references)
         size = sum_work([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
         for again in assigned:
-            planned = PlannedRepeat(room, size, again.screen)
+            planned = PlannedScreenRepeat(room, size, again.screen)
             size = planned.task_size_if_replaced_by(_insert(rng, screens, again, planned, references, seen))
         short = _list_missing_controls(screens, needed)
     seen.add_task(screens)
@@ -65,7 +65,7 @@ def _n_rated(screens: Sequence[Screen]) -> int:
 
 def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: TaskCapacity) -> Mapping[str, int]:
     """Return the least number of control items of each kind that a task with these screens must contain."""
-    return count_minimum_control_items(room.controls, _n_rated(screens) + sum(map(len, chosen)))
+    return count_control_items_for_total(room.controls, _n_rated(screens) + sum(map(len, chosen)))
 
 
 def _screens_to_repeat(
@@ -111,7 +111,7 @@ def _insert(
     rng: np.random.Generator,
     screens: list[Screen],
     repeat_screen: _RepeatedScreen,
-    planned: PlannedRepeat,
+    planned: PlannedScreenRepeat,
     references: References,
     seen: RaterHistory,
 ) -> Screen:
@@ -122,7 +122,7 @@ def _insert(
         return able and len(screen) == len(repeat_screen.screen) and planned.can_be_replaced_by(screen)
 
     room = planned.room
-    original, gap = choose_repeat(rng, screens, seen, room, stands_in)
+    original, gap = choose_screen_to_repeat(rng, screens, seen, room, stands_in)
     pairs = zip(repeat_screen.kinds, original, strict=True)
     screens.insert(gap, tuple(make_control_item(kind, piece, room.controls, references) for kind, piece in pairs))
     return original

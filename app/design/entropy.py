@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from app.design.assignment import assign_campaign_groups, check_pool_sizes, compute_rater_loads
+from app.design.assignment import assign_groups_evenly, check_pool_sizes, compute_rater_loads
 from app.design.layout import AllocationInput
 from app.design.values import Bools, Codes, Floats
 from app.domain.errors import Invalid, Place
@@ -62,7 +62,7 @@ class _RaterSetChoices:
 
 
 def _menus(rng: np.random.Generator, layout: AllocationInput) -> _RaterSetChoices:
-    kinds, of_group = np.unique(np.stack([layout.bucket_of_group, layout.ratings]), axis=1, return_inverse=True)
+    kinds, of_group = np.unique(np.stack([layout.buckets_of_groups, layout.ratings]), axis=1, return_inverse=True)
     lists = [_sets(rng, layout.pools[bucket], int(k)) for bucket, k in kinds.T]
     most, wide = max(len(sets) for sets in lists), int(kinds[1].max())
     padded = np.full((len(lists), most, wide), -1, dtype=np.int64)
@@ -184,7 +184,7 @@ def estimate_reachable_entropies(
 
 def _entropy_of_even_deal(rng: np.random.Generator, layout: AllocationInput) -> float:
     even = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
-    assign_campaign_groups(rng, layout, even)
+    assign_groups_evenly(rng, layout, even)
     return float(normalized_entropy(compute_rater_loads(layout, even[None]))[0])
 
 
@@ -193,7 +193,7 @@ def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
     may: Bools = np.zeros((len(layout.pools), layout.n_raters), dtype=np.bool_)
     for row, pool in enumerate(layout.pools):
         may[row, pool] = True
-    bucket, missing = layout.bucket_of_group, layout.ratings.copy()
+    bucket, missing = layout.buckets_of_groups, layout.ratings.copy()
     menus = _menus(rng, layout)
     start = menus.sets[menus.of_group, rng.integers(0, menus.size[menus.of_group])]
     load, fixed = compute_rater_loads(layout, start[None])[0], np.zeros(layout.n_raters, dtype=np.int64)
@@ -210,5 +210,5 @@ def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
 
 def _capacity_left(layout: AllocationInput, may: Bools, missing: Codes) -> Codes:
     """Return what each rater could still take at most, shape (R,)."""
-    left = np.bincount(layout.bucket_of_group, weights=layout.weight * (missing > 0), minlength=len(layout.pools))
+    left = np.bincount(layout.buckets_of_groups, weights=layout.weight * (missing > 0), minlength=len(layout.pools))
     return np.asarray(np.rint(may.T @ left), dtype=np.int64)

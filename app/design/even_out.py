@@ -28,7 +28,7 @@ class EvenedLoads:
     moved: int
 
     @property
-    def is_bound_reached(self) -> bool:
+    def is_largest_load_minimal(self) -> bool:
         """Whether the bound was reached."""
         return self.largest == self.bound
 

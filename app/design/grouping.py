@@ -35,7 +35,7 @@ class GroupedOutputs:
     def group_size(self, group: int) -> WorkSize:
         """Return how much there is to judge in a group."""
         members = self.groups[group]
-        return self.stretches[self.entries[members[0]].stretch].size.multiplied_by(len(members))
+        return self.stretches[self.entries[members[0]].stretch].work_size.multiplied_by(len(members))
 
     def stretch_of(self, group: int) -> int:
         """Return the stretch of a group."""
@@ -95,7 +95,7 @@ def _counts(controls: ControlRules, regular: int) -> tuple[tuple[str, int], ...]
     return tuple(needed.items())
 
 
-def count_minimum_control_items(controls: ControlRules, total: int) -> dict[str, int]:
+def count_control_items_for_total(controls: ControlRules, total: int) -> dict[str, int]:
     """Return the least number of control items of each kind in a task with `total` items, including controls."""
     rates = {"degraded": controls.bad_reference, "repeat": controls.repeat, "reference": controls.reference}
     return {kind: ceil(round(rate * total, 9)) for kind, rate in rates.items()}
@@ -120,7 +120,7 @@ def count_needed_control_screens(controls: ControlRules, regular: int, widths: S
     """
     count, total = 0, regular
     while True:
-        needed = count_minimum_control_items(controls, total)
+        needed = count_control_items_for_total(controls, total)
         if needed["reference"] <= count and sum(needed.values()) <= total - regular:
             return count
         total += widths[count % len(widths)]

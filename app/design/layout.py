@@ -28,7 +28,7 @@ class AllocationInput:
     ratings: Codes
 
     @property
-    def bucket_of_group(self) -> Codes:
+    def buckets_of_groups(self) -> Codes:
         """The bucket of each group, shape (G,)."""
         return self.bucket[self.cell]
 

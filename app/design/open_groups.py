@@ -14,7 +14,7 @@ from app.design.values import Rater, WorkSize
 
 
 @dataclass(frozen=True, slots=True)
-class LatinSquareCell:
+class LatinSquareRating:
     """A rating in a Latin square: the rater, the number of the rating of the segment, and the rater's probability."""
 
     nth: int
@@ -37,7 +37,7 @@ class OpenGroup:
     bucket: int
     before: PlannedGroup | None
     late: bool
-    square: LatinSquareCell | None = None
+    square: LatinSquareRating | None = None
 
     @property
     def intended_rater(self) -> str | None:

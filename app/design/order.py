@@ -77,7 +77,7 @@ def arrange_system_rounds(
     return result
 
 
-def arrange_screens(pieces: Sequence[UnplacedItem], columns: int) -> ScreenBlock:
+def arrange_items_on_screens(pieces: Sequence[UnplacedItem], columns: int) -> ScreenBlock:
     """Arrange items in screens with the given number of columns, or one fewer if they do not divide evenly."""
     count = -(-len(pieces) // columns)
     return tuple(tuple(pieces[len(pieces) * n // count : len(pieces) * (n + 1) // count]) for n in range(count))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.assignment import count_rater_groups_by_bucket, draw_documents_from_buckets
+from app.design.assignment import count_groups_by_bucket_and_rater, draw_documents_from_buckets
 from app.design.design import Overlap
 from app.design.layout import AllocationInput
 from app.design.values import Codes
@@ -34,12 +34,12 @@ def assign_overlap_groups(rng: np.random.Generator, layout: AllocationInput, rat
 
     So loads within a bucket differ by at most one group, and every pair of raters that a bucket allows shares some.
     """
-    have = count_rater_groups_by_bucket(layout, raters)
+    have = count_groups_by_bucket_and_rater(layout, raters)
     in_cell = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.int64)
     common = np.zeros((layout.n_raters, layout.n_raters), dtype=np.int64)
-    bucket_of_group = layout.bucket_of_group
+    buckets_of_groups = layout.buckets_of_groups
     for group in rng.permutation(groups):
-        bucket = bucket_of_group[group]
+        bucket = buckets_of_groups[group]
         pool = rng.permutation(layout.pools[bucket])
         picked: list[int] = []
         for _ in range(int(layout.ratings[group])):

@@ -38,14 +38,14 @@ class RaterHistory:
             if screen[0].role == "rating":
                 self.screens.append((screen, self.segments))
 
-    def screens_before(self, rng: np.random.Generator, latest: int) -> Iterator[Screen]:
+    def draw_earlier_screens(self, rng: np.random.Generator, latest: int) -> Iterator[Screen]:
         """Yield screens of earlier tasks in random order; `latest` bounds their end, relative to the history's end."""
         count = bisect_right(self.screens, self.segments + latest, key=lambda screen: screen[1])
         return (self.screens[n][0] for n in rng.permutation(count))
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedRepeat:
+class PlannedScreenRepeat:
     """A screen that is to be shown again. size: of the whole task, including this screen and everything else chosen."""
 
     room: TaskCapacity
@@ -65,7 +65,7 @@ class PlannedRepeat:
         return rest + sum_work(other)
 
 
-def choose_repeat(
+def choose_screen_to_repeat(
     rng: np.random.Generator,
     screens: Sequence[Screen],
     seen: RaterHistory,
@@ -95,7 +95,9 @@ def choose_repeat(
         latest = ends[gap] - room.controls.min_distance
         able = [screen for screen, end in here if end <= latest and fresh(screen)]
         screen_again = (
-            able[int(rng.integers(len(able)))] if able else next(filter(fresh, seen.screens_before(rng, latest)), None)
+            able[int(rng.integers(len(able)))]
+            if able
+            else next(filter(fresh, seen.draw_earlier_screens(rng, latest)), None)
         )
         if screen_again is not None:
             seen.repeated.add(id(screen_again))

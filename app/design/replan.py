@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from app.design.added_latin_squares import AddedLatinSquares, assign_added_latin_squares
+from app.design.added_latin_squares import AddedDocumentSquares, assign_added_documents
 from app.design.assemble import assemble_tasks
 from app.design.buckets import keep_one_account_per_person
 from app.design.compile import SeedStreams, hash_design_inputs
@@ -226,13 +226,13 @@ def _squares(
     systems: Sequence[str],
     buckets: Sequence[Bucket],
     grouped: GroupedOutputs,
-) -> AddedLatinSquares:
+) -> AddedDocumentSquares:
     """Return Latin squares over the added documents; a late system has no place in complete squares."""
     if plan.design.structure != "latin_square":
-        return AddedLatinSquares({}, ())
+        return AddedDocumentSquares({}, ())
     before = set(plan.systems) & set(systems)
     edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
-    squares = assign_added_latin_squares(
+    squares = assign_added_documents(
         lambda bucket: draw.rng("latin", bucket),
         grouped,
         test_set,
@@ -256,7 +256,7 @@ def _open_work(
     test_set: TestSet,
     grouped: GroupedOutputs,
     buckets: Sequence[Bucket],
-    squares: AddedLatinSquares,
+    squares: AddedDocumentSquares,
 ) -> tuple[GroupedOutputs, list[OpenGroup], tuple[tuple[int, str], ...]]:
     """Return every rating still to be made, its group of the new material, and late systems that need none."""
     bucket_of = {key: bucket.number for bucket in buckets for key in bucket.documents}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from app.design.arms import alternate_task_arms
+from app.design.arms import interleave_tasks_of_arms
 from app.design.calibration import place_calibration_items
 from app.design.control_items import ControlShortfall, add_control_items
 from app.design.control_screens import add_control_screens
@@ -16,7 +16,7 @@ from app.design.design import Design, Placement
 from app.design.grouping import GroupedOutputs
 from app.design.item_positions import TaskDraft
 from app.design.layout import AllocationInput
-from app.design.order import ScreenBlock, SystemOrders, UnplacedItem, arrange_screens, arrange_system_rounds
+from app.design.order import ScreenBlock, SystemOrders, UnplacedItem, arrange_items_on_screens, arrange_system_rounds
 from app.design.plan import PlannedGroup, UnmetRequest
 from app.design.repeats import RaterHistory
 from app.design.task_packing import PartialTask, TaskCapacity, count_fitting_columns, fill_tasks
@@ -45,7 +45,7 @@ class TaskInputs:
     arms: tuple[int | None, ...] | None = None
     remaining_shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]] | None = None
 
-    def shared_packs_of(self, rater: str) -> tuple[tuple[UnplacedItem, ...], ...]:
+    def shared_items_of_rater(self, rater: str) -> tuple[tuple[UnplacedItem, ...], ...]:
         """Return the packs of shared items that this rater has to judge besides the groups."""
         return self.shared if self.remaining_shared is None else self.remaining_shared.get(rater, ())
 
@@ -82,7 +82,7 @@ class UnmetRequestCollector:
 
 
 @dataclass(slots=True, eq=False)
-class TaskMaker:
+class RaterTaskMaker:
     """Makes one rater's tasks."""
 
     rng: np.random.Generator
@@ -92,7 +92,7 @@ class TaskMaker:
 
     def make_tasks(self, rater: str, planned: Sequence[tuple[PlannedGroup, int]], start: int) -> list[TaskDraft]:
         """Return the rater's tasks in order. start: determines which arm comes first."""
-        shared = self._in_own_order(self.work.shared_packs_of(rater))
+        shared = self._in_own_order(self.work.shared_items_of_rater(rater))
         n_arms = max(1, len(self.work.design.arms))
         mine = sorted({group.arm or 0 for group, _ in planned}) or [0]
         drafts: list[list[PartialTask]] = [[] for _ in range(n_arms)]
@@ -100,7 +100,7 @@ class TaskMaker:
             groups = [(group, of) for group, of in planned if (group.arm or 0) == arm]
             drafts[arm] = self._drafts(groups, shared[turn :: len(mine)])
         flat = [(arm, draft) for arm in range(n_arms) for draft in drafts[arm]]
-        order = alternate_task_arms(_runs(flat, n_arms), start % n_arms)
+        order = interleave_tasks_of_arms(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
         room = TaskCapacity.for_rater(self.work.design, [piece for _, draft in flat for piece in draft.all_items()])
         seen, tasks = RaterHistory(), []
@@ -189,7 +189,7 @@ class TaskMaker:
         )
         if fitting < min(columns, len(ordered)):
             self.troubles.narrowed.add(ordered[0].document)
-        return arrange_screens(ordered, fitting)
+        return arrange_items_on_screens(ordered, fitting)
 
     def _copy_shared_items(self, pack: Sequence[UnplacedItem]) -> ScreenBlock:
         """Copy shared items, so that every rater's item has its own place."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.design import ControlRules, Design, TaskRules
-from app.design.grouping import count_minimum_control_items, count_needed_control_items, count_needed_control_screens
-from app.design.order import Screen, ScreenBlock, UnplacedItem, arrange_screens
+from app.design.grouping import count_control_items_for_total, count_needed_control_items, count_needed_control_screens
+from app.design.order import Screen, ScreenBlock, UnplacedItem, arrange_items_on_screens
 from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
 
@@ -58,7 +58,7 @@ class TaskCapacity:
     def for_rater(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> TaskCapacity:
         """Return the capacity of a design's tasks for a rater who has these items."""
         spare = sorted((piece for piece in pieces if piece.role == "rating"), key=_length)[:_SPARE]
-        return cls(design.task, design.controls, design.regular_share, tuple(spare))
+        return cls(design.task, design.controls, design.max_regular_share, tuple(spare))
 
     def is_within_limits(self, size: WorkSize, share: float = 1.0) -> bool:
         """Whether a size is within the limits, or within a share of them."""
@@ -96,7 +96,7 @@ class TaskCapacity:
         needed = quota.kinds if quota else count_needed_control_items(self.controls, len(own))
         return [piece for kind, n in needed.items() for piece in self.shortest_control_originals(kind, n, own)]
 
-    def fits_whole(self, piece: UnplacedItem) -> bool:
+    def fits_item_alone(self, piece: UnplacedItem) -> bool:
         """Whether an item that alone exceeds the regular share fits a task with its controls."""
         return replace(self, regular_share=1.0).fits([(piece,)])
 
@@ -179,7 +179,7 @@ def distribute_control_items(
     if room.task.columns > 1:
         width = len(shown[0])
         number = count_needed_control_screens(room.controls, len(pieces), [width])
-        least = count_minimum_control_items(room.controls, len(pieces) + number * width)
+        least = count_control_items_for_total(room.controls, len(pieces) + number * width)
     else:
         least = count_needed_control_items(room.controls, len(pieces))
         number = sum(least.values())
@@ -211,7 +211,7 @@ def _split_oversize_block(block: ScreenBlock, room: TaskCapacity, oversize: list
 def _check_alone(room: TaskCapacity, screen: Screen) -> None:
     piece = screen[0]
     if room.is_within_limits(piece.size):
-        if room.regular_share < 1 and room.fits_whole(piece):
+        if room.regular_share < 1 and room.fits_item_alone(piece):
             return
         raise Invalid(
             f"segments {piece.first}–{piece.last} of document {piece.document} and the control items that its task "
@@ -225,7 +225,7 @@ def count_fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: Ta
     largest = sorted(pieces, key=lambda piece: (-piece.size.segments, -piece.size.words))
 
     def fit(columns: int) -> bool:
-        widths = {len(screen) for screen in arrange_screens(largest, columns)}
+        widths = {len(screen) for screen in arrange_items_on_screens(largest, columns)}
         return all(room.fits([tuple(largest[:width])]) for width in widths)
 
     return next((n for n in range(columns, 1, -1) if fit(n)), 1)

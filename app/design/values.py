@@ -120,6 +120,6 @@ class SegmentRange:
     words: int
 
     @property
-    def size(self) -> WorkSize:
+    def work_size(self) -> WorkSize:
         """How much there is to judge in one item on this stretch."""
         return WorkSize(1, self.last - self.first + 1, self.words)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.assignment import assign_campaign_groups, check_pool_sizes, count_rater_groups_by_bucket
+from app.design.assignment import assign_groups_evenly, check_pool_sizes, count_groups_by_bucket_and_rater
 from app.design.capacity import assign_groups_by_capacity
 from app.design.design import Design
 from app.design.entropy import assign_groups_by_entropy
@@ -53,9 +53,9 @@ def assign_raters_to_groups(
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     assign_overlap_groups(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
     if design.unit == "items":
-        assign_campaign_groups(rng, layout, dealt)
+        assign_groups_evenly(rng, layout, dealt)
     else:
-        assign_groups_by_weight(rng, layout, dealt)
+        assign_weighted_groups_evenly(rng, layout, dealt)
     if not design.even_out:
         return GroupAllocation(dealt, _by_chance(layout, dealt))
     evened = even_out_loads(rng, layout, dealt)
@@ -79,16 +79,16 @@ def compute_rater_capacities(design: Design, grouped: GroupedOutputs, raters: Se
     return np.array(room, dtype=np.int64), np.stack([sizes[rater.capacity_unit] for rater in raters], axis=1)
 
 
-def assign_groups_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
-    """Assign like `assign_campaign_groups`, but with even weights too: heavy groups and least loaded raters first.
+def assign_weighted_groups_evenly(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
+    """Assign like `assign_groups_evenly`, but with even weights too: heavy groups and least loaded raters first.
 
     The groups of a cell are assigned in blocks of as many as there are raters, so the numbers of groups still differ by
     at most one.
     """
     weights = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
-    have = count_rater_groups_by_bucket(layout, raters)
+    have = count_groups_by_bucket_and_rater(layout, raters)
     group, place = np.nonzero(raters >= 0)
-    np.add.at(weights, (layout.bucket_of_group[group], raters[group, place]), layout.weight[group])
+    np.add.at(weights, (layout.buckets_of_groups[group], raters[group, place]), layout.weight[group])
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
     for cell, members in enumerate(layout.groups_of_each_cell()):
         bucket = layout.bucket[cell]
@@ -109,7 +109,7 @@ def assign_groups_by_weight(rng: np.random.Generator, layout: AllocationInput, r
 def _by_chance(layout: AllocationInput, raters: Codes) -> Floats:
     """Return k/n for every group of a bucket of n raters, because assignment treats all raters of a bucket alike."""
     sizes = np.array([len(pool) for pool in layout.pools], dtype=np.float64)
-    return np.where(raters >= 0, (layout.ratings / sizes[layout.bucket_of_group])[:, None], 0.0)
+    return np.where(raters >= 0, (layout.ratings / sizes[layout.buckets_of_groups])[:, None], 0.0)
 
 
 def _given_loads(layout: AllocationInput, raters: Codes) -> Floats:

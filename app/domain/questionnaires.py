@@ -61,13 +61,13 @@ class Questionnaires(BaseModel):
     before: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] = ()
     after: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] = ()
 
-    def questions(self, moment: Moment) -> tuple[Question, ...]:
+    def questions_at(self, moment: Moment) -> tuple[Question, ...]:
         """Return the questions asked at a moment."""
         return self.before if moment == "before" else self.after
 
-    def has_questions(self, moment: Moment) -> bool:
+    def has_questions_at(self, moment: Moment) -> bool:
         """Whether a moment has any questions."""
-        return any(question.kind != "note" for question in self.questions(moment))
+        return any(question.kind != "note" for question in self.questions_at(moment))
 
 
 def read_questionnaires(settings: Mapping[str, object]) -> Questionnaires:
@@ -87,9 +87,9 @@ def find_questionnaire_faults(settings: Mapping[str, object]) -> Iterator[Place]
         for fault in list_first_validation_errors(error, 20):
             yield Place((*here, *fault["loc"]), fault["msg"])
         return
-    names = Counter(question.name for moment in MOMENTS for question in read.questions(moment))
+    names = Counter(question.name for moment in MOMENTS for question in read.questions_at(moment))
     for moment in MOMENTS:
-        for n, question in enumerate(read.questions(moment)):
+        for n, question in enumerate(read.questions_at(moment)):
             for place, why in _faults(question, names):
                 yield Place((*here, moment, n, place), why)
 

@@ -40,7 +40,7 @@ Source = Literal["score", "spans", "criterion"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class NamedExclusion:
+class ExclusionTarget:
     """A system, rater, document or task that an analysis leaves out."""
 
     what: Subject

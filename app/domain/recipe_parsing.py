@@ -8,7 +8,15 @@ from types import MappingProxyType
 from typing import get_args
 
 from app.domain.keys import is_key
-from app.domain.recipe_choices import MOST_EXCLUSIONS, Calibration, NamedExclusion, Role, ScoringChoice, Source, Subject
+from app.domain.recipe_choices import (
+    MOST_EXCLUSIONS,
+    Calibration,
+    ExclusionTarget,
+    Role,
+    ScoringChoice,
+    Source,
+    Subject,
+)
 from app.domain.recipe_value import CHOICES, NumberRange, RecipeChoice, format_limit
 
 FILTERS = "there is no such choice: roles, accepted_only, exclude and standing say which rows are ranked"
@@ -102,11 +110,11 @@ def _exclusions(value: object) -> object:
     return tuple(sorted({_exclusion(part) for part in parts}))
 
 
-def _exclusion(text: str) -> NamedExclusion:
+def _exclusion(text: str) -> ExclusionTarget:
     what, _, key = text.partition(":")
     if what not in get_args(Subject) or not is_key(key):
         raise WrongValue(f"must be WHAT:KEY with WHAT one of {', '.join(get_args(Subject))}")
-    return NamedExclusion(what, key)  # type: ignore[arg-type]  # one of the literals, as just checked
+    return ExclusionTarget(what, key)  # type: ignore[arg-type]  # one of the literals, as just checked
 
 
 def _strings(value: object) -> list[str]:

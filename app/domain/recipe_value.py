@@ -22,11 +22,11 @@ from app.domain.recipe_choices import (
     Calibration,
     ClusterRule,
     ConstantRaters,
+    ExclusionTarget,
     ImplausibleRaters,
     IntervalKind,
     Method,
     Moments,
-    NamedExclusion,
     Normalize,
     Repeats,
     ScoringChoice,
@@ -121,7 +121,7 @@ class Recipe:
     ] = ("rating", "repeat")
     accepted_only: Annotated[bool, ChoiceWording("Leave out what quality control rejected.")] = True
     exclude: Annotated[
-        tuple[NamedExclusion, ...],
+        tuple[ExclusionTarget, ...],
         ChoiceWording(
             "What to leave out entirely.", "one or more of `system:KEY`, `rater:KEY`, `document:KEY`, `task:KEY`"
         ),

@@ -377,7 +377,7 @@ Reader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[Record]]
 PartsReader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[tuple[str, Iterator[Record]]]]
 
 
-class DocumentLineCollector(Protocol):
+class DocumentSubsetReader(Protocol):
     """The lines about some of the documents, of all files: all lines are added first, then returned as records."""
 
     def begin_file(self, file: str, number: int, line: str) -> bool:
@@ -407,7 +407,7 @@ class ParallelReadHooks:
     records together can show.
     """
 
-    make_reader: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLineCollector]
+    make_reader: Callable[[Sequence[str], ReadContext, ReadLog], DocumentSubsetReader]
     make_document_finder: Callable[[LineLocation, str, ReadLog], tuple[Callable[[str], str], bool]]
     make_campaign_row: Callable[[Sequence[str], Sequence[Any]], CampaignRow]
     requires_judgments: bool = False

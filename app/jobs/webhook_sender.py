@@ -15,9 +15,9 @@ import httpcore
 import httpx
 
 from app.domain.errors import AppError
-from app.services.every_organization import list_organization_numbers
+from app.services.every_organization import list_open_organization_numbers
 from app.services.webhooks import delivery
-from app.services.webhooks.addresses import AllowedWebhookAddresses, parse_address
+from app.services.webhooks.addresses import AllowedWebhookAddresses, parse_ip_address
 from app.services.webhooks.delivery import DeliveryResult, PendingDelivery
 from app.storage.db import Database
 from app.storage.organizations import organization_of_row, use_organization
@@ -55,7 +55,7 @@ class PublicAddressBackend(httpcore.AsyncNetworkBackend):
             raise httpcore.ConnectError("the host name is not known") from error
         addresses = list(dict.fromkeys(str(info[4][0]) for info in known))
         for text in addresses:
-            address = parse_address(text.partition("%")[0])
+            address = parse_ip_address(text.partition("%")[0])
             if address is None or not self._outward.is_allowed(host, address):
                 raise AddressRefused("the host's address is not public")
         failed: Exception = httpcore.ConnectError("the host has no address")
@@ -111,7 +111,7 @@ class WebhookSender:
         due: list[int] = []
         self._first += 1
         try:
-            numbers = await self._ask(partial(list_organization_numbers, self._database))
+            numbers = await self._ask(partial(list_open_organization_numbers, self._database))
             for place in range(len(numbers)):
                 with use_organization(numbers[(self._first + place) % len(numbers)]):
                     due += await self._ask(partial(delivery.claim_due_webhooks, self._database, free - len(due)))

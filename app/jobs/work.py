@@ -73,7 +73,7 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
 """Jobs that the kit of reports does not compute."""
 
 
-def compute_chunk_in_process(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: ARG001  (one signature for all)
+def compute_chunk_locally(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: ARG001  (one signature for all)
     """Compute the nth chunk in this process."""
     return chunk(n)
 
@@ -127,7 +127,7 @@ class QueueEntryComputer:
         self._reading = threading.Lock()
 
     def compute_entry(
-        self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_chunk_in_process
+        self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_chunk_locally
     ) -> None:
         """Run an entry, unless the job has ended, perhaps with its organization. compute: computes a chunk somewhere.
 
@@ -173,7 +173,7 @@ class QueueEntryComputer:
 
     @staticmethod
     def _next(session: Any, begun: stored.Row) -> list[QueueEntry]:
-        entries = jobs.list_next_queue_entries(session, begun)
+        entries = jobs.make_next_queue_entries(session, begun)
         if any(entry.task == FINISH for entry in entries):
             stored.mark_job_finishing(session, begun.id)
         return entries

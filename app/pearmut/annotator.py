@@ -70,7 +70,7 @@ def _next_without_lease(
     """Return what comes next, or the user if a lease is needed for it."""
     user = _user(request, state, body, session)
     progress = pages.load_user_progress(session, user)
-    place = pages.find_place_without_lease(user, progress)
+    place = pages.find_place_needing_no_lease(user, progress)
     if place is None and pages.has_document_to_judge(user, progress):
         return user
     return _respond(state, user, progress, session, place)
@@ -92,7 +92,7 @@ def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, se
 def _respond(
     state: PearmutState, user: PearmutUser, progress: pages.UserProgress, session: Session, place: int | str | None
 ) -> pages.Response:
-    place = pages.find_place_after_judging(user, progress) if place is None else place
+    place = pages.find_place_after_last_document(user, progress) if place is None else place
     if place is None:
         return pages.make_goodbye_response(user, progress)
     response = pages.make_item_response(session, user, progress, place, state.files.instructions)
@@ -122,7 +122,7 @@ async def store_user_answers(request: Request) -> Response:
     def work(session: Session) -> None:
         record_sent_annotation(session, _user(request, state, body, session), sent)
 
-    async with state.answer_lock(body.campaign_id):
+    async with state.campaign_answer_lock(body.campaign_id):
         await state.judging.run_transaction_in_thread(work)
     return json_response("ok")
 

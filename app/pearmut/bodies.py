@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, StrictS
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
 from app.services.pearmut.answers import LATEST_TIME
-from app.web.bodies import read_json_body
+from app.web.bodies import read_strict_json_bytes
 
 M = TypeVar("M", bound=BaseModel)
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -82,7 +82,7 @@ class NewUsersIn(CampaignTokenIn):
     users: StrictInt = 1
 
 
-class NewCampaignIn(PearmutRequestBody):
+class NewCampaignsIn(PearmutRequestBody):
     """Campaigns to load."""
 
     campaign_data: dict[str, Any] | list[dict[str, Any]]
@@ -91,7 +91,7 @@ class NewCampaignIn(PearmutRequestBody):
 
 async def read_body(request: Request, model: type[M]) -> M:
     """Read the body as a model. Raises Invalid, naming each place, and the errors of reading."""
-    data = await read_json_body(request)
+    data = await read_strict_json_bytes(request)
     try:
         return await to_thread.run_sync(model.model_validate_json, data)
     except ValidationError as error:

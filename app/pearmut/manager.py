@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.domain.errors import Invalid
-from app.pearmut.bodies import CampaignTokenIn, CampaignUserIn, NewCampaignIn, NewUsersIn, read_body
+from app.pearmut.bodies import CampaignTokenIn, CampaignUserIn, NewCampaignsIn, NewUsersIn, read_body
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
@@ -105,9 +105,9 @@ async def refuse_purge() -> Response:
 
 
 @router.post("/add-campaign")
-async def add_campaign(request: Request) -> Response:
+async def add_campaigns(request: Request) -> Response:
     """Load campaigns, all or none; tokens and links of users are in this answer only."""
-    body, state = await read_body(request, NewCampaignIn), PearmutState.of_request(request)
+    body, state = await read_body(request, NewCampaignsIn), PearmutState.of_request(request)
     await to_thread.run_sync(use_organization_of_credential, request, body.token_main)
     given = body.campaign_data if isinstance(body.campaign_data, list) else [body.campaign_data]
 

@@ -26,7 +26,7 @@ class PearmutState:
     campaigns: LoadedCampaignCache = field(default_factory=LoadedCampaignCache)
     _saving: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(LOCKS)))
 
-    def answer_lock(self, campaign_id: str) -> Lock:
+    def campaign_answer_lock(self, campaign_id: str) -> Lock:
         """Return a lock: a campaign stores one answer at a time, and other requests wait without a connection."""
         return self._saving[hash(campaign_id) % LOCKS]
 

@@ -30,7 +30,7 @@ from app.protocols.kit.prefilled_errors import (
     anonymize_prior_errors,
     assign_error_ids,
     audit_prefill,
-    audit_stored_prefill,
+    audit_prefill_without_ids,
 )
 from app.protocols.kit.screens import PreferencePayload, check_preference
 from app.protocols.kit.visible_texts import (
@@ -53,7 +53,7 @@ __all__ = [
     "anonymize_prior_errors",
     "assign_error_ids",
     "audit_prefill",
-    "audit_stored_prefill",
+    "audit_prefill_without_ids",
     "check_answer",
     "check_preference",
     "convert_to_custom_options",

@@ -249,7 +249,7 @@ class Protocol(Generic[P]):
     ranks: bool = True
     written: Callable[[P], str] | None = None
 
-    def derive_measures(self, options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
+    def list_judgment_measures(self, options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
         """Return the measures of a judgment, the one that ranks first. Standardised scores have no scale."""
         if self.measures is not None:
             return self.measures(options)
@@ -258,9 +258,9 @@ class Protocol(Generic[P]):
             JudgmentMeasure("spans" if self.uses_profile else "score", self.higher_is_better, scale, self.uses_profile),
         )
 
-    def find_measure(self, options: ScoringOptions) -> JudgmentMeasure:
+    def find_requested_measure(self, options: ScoringOptions) -> JudgmentMeasure:
         """Return the measure that these options request. Raises Invalid, naming the existing ones."""
-        measures = self.derive_measures(options)
+        measures = self.list_judgment_measures(options)
         for measure in measures:
             if options.measure in (None, measure.name):
                 return measure

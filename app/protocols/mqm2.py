@@ -19,9 +19,9 @@ from app.protocols.base import (
 )
 from app.protocols.kit.marked_errors import (
     MarkedErrorsPayload,
-    check_marked_errors,
+    check_marked_errors_payload,
     limit_widget_to_weighted_severities,
-    score_marked_errors,
+    score_marked_errors_payload,
 )
 
 SEVERITIES = ("neutral", "minor", "major", "critical")
@@ -104,8 +104,8 @@ PROTOCOL = Protocol(
     rubric=RUBRIC,
     instructions="Mark every error with its severity and category; if a text has no errors, mark none.",
     contrastive=True,
-    check=check_marked_errors,
-    score=score_marked_errors,
+    check=check_marked_errors_payload,
+    score=score_marked_errors_payload,
     uses_profile=True,
     options=SideBySideMarkingOptions,
     adapt=limit_widget_to_weighted_severities,

@@ -116,7 +116,7 @@ def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     return tuple(JudgmentMeasure(c.name, c.higher_is_better, c.scale) for c in list_criteria(options))
 
 
-def fit_widget_to_criteria(widget: Widget, options: ScoringOptions) -> Widget:
+def fill_widget_with_criteria(widget: Widget, options: ScoringOptions) -> Widget:
     """Return the widget with the scales of the campaign's criteria."""
     return (
         replace(widget, criteria=tuple(map(_criterion_scale, list_criteria(options))))
@@ -178,7 +178,7 @@ PROTOCOL = Protocol(
     instructions="Rate the text by each criterion separately.",
     document_form=(CriteriaWidget("scores"),),
     contrastive=True,
-    adapt=fit_widget_to_criteria,
+    adapt=fill_widget_with_criteria,
     check=check_payload,
     score=score_judgment,
     options=RatingOptions,

@@ -16,9 +16,9 @@ from app.reports.inputs.segment_scores import ScoredSegments, load_metric_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
-from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_system_mean_columns, make_table_section
+from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_system_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.stats.difficulty import DocumentDifficultyTable, compute_document_difficulty
 from app.stats.plain_values import number_or_none
 from app.storage.db import Session
@@ -38,7 +38,7 @@ class DocumentDifficultyOptions(NamedRecipeOptions):
     )
 
 
-class DocumentMeansBySystem(FiniteResultPart):
+class DocumentMeansBySystem(FrozenFiniteResultModel):
     """One document. means: by system, in the order of `systems`; null where it was not judged."""
 
     document: str
@@ -50,7 +50,7 @@ class DocumentMeansBySystem(FiniteResultPart):
     counts: list[int]
 
 
-class SystemOnJudgedDocuments(FiniteResultPart):
+class SystemOnJudgedDocuments(FrozenFiniteResultModel):
     """One system over the documents that it was judged on."""
 
     system: str
@@ -310,7 +310,7 @@ REPORT: Report[DocumentDifficultyOptions, DocumentDifficultyView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=make_csv_file_maker(CELLS, _cells),
+    csv=make_csv_rows_function(CELLS, _cells),
     charts={"default": _map},
     caption=_caption,
 )

@@ -16,7 +16,7 @@ from app.reports.inputs.segment_scores import load_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
-from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
+from app.reports.kit.columns import Column, make_csv_rows_function, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.stats.disagreements import find_rater_disagreements, find_segment_score_differences
 from app.stats.ratings import Ratings
@@ -263,7 +263,7 @@ REPORT: Report[DisagreementOptions, DisagreementView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=make_csv_file_maker(CSV, attrgetter("disagreements")),
+    csv=make_csv_rows_function(CSV, attrgetter("disagreements")),
     charts={"default": _chart},
     caption=_caption,
     naming=frozenset({"rater"}),

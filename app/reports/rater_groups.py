@@ -19,16 +19,16 @@ from app.reports.inputs.segment_scores import load_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
-from app.reports.kit.columns import Column, make_csv_file_maker, make_system_mean_columns, make_table_section
+from app.reports.kit.columns import Column, make_csv_rows_function, make_system_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.stats.rater_groups import (
     SMALLEST_GROUP,
     GroupFigures,
     GroupPairFigures,
     compute_group_figures,
     compute_group_pair_figures,
-    merge_small_groups,
+    partition_into_large_groups,
 )
 from app.stats.ratings import Ratings
 from app.storage import questionnaires
@@ -63,7 +63,7 @@ class RaterGroupOptions(NamedRecipeOptions):
     )
 
 
-class RaterGroup(FiniteResultPart):
+class RaterGroup(FrozenFiniteResultModel):
     """Raters with the same answer, or with several answers that too few raters gave."""
 
     group: str = Field(description="The answer; several, separated by ` / `, where groups were too small.")
@@ -79,7 +79,7 @@ class RaterGroup(FiniteResultPart):
     means: list[float | None] = Field(description="By system, in the order of `systems`.")
 
 
-class RaterGroupPair(FiniteResultPart):
+class RaterGroupPair(FrozenFiniteResultModel):
     """Two groups on the outputs that both scored, and their rankings of systems."""
 
     first: str
@@ -124,7 +124,7 @@ def _prepare(
 
 def _grouping_questions(snapshot: CampaignSnapshot) -> list[Question]:
     asked = read_questionnaires(snapshot.campaign.settings)
-    return [question for moment in MOMENTS for question in asked.questions(moment) if question.group]
+    return [question for moment in MOMENTS for question in asked.questions_at(moment) if question.group]
 
 
 def _load_answers(session: Session, snapshot: CampaignSnapshot, name: str) -> _Answers | None:
@@ -192,7 +192,7 @@ def _group_raters(rows: Ratings, answers: _Answers) -> list[tuple[list[str | Non
     for code in np.unique(rows.rater).tolist():
         value = answers.given.get(rows.labels.raters[code])
         by_answer[value if isinstance(value, str) and value in by_answer else None].append(code)
-    folded = merge_small_groups([len(by_answer[value]) for value in options])
+    folded = partition_into_large_groups([len(by_answer[value]) for value in options])
     return [
         ([options[place] for place in places], [code for place in places for code in by_answer[options[place]]])
         for places in folded
@@ -399,7 +399,7 @@ REPORT: Report[RaterGroupOptions, RaterGroupsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=make_csv_file_maker(CELLS, _cells),
+    csv=make_csv_rows_function(CELLS, _cells),
     charts={"default": plot_group_means},
     caption=_caption,
     settings=frozenset({NAME}),

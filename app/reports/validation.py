@@ -14,7 +14,7 @@ from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, loa
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rates import plot_promised_rates
-from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
+from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.stats.selection import select_rows_by_recipe
 from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidator, World, check_nominal_rates
@@ -128,7 +128,7 @@ class _Studies:
         """Return the rates found in the studies of a chunk."""
         world, part = divmod(number, self.of_world)
         some = range(part * AT_ONCE, min((part + 1) * AT_ONCE, self.studies))
-        return _STUDIES.dump_json([self.validation.simulate_study_rates(self.worlds[world], n) for n in some])
+        return _STUDIES.dump_json([self.validation.simulate_study_findings(self.worlds[world], n) for n in some])
 
 
 def _finish(inputs: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> RecipeValidationView:
@@ -315,7 +315,7 @@ REPORT: Report[RecipeValidationOptions, RecipeValidationView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=make_csv_file_maker(COLUMNS, lambda result: result.rates, ORIGIN),
+    csv=make_csv_rows_function(COLUMNS, lambda result: result.rates, ORIGIN),
     charts={"default": _chart},
     caption=_caption,
     long=True,

@@ -13,7 +13,7 @@ from app.storage.organizations import DEFAULT, use_organization
 T = TypeVar("T")
 
 
-def list_organization_numbers(database: Database) -> list[int]:
+def list_open_organization_numbers(database: Database) -> list[int]:
     """Return the numbers of the default organization and of all other open ones."""
     with use_organization(DEFAULT), database.transaction() as session:
         return [DEFAULT, *(one.number for one in list_organizations(session))]
@@ -25,7 +25,7 @@ def run_for_each_organization(database: Database, work: Callable[[], T]) -> list
     An organization that is removed in the meantime is skipped.
     """
     outcomes = []
-    for number in list_organization_numbers(database):
+    for number in list_open_organization_numbers(database):
         with use_organization(number), suppress(OrganizationGone):
             outcomes.append(work())
     return outcomes

@@ -192,7 +192,7 @@ def _mark(widget: SpansWidget, sheet: AnswerContext, severity: str, n: int) -> S
     """Mark a word of the text; if there is no text, return an omission without a position."""
     chosen = severity if severity in widget.severities else widget.severities[0]
     category = _first_category(widget)
-    text = sheet.shown.text_of_side("target")
+    text = sheet.shown.source_or_target_text("target")
     words = text.split()
     if not words:
         return Span(severity=chosen, category=category, omission=widget.omission)

@@ -79,7 +79,7 @@ class CampaignForms:
     lower: frozenset[str]
 
     @classmethod
-    def from_model(cls, model: RaterModel) -> CampaignForms:
+    def from_rater_model(cls, model: RaterModel) -> CampaignForms:
         """Make the forms for the model's protocol, options and basis. Raises NotFound, Invalid."""
         protocol = get_protocol(model.protocol)
         options = resolve_scoring_options(protocol, model.options)
@@ -87,7 +87,7 @@ class CampaignForms:
             level: make_rater_form(protocol, options, basis=model.basis, level=level)
             for level in list_judged_levels(protocol, options)
         }
-        lower = {one.name for one in protocol.derive_measures(options) if not one.higher_is_better}
+        lower = {one.name for one in protocol.list_judgment_measures(options) if not one.higher_is_better}
         return cls(protocol, at, frozenset(lower))
 
 
@@ -189,7 +189,7 @@ def _judge(
     session: _Session, item: int, segment: SeenSegment, opinion: TextOpinion, seen: int
 ) -> Generator[Act, int | None, int]:
     session.note("focus", item, segment.segment)
-    seconds = session.mind.traits.seconds * (0.5 + 0.5 * segment.n_words / (2 * WORDS_A_SEGMENT))
+    seconds = session.mind.traits.seconds * (0.5 + 0.5 * segment.n_shown_words / (2 * WORDS_A_SEGMENT))
     session.clock += round(1000 * (0.1 * seconds if _is_unread(session, item, segment.segment) else seconds))
     payload = _payload(session, "segment", segment, opinion)
     revision = yield SendJudgment(item, segment.segment, payload, seen, seconds)

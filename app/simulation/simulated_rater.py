@@ -43,7 +43,7 @@ class SimulatedRater:
     met: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def from_model(cls, model: RaterModel, rater: str) -> SimulatedRater:
+    def from_rater_model(cls, model: RaterModel, rater: str) -> SimulatedRater:
         """Return a rater of the model at the start of their work."""
         return cls(model, rater, SeededRandom(model.seed))
 

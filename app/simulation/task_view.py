@@ -38,19 +38,19 @@ class SeenSegment:
     prefill: tuple[Span, ...] | None
     judgment: LatestOwnAnswer | None
 
-    def text_of_side(self, side: Literal["source", "target"]) -> str:
+    def source_or_target_text(self, side: Literal["source", "target"]) -> str:
         """Return the text of a side; empty if it is not shown, or if sides are not distinguished."""
         return next((one.text for one in self.texts if one.side == side and one.text is not None), "")
 
     @property
-    def n_words(self) -> int:
+    def n_shown_words(self) -> int:
         """The number of words in all texts on the screen."""
         return sum(len(one.text.split()) for one in self.texts if one.text is not None)
 
     @property
     def judged_text(self) -> str:
         """The text that is judged: the one that can be marked, or else the last one."""
-        return self.text_of_side("target") or next(
+        return self.source_or_target_text("target") or next(
             (one.text for one in reversed(self.texts) if one.text is not None), ""
         )
 

@@ -121,7 +121,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
 
     `average`: average the repeats of each rater first, then the raters. `pool`: give all ratings equal weight (WMT).
     `latest`, `first`: use only the last or first of several ratings by one rater. `separate`: see
-    `split_segments_by_rating`.
+    `treat_ratings_as_segments`.
 
     median : take the median over raters, not the mean (Licht et al. 2022, §5.2); the midpoint of an even number.
     """
@@ -137,7 +137,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
     return SegmentScores(ratings.system[starts], ratings.segment[starts], score, n.astype(np.int32))
 
 
-def split_segments_by_rating(ratings: Ratings) -> Ratings:
+def treat_ratings_as_segments(ratings: Ratings) -> Ratings:
     """Make every rating (rater and nth) of a segment a separate segment, as in WMT25's waves.
 
     Two systems then share a segment only if the same rater judged both.

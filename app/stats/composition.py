@@ -33,7 +33,7 @@ REGULAR = (RatingRole.RATING, RatingRole.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)
-class WorkComposition:
+class JudgmentCountsByOwner:
     """What each owner (rater or task) judged.
 
     owner: codes, sorted, shape (n,). judgments, systems, documents: numbers, shape (n,). count: judgments of each part
@@ -47,12 +47,12 @@ class WorkComposition:
     count: Mapping[str, Table]
     mean: Mapping[str, Floats]
 
-    def share_of_owners_with(self, part: str) -> float | None:
+    def share_of_owners_with_judgments(self, part: str) -> float | None:
         """Share of the owners with at least one judgment of this part; None without owners."""
         return number_or_none(float((self.count[part] > 0).mean())) if self.owner.size else None
 
 
-def compute_work_composition(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposition:
+def count_judgments_by_owner(ratings: Ratings, owner: Codes, humans: Bools) -> JudgmentCountsByOwner:
     """Count what each owner judged; a judgment shared by several systems counts once, but each system counts.
 
     Parameters
@@ -69,7 +69,7 @@ def compute_work_composition(ratings: Ratings, owner: Codes, humans: Bools) -> W
     scored = scored if scored.any() else once
     masks = {part: _part(ratings, role, humans) for part, role in PARTS.items()}
     regular = np.isin(ratings.role, REGULAR)
-    return WorkComposition(
+    return JudgmentCountsByOwner(
         owner=owners.astype(np.int32),
         judgments=_counts(place, once, n),
         systems=_distinct(place[regular], ratings.system[regular], n),

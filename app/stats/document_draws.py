@@ -23,7 +23,7 @@ def iterate_draw_block_sizes(draws: int, size: int) -> Iterator[int]:
     return (min(step, draws - start) for start in range(0, draws, step))
 
 
-def bootstrap_document_counts(
+def iterate_bootstrap_document_counts(
     rng: np.random.Generator, documents: int, draws: int, *, rows: int | None = None
 ) -> Iterator[Floats]:
     """Draw D of D documents and count each; yields blocks of shape (≤ rows, D). rows: None chooses the block size."""
@@ -47,7 +47,7 @@ def bootstrap_document_sums(
     ----------
     sums : what each document contributes, shape (D,) each. The result has shape (draws,) for each.
     """
-    return sum_documents_by_draw(bootstrap_document_counts(rng, documents, draws), sums)
+    return sum_documents_by_draw(iterate_bootstrap_document_counts(rng, documents, draws), sums)
 
 
 def sum_documents_by_draw(blocks: Iterable[Floats], sums: Sequence[Floats]) -> list[Floats]:

@@ -117,7 +117,7 @@ def normalize_ratings(
 
 def _standardize(ratings: Ratings, moments: RaterMoments, sd0: ConstantRaters) -> NormalizedRatings:
     constant = moments.has_constant_scores[ratings.rater]
-    names = format_rater_names(ratings, np.flatnonzero(moments.has_constant_scores & (_rows_of_raters(ratings) > 0)))
+    names = format_rater_keys(ratings, np.flatnonzero(moments.has_constant_scores & (_rows_of_raters(ratings) > 0)))
     warnings = _warn_few_ratings(ratings, moments)
     kept = ratings.where(~constant)
     z = (kept.score - moments.mean[kept.rater]) / moments.sd[kept.rater]
@@ -147,7 +147,7 @@ def _by_mean(ratings: Ratings, moments: RaterMoments) -> tuple[Floats, tuple[str
     _check_ratio_scale(ratings)
     zero = np.flatnonzero((moments.n > 0) & (moments.mean == 0))
     what = "raters with mean 0 cannot be scaled, so their scores stay unchanged; center the scores by rater instead"
-    warnings = (f"{what}: {format_rater_names(ratings, zero)}",) if zero.size else ()
+    warnings = (f"{what}: {format_rater_keys(ratings, zero)}",) if zero.size else ()
     return _scale_to_mean(ratings, moments), warnings
 
 
@@ -204,10 +204,10 @@ def _rows_of_raters(ratings: Ratings) -> Codes:
 def _warn_few_ratings(ratings: Ratings, moments: RaterMoments) -> tuple[str, ...]:
     few = np.flatnonzero((moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.has_constant_scores)
     what = f"raters with fewer than {FEW_RATINGS} ratings, so their z-scores are imprecise; let them judge more"
-    return (f"{what}: {format_rater_names(ratings, few)}",) if few.size else ()
+    return (f"{what}: {format_rater_keys(ratings, few)}",) if few.size else ()
 
 
-def format_rater_names(ratings: Ratings, raters: npt.NDArray[np.intp], most: int = 5) -> str:
+def format_rater_keys(ratings: Ratings, raters: npt.NDArray[np.intp], most: int = 5) -> str:
     """Format raters as `rater:KEY`, so that a view without identities can find them in the text."""
     shown = ", ".join(f"rater:{ratings.labels.raters[i]}" for i in raters[:most])
     return shown if raters.size <= most else f"{shown} and {raters.size - most} more"

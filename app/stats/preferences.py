@@ -21,7 +21,7 @@ from app.stats import intervals
 from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import adjust_p_values
-from app.stats.testing.permutation import PairBlock, capped_number_of_permutations, count_permuted_sums
+from app.stats.testing.permutation import PairsWithSameSegments, capped_number_of_permutations, count_permuted_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def smallest_possible_p(n_documents: int) -> float:
 def _permutation_p_values(sums: Sequence[tuple[Floats, Floats]], alpha: float) -> Floats:
     """Return p of every pair: share of permutations of whole documents with a sum of outcomes as far from 0."""
     blocks = [
-        PairBlock(
+        PairsWithSameSegments(
             np.stack((total, np.zeros_like(total))),
             first=np.array([0]),
             second=np.array([1]),

@@ -64,15 +64,15 @@ class GroupPairFigures:
     spa_pairs: int
 
 
-def merge_small_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> list[list[int]]:
+def partition_into_large_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> list[list[int]]:
     """Return which groups to merge so that each has `smallest` members or more: indices of `sizes`, by group.
 
     The smallest group joins the next smallest, the earlier one of equal ones, until all are large enough or one is
     left. Therefore no small group can be computed as a difference from the whole. Groups without members are left out.
 
-    >>> merge_small_groups([5, 1, 4, 2])
+    >>> partition_into_large_groups([5, 1, 4, 2])
     [[0], [1, 3], [2]]
-    >>> merge_small_groups([6, 1, 4])
+    >>> partition_into_large_groups([6, 1, 4])
     [[0], [1, 2]]
     """
     folded = [[n] for n, size in enumerate(sizes) if size]

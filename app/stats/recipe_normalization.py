@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Indices
-from app.stats.normalize import NormalizedRatings, format_rater_names, moments_per_rater, normalize_ratings
+from app.stats.normalize import NormalizedRatings, format_rater_keys, moments_per_rater, normalize_ratings
 from app.stats.ratings import Bools, RatingRole, Ratings
 from app.stats.selection import RowSelection
 
@@ -60,4 +60,4 @@ def _warn_unknown_moments(ranked: Ratings, raters: Indices, recipe: Recipe) -> t
         return ()
     what = "so treated as constant raters" if recipe.normalize == "z" else "so left as they are"
     do = "let them judge the calibration items"
-    return (f"raters without calibration items, {what}; {do}: {format_rater_names(ranked, raters)}",)
+    return (f"raters without calibration items, {what}; {do}: {format_rater_keys(ranked, raters)}",)

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import NamedExclusion, Recipe
+from app.domain.recipe import ExclusionTarget, Recipe
 from app.stats.rater_plausibility import LEAST_PLAUSIBLE, compute_rater_plausibility
 from app.stats.ratings import Bools, Codes, RatingRole, Ratings
 
@@ -53,7 +53,7 @@ def select_rows_by_recipe(ratings: Ratings, recipe: Recipe) -> RowSelection:
     roles = np.isin(rows.role, [RatingRole[name.upper()] for name in recipe.roles])
     accepted = rows.accepted if recipe.accepted_only else np.ones(len(rows), dtype=np.bool_)
     by_role, rejected = int((~roles).sum()), int((roles & ~accepted).sum())
-    dropped = list_dropped_rows(recipe.exclude, of_documents, excluded, by_role, rejected)
+    dropped = count_dropped_rows_by_reason(recipe.exclude, of_documents, excluded, by_role, rejected)
     ranked = roles & accepted
     if recipe.implausible_raters == "drop":
         with np.errstate(invalid="ignore"):
@@ -69,7 +69,7 @@ def can_select_rows_independently(recipe: Recipe) -> bool:
     return recipe.implausible_raters == "keep" and recipe.scoring.cap is None
 
 
-def drop_excluded_ratings(ratings: Ratings, exclusions: Sequence[NamedExclusion]) -> Ratings:
+def drop_excluded_ratings(ratings: Ratings, exclusions: Sequence[ExclusionTarget]) -> Ratings:
     """Return the ratings that no exclusion names, as if there were no others; unchanged if that is all of them."""
     keep = np.ones(len(ratings), dtype=np.bool_)
     for exclusion in exclusions:
@@ -77,27 +77,27 @@ def drop_excluded_ratings(ratings: Ratings, exclusions: Sequence[NamedExclusion]
     return ratings if keep.all() else ratings.where(keep).in_canonical_order()
 
 
-def find_excluded_rows(rows: Ratings, exclusion: NamedExclusion) -> Bools:
+def find_excluded_rows(rows: Ratings, exclusion: ExclusionTarget) -> Bools:
     """Return which rows an exclusion names, shape (rows,); none if its key does not occur among them."""
     labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
     return np.asarray(codes == code, dtype=np.bool_)
 
 
-def _matches(rows: Ratings, exclusion: NamedExclusion) -> Bools:
+def _matches(rows: Ratings, exclusion: ExclusionTarget) -> Bools:
     if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
         refuse_unknown_exclusion(exclusion)
     return find_excluded_rows(rows, exclusion)
 
 
-def refuse_unknown_exclusion(exclusion: NamedExclusion) -> NoReturn:
+def refuse_unknown_exclusion(exclusion: ExclusionTarget) -> NoReturn:
     """Raise Invalid because what an exclusion names does not exist."""
     what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
     raise Invalid(what, places=(Place(("query", "exclude"), what),))
 
 
-def list_dropped_rows(
-    exclusions: Sequence[NamedExclusion], of_documents: int, excluded: Sequence[int], by_role: int, rejected: int
+def count_dropped_rows_by_reason(
+    exclusions: Sequence[ExclusionTarget], of_documents: int, excluded: Sequence[int], by_role: int, rejected: int
 ) -> tuple[DroppedRows, ...]:
     """Count rows left out by reason, only for reasons that occurred.
 
@@ -112,7 +112,7 @@ def list_dropped_rows(
     return tuple(dropped for dropped in counts if dropped.n)
 
 
-def _names_and_codes(rows: Ratings, exclusion: NamedExclusion) -> tuple[tuple[str, ...], Codes]:
+def _names_and_codes(rows: Ratings, exclusion: ExclusionTarget) -> tuple[tuple[str, ...], Codes]:
     names = {
         "system": (rows.labels.systems, rows.system),
         "rater": (rows.labels.raters, rows.rater),

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.attention import KIND
-from app.storage.rater_results import load_rater_results, make_rater_results_query
+from app.storage.rater_results import load_rater_results_page, wrap_rater_results_query
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -71,7 +71,7 @@ _SHARE = f"""
 SELECT avg(({_OUTCOME} = 'passed')::int) FROM tasks t
 WHERE t.campaign_id = :campaign AND t.rater_id = :rater AND t.state = 'handed_in' AND {IS_CHECK.format(task="t")}
   AND {_FIRST} AND {_OUTCOME} IN ('passed', 'failed')"""
-_RESULTS = make_rater_results_query(
+_RESULTS = wrap_rater_results_query(
     f"""
 SELECT r.key AS rater, x.key AS team, count(t.id) FILTER (WHERE {_FIRST}) AS checks,
        count(t.id) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,
@@ -107,12 +107,12 @@ _STATES = {
 }
 
 
-def load_attention_check_segments(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
+def load_segments_of_attention_check(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
     """Return the segments of a check by position, with their expected answers in `meta`."""
     return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "task": task_id}).all()
 
 
-def count_attention_check_texts(session: Session, campaign_id: int) -> dict[str, int]:
+def count_texts_by_attention_check(session: Session, campaign_id: int) -> dict[str, int]:
     """Return how many texts each check shows, by key, without checks that have no expected answer."""
     rows = session.execute(text(_TEXTS), {"campaign": campaign_id})
     return {row.key: row.n for row in rows}
@@ -130,13 +130,13 @@ def insert_repeated_attention_check(
     session.execute(text(_AGAIN), {"campaign": campaign_id, "task": task_id, **values})
 
 
-def withdraw_open_attention_checks(session: Session, campaign_id: int, rater_id: int) -> None:
+def withdraw_open_attention_checks_of_rater(session: Session, campaign_id: int, rater_id: int) -> None:
     """Withdraw a rater's checks that are not handed in; no other rater could take them."""
     for statement in _WITHDRAW:
         session.execute(text(statement), {"campaign": campaign_id, "rater": rater_id})
 
 
-def load_first_try_pass_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
+def load_first_try_pass_share_of_rater(session: Session, campaign_id: int, rater_id: int) -> float | None:
     """Return the share of a rater's checks that were passed at the first try; None if there were none."""
     share = session.execute(text(_SHARE), {"campaign": campaign_id, "rater": rater_id}).scalar()
     return None if share is None else float(share)
@@ -158,7 +158,7 @@ def load_attention_results_by_rater(
     key, ignoring case.
     """
     condition = None if state is None else _STATES[state]
-    return load_rater_results(
+    return load_rater_results_page(
         session,
         campaign_id,
         _RESULTS,

@@ -40,7 +40,7 @@ def load_stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, s
     return {(row.system, row.document, row.position): row for row in rows}
 
 
-def load_shown_output_keys(session: Session, campaign_id: int) -> set[tuple[str, str]]:
+def load_keys_of_outputs_in_tasks(session: Session, campaign_id: int) -> set[tuple[str, str]]:
     """Return the (system, document) pairs of outputs that a task shows."""
     rows = execute_full_scan(session, SHOWN, {"campaign": campaign_id})
     return {(row.system, row.document) for row in rows}

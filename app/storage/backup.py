@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from app.domain.errors import AppError, Conflict, Invalid
 from app.storage.db import translate_database_errors
-from app.storage.embedded.binaries import find_client_programs
+from app.storage.embedded.binaries import find_client_program_folder
 from app.storage.embedded.folders import sync_folder
 
 CHUNK = 1 << 20
@@ -65,7 +65,7 @@ def backup_database(url: str, file: Path, *, bin_dir: Path | None = None, overwr
     if file.exists() and not overwrite:
         raise BackupExists(str(file))
     major = _server_major(url)
-    program = find_client_programs(major, bin_dir) / "pg_dump"
+    program = find_client_program_folder(major, bin_dir) / "pg_dump"
     # Unlogged tables hold data that can be recreated: stored responses, which another database must not return.
     options = ["--format=custom", "--no-owner", "--no-privileges", "--no-password", "--no-unlogged-table-data"]
     options += ["--exclude-extension=*"] if major >= _EXTENSIONS_LEFT_OUT else []
@@ -114,7 +114,7 @@ def restore_database(url: str, file: Path, *, bin_dir: Path | None = None) -> No
         length = verify_backup_checksum(source)
         major = _server_major(url)
         with_citus = _require_empty(url)
-        program = find_client_programs(major, bin_dir) / "pg_restore"
+        program = find_client_program_folder(major, bin_dir) / "pg_restore"
         options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--no-password"]
         source.seek(0)
         settings = _UNDISTRIBUTED if with_citus else ""

@@ -13,7 +13,7 @@ from app.storage import seals
 from app.storage.comments import OF_OUTPUT, OF_SCREEN
 from app.storage.credited_systems import CREDITED
 from app.storage.full_scans import execute_full_scan
-from app.storage.judgment_filter import load_filtered_judgments_page, resolve_judgment_filter
+from app.storage.judgment_filter import find_filtered_judgment_ids, resolve_judgment_filter
 
 Row = sa.Row[Any]
 BATCH = 2000
@@ -55,7 +55,7 @@ def load_judgments_page(
     wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is None:
         return [], None
-    judgment_page = load_filtered_judgments_page(session, campaign_id, wanted, after=after, limit=limit)
+    judgment_page = find_filtered_judgment_ids(session, campaign_id, wanted, after=after, limit=limit)
     keys = {"campaign": campaign_id, "profile": profile_id, "ids": judgment_page.ids}
     return list(session.execute(text(_PAGE), keys)), judgment_page.reached
 

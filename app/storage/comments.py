@@ -87,7 +87,7 @@ def store_comment(
     return int(session.execute(written.returning(c.revision)).scalar_one())
 
 
-def load_own_comments(
+def load_comments_of_rater_in_task(
     session: Session, campaign_id: int, task_id: int, rater_id: int, *, since: datetime | None
 ) -> list[Row]:
     """Return a rater's comments in a task, with ids of item and segment, or the screen. since: the earliest time."""

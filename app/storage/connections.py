@@ -12,7 +12,7 @@ _TAKES_NONE = "unsupported startup parameter"
 _SETTING = re.compile(r"-c (\w+)=(\S+)")
 
 
-class ConfiguredConnection(psycopg.Connection[Any]):
+class ConnectionWithOptions(psycopg.Connection[Any]):
     """A connection with `options`. PgBouncer refuses options at connection start, so they are then set afterwards.
 
     They hold until the connection ends, so a pooler must keep one server connection for each client (session pooling).
@@ -36,12 +36,12 @@ class ConfiguredConnection(psycopg.Connection[Any]):
         return connection
 
 
-class ConfiguredAsyncConnection(psycopg.AsyncConnection[Any]):
-    """The asynchronous counterpart of `ConfiguredConnection`, for the event loop."""
+class AsyncConnectionWithOptions(psycopg.AsyncConnection[Any]):
+    """The asynchronous counterpart of `ConnectionWithOptions`, for the event loop."""
 
     @classmethod
     async def connect(cls, conninfo: str = "", **given: Any) -> Self:
-        """Connect as `ConfiguredConnection.connect` does."""
+        """Connect as `ConnectionWithOptions.connect` does."""
         try:
             return await super().connect(conninfo, **given)
         except psycopg.OperationalError as error:

@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
-from app.storage.connections import ConfiguredConnection
+from app.storage.connections import ConnectionWithOptions
 from app.storage.organizations import (
     DEFAULT,
     current_organization_number,
@@ -154,10 +154,10 @@ class Database:
 
     def _connect(
         self, _dialect: object, _record: object, given: Sequence[Any], named: dict[str, Any]
-    ) -> ConfiguredConnection:
+    ) -> ConnectionWithOptions:
         """Open a connection; if there is a liveness probe, the connection stops waiting when the probe fails."""
         if self.pulse is None:
-            return ConfiguredConnection.connect(*given, **named)
+            return ConnectionWithOptions.connect(*given, **named)
         self.pulse.wait_for_answer()
         made = ProbedConnection.connect(*given, **named)
         made.pulse = self.pulse

@@ -9,7 +9,7 @@ import psycopg
 from app.domain.errors import Conflict
 from app.domain.findings import HealthFinding
 from app.storage import schema_revisions, server_checks
-from app.storage.connections import ConfiguredConnection
+from app.storage.connections import ConnectionWithOptions
 from app.storage.db import sqlalchemy_url
 from app.storage.jobs_queue import LANES
 from app.storage.organization_list import SCHEMA as SHARED
@@ -31,7 +31,7 @@ def examine_database(url: str) -> Iterator[HealthFinding]:
     address = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
     try:
-        connected = ConfiguredConnection.connect(address, autocommit=True, connect_timeout=PATIENCE, options=options)
+        connected = ConnectionWithOptions.connect(address, autocommit=True, connect_timeout=PATIENCE, options=options)
         with connected as connection:
             number = connection.info.server_version
             yield HealthFinding("database", "ok", f"Postgres {number // 10_000}.{number % 10_000} answers")

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import documents, exclusions, raters, systems, tasks
-from app.storage.word_search import join_word_conditions, make_word_condition_values
+from app.storage.word_search import join_conditions_per_word, make_word_condition_values
 
 ExclusionRecord = sa.Row[Any]
 _TABLES: Mapping[str, sa.Table] = MappingProxyType(
@@ -71,7 +71,7 @@ def insert_exclusion(
     session.execute(made)
 
 
-def find_withdrawal_exclusion_number(session: Session, campaign_id: int, system_id: int) -> int | None:
+def find_exclusion_number_of_withdrawn_system(session: Session, campaign_id: int, system_id: int) -> int | None:
     """Return the number of the exclusion in force that was created when a system was withdrawn."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.system_id == system_id)
     standing = exclusions.c.withdrawal & exclusions.c.lifted_version.is_(None)
@@ -118,7 +118,7 @@ def load_exclusions_page(
         "what": "w.what = :what",
         "standing": "(e.lifted_version IS NULL) = :standing",
     }
-    conditions = join_optional_conditions(only, values) + join_word_conditions(_SEARCHED, words)
+    conditions = join_optional_conditions(only, values) + join_conditions_per_word(_SEARCHED, words)
     query = sa.text(f"{_NAMED} {conditions} ORDER BY e.version {'DESC' if descending else 'ASC'} LIMIT :limit")
     return list(session.execute(query, {**values, **make_word_condition_values(words)}))
 

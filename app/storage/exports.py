@@ -222,7 +222,7 @@ FROM voids v JOIN judgments j ON j.campaign_id = :campaign AND j.id = v.judgment
 WHERE v.campaign_id = :campaign AND v.version <= :version AND {_ANEW}"""
 
 
-def count_unexportable(session: Session, campaign_id: int, version: int) -> dict[str, int]:
+def count_unexportable_data(session: Session, campaign_id: int, version: int) -> dict[str, int]:
     """Count the data of a campaign that no format can carry, by description."""
     counts = session.execute(text(BESIDE), {"campaign": campaign_id, "version": version})
     return {row.what: row.n for row in counts if row.n}
@@ -246,7 +246,7 @@ def count_outputs_with_word_alignment(session: Session, campaign_id: int) -> int
     return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())
 
 
-def find_weight_profile_id(session: Session, campaign_id: int, digest: str) -> int | None:
+def find_weight_profile_id_by_digest(session: Session, campaign_id: int, digest: str) -> int | None:
     """Return the id of the profile with that digest, if judgments were scored under it."""
     query = "SELECT id FROM profiles WHERE campaign_id = :campaign AND digest = :digest"
     stored_id = session.execute(text(query), {"campaign": campaign_id, "digest": digest}).scalar_one_or_none()

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import flags
-from app.storage.word_search import join_word_conditions, make_word_condition_values
+from app.storage.word_search import join_conditions_per_word, make_word_condition_values
 
 Row = sa.Row[Any]
 
@@ -76,7 +76,7 @@ def load_flags_page(
     only = join_optional_conditions({"answered": "(f.answer IS NOT NULL) = :answered"}, {"answered": answered})
     keys: dict[str, object] = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
     conditions = "" if rater is None else " AND r.key = :rater"
-    conditions += join_word_conditions(_SEARCHED, words)
+    conditions += join_conditions_per_word(_SEARCHED, words)
     if not conditions:
         query = f"{_FLAGS} AND f.id > :after {only} ORDER BY f.id LIMIT :limit"
         return list(session.execute(text(query), keys)), None

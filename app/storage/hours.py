@@ -22,7 +22,7 @@ from app.storage.full_scans import plan_for_full_scans
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.packed_columns import make_packed_columns_select, unpack_column, unpack_microseconds
 from app.storage.tables import hour_adjustments
-from app.storage.word_search import join_word_conditions, make_word_condition_values
+from app.storage.word_search import join_conditions_per_word, make_word_condition_values
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
@@ -93,7 +93,7 @@ _BY_CHARACTERS = "(length(coalesce({text}, '')) + 1) / 2"
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceDelimitedLanguages:
+class SpaceDelimitedSides:
     """Whether spaces separate words in the source and target languages; if not, two characters count as a word."""
 
     source: bool
@@ -113,7 +113,7 @@ class CampaignActivityLog:
 def load_recorded_activity(
     session: Session,
     campaign_id: int,
-    spacing: SpaceDelimitedLanguages,
+    spacing: SpaceDelimitedSides,
     raters: Sequence[int] | None = None,
     until: datetime | None = None,
 ) -> CampaignActivityLog:
@@ -152,7 +152,7 @@ def load_recorded_activity(
 
 
 def _screens(
-    session: Session, keys: Mapping[str, Any], spacing: SpaceDelimitedLanguages, tasks: Mapping[int, int]
+    session: Session, keys: Mapping[str, Any], spacing: SpaceDelimitedSides, tasks: Mapping[int, int]
 ) -> ScreenWordCounts:
     def counted(spaced: bool, name: str) -> str:
         return (_BY_SPACES if spaced else _BY_CHARACTERS).format(text=name)
@@ -203,7 +203,7 @@ def find_data_version_time(session: Session, campaign_id: int, version: int) -> 
     return made_at
 
 
-def load_judgment_positions(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
+def load_judgment_locations(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
     """Return the place of each judgment: judgment_id, rater_id, task_id, item, segment (0: the whole item)."""
     with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         packed_row = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}
@@ -243,7 +243,7 @@ def load_enrolled_raters(session: Session, campaign_id: int, team: str | None) -
     return list(session.execute(text(_RATERS.format(conditions=join_optional_conditions(_OF_TEAM, keys))), keys))
 
 
-def load_person_accounts(session: Session, campaign_id: int, rater_id: int) -> list[Row]:
+def load_accounts_of_same_person(session: Session, campaign_id: int, rater_id: int) -> list[Row]:
     """Return all accounts of a rater's person in the campaign, in the form of `load_enrolled_raters`."""
     return list(session.execute(text(_ACCOUNTS), {"campaign": campaign_id, "rater": rater_id}))
 
@@ -270,7 +270,7 @@ def load_hours_entries(
     keys: dict[str, object] = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after}
     keys |= {"limit": limit, "answered": answered, **make_word_condition_values(words)}
     conditions = join_optional_conditions(_ENTRIES_BY, keys)
-    conditions += join_word_conditions("concat_ws(' ', r.key, h.reason)", words)
+    conditions += join_conditions_per_word("concat_ws(' ', r.key, h.reason)", words)
     return list(session.execute(text(_ENTRIES.format(conditions=conditions)), keys))
 
 
@@ -288,7 +288,7 @@ def insert_hours_entry(session: Session, campaign_id: int, values: Mapping[str, 
     return load_hours_entries(session, campaign_id, only=int(session.execute(made).scalar_one()))[0]
 
 
-def count_open_disputes(session: Session, campaign_id: int, rater_id: int) -> int:
+def count_open_disputes_of_rater(session: Session, campaign_id: int, rater_id: int) -> int:
     """Count the disputes of a rater that have no answer."""
     rater_entries = load_hours_entries(session, campaign_id, rater_id=rater_id)
     return sum(row.kind == "dispute" and row.answered is None for row in rater_entries)

@@ -57,14 +57,14 @@ def insert_invitation(session: Session, values: Mapping[str, object]) -> Invitat
     return session.execute(_query().where(invitations.c.public_id == values["public_id"])).one()
 
 
-def find_invitation(session: Session, public_id: str) -> InvitationRecord | None:
+def find_invitation_by_id(session: Session, public_id: str) -> InvitationRecord | None:
     """Return the invitation with this id, live or not."""
     return session.execute(_query().where(invitations.c.public_id == public_id)).one_or_none()
 
 
 def load_invitation(session: Session, campaign_id: int, public_id: str) -> InvitationRecord:
     """Return the campaign's invitation with this id, live or not. Raises InvitationNotFound."""
-    row = find_invitation(session, public_id)
+    row = find_invitation_by_id(session, public_id)
     if row is None or row.campaign_id != campaign_id:
         raise InvitationNotFound
     return row

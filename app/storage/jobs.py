@@ -32,7 +32,7 @@ def insert_or_lock_job(
     return session.execute(_SHOWN.where(jobs.c.key == key).with_for_update()).one(), is_new
 
 
-def find_job(session: Session, key: str) -> Row | None:
+def find_job_by_report_key(session: Session, key: str) -> Row | None:
     """Return the job that computes the report with this key, if there is one."""
     return session.execute(_SHOWN.where(jobs.c.key == key)).one_or_none()
 
@@ -81,7 +81,7 @@ def load_campaign_jobs_page(
     return session.execute(query.order_by(jobs.c.id.desc()).limit(limit)).all()
 
 
-def count_jobs_of_same_request(session: Session, campaign_id: int, kind: str, question: str) -> int:
+def count_completed_jobs_of_same_request(session: Session, campaign_id: int, kind: str, question: str) -> int:
     """Count the completed jobs of a kind whose stored `question` is this one, under any key.
 
     Dry runs do not count.

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from app.storage.comments import SCREEN_OF_ITEM
 from app.storage.db import Session
 from app.storage.optional_filters import join_optional_conditions
-from app.storage.word_search import join_word_conditions, make_word_condition_values
+from app.storage.word_search import join_conditions_per_word, make_word_condition_values
 
 LOOKED_AT = 300
 """The most judgments that one page searches: to test a system, each judgment touches three blocks of an index."""
@@ -96,7 +96,7 @@ class ResolvedJudgmentFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredJudgmentPage:
+class FilteredJudgmentIds:
     """The ids of a page's judgments. reached: the last one searched, if there are more to search."""
 
     ids: list[int]
@@ -119,9 +119,9 @@ def resolve_judgment_filter(
     return ResolvedJudgmentFilter({**fields, **dict(zip(named, rows, strict=True)), **words})
 
 
-def load_filtered_judgments_page(
+def find_filtered_judgment_ids(
     session: Session, campaign_id: int, wanted: ResolvedJudgmentFilter, *, after: int, limit: int
-) -> FilteredJudgmentPage:
+) -> FilteredJudgmentIds:
     """Return the first matching judgments after an id. May be fewer than `limit` if the search limit was reached."""
     values = dict(wanted.values)
     few, found_by = _list_few_ids(session, campaign_id, values)
@@ -135,12 +135,12 @@ def load_filtered_judgments_page(
     query = text(_PAGE.format(among=among, conditions=conditions))
     ids, count, last = session.execute(query, keys).one()
     ended = count < looked or len(ids) == limit
-    return FilteredJudgmentPage(list(ids), None if ended else int(last))
+    return FilteredJudgmentIds(list(ids), None if ended else int(last))
 
 
 def _join_conditions(values: Mapping[str, object], *, fence: str) -> str:
     conditions = {name: condition.format(fence=fence) for name, condition in _CONDITIONS.items()}
-    searched = join_word_conditions(_TEXT, [name for name in values if name.startswith("word")])
+    searched = join_conditions_per_word(_TEXT, [name for name in values if name.startswith("word")])
     words = (
         f" AND {_TEXTS.format(words=searched, fence=fence, judged=_SAME if fence else 'judgments')}" if searched else ""
     )

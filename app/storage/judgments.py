@@ -261,7 +261,7 @@ def has_more_judgments_than(session: Session, campaign_ids: Sequence[int], n: in
 
 
 def has_judgments(session: Session, campaign_id: int) -> bool:
-    """Tell whether a campaign has any judgment."""
+    """Tell whether a campaign has any judgment, void ones included."""
     query = text("SELECT EXISTS (SELECT FROM judgments WHERE campaign_id = :campaign)")
     return bool(session.execute(query, {"campaign": campaign_id}).scalar())
 

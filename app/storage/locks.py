@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.storage.tables import judgments, locks
+from app.storage.tables import locks
 
 LockRecord = sa.Row[Any]
 
@@ -23,15 +22,3 @@ def load_analysis_lock_chain(session: Session, campaign_id: int, version: int) -
     """Return the entries that existed at a data version, in order."""
     query = sa.select(locks).where(locks.c.campaign_id == campaign_id, locks.c.version <= version)
     return list(session.execute(query.order_by(locks.c.n)))
-
-
-def has_any_judgment(session: Session, campaign_id: int) -> bool:
-    """Tell whether the campaign has any judgment, including void ones."""
-    query = sa.select(sa.exists().where(judgments.c.campaign_id == campaign_id))
-    return bool(session.execute(query).scalar())
-
-
-def read_database_clock(session: Session) -> datetime:
-    """Return the current time by the database's clock."""
-    now: datetime = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
-    return now

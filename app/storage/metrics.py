@@ -86,7 +86,7 @@ def load_scorable_systems(session: Session, campaign_id: int) -> dict[str, int]:
     return {row.key: row.id for row in session.execute(text(SYSTEMS), {"campaign": campaign_id})}
 
 
-def load_scorable_segments(session: Session, campaign_id: int) -> list[Row]:
+def load_segments_with_scorable_flag(session: Session, campaign_id: int) -> list[Row]:
     """Return the test segments in order: document key, position, id, and whether they can have scores."""
     return list(execute_full_scan(session, SEGMENTS, {"campaign": campaign_id}))
 
@@ -96,7 +96,7 @@ def load_metrics(session: Session, campaign_id: int, version: int) -> list[Row]:
     return list(execute_full_scan(session, LATEST, {"campaign": campaign_id, "version": version}))
 
 
-def load_metric_scores(session: Session, campaign_id: int, metric: str, version: int) -> list[Row]:
+def load_metric_score_set(session: Session, campaign_id: int, metric: str, version: int) -> list[Row]:
     """Return one set: system key, document key and position (None for a score of the system), score."""
     keys = {"campaign": campaign_id, "metric": metric, "version": version}
     return list(execute_full_scan(session, SCORES, keys))

@@ -17,7 +17,11 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage import audit, distribution, organization_list, queue_schema, seals
 from app.storage.db import sqlalchemy_url, translate_database_errors
-from app.storage.numbering import find_misnumbered_tables, set_id_range_of_new_tables, set_id_range_of_tables
+from app.storage.numbering import (
+    find_misnumbered_tables,
+    install_id_range_for_new_tables,
+    set_id_range_of_schema_tables,
+)
 from app.storage.organizations import DEFAULT, organization_schema
 from app.storage.schema_revisions import find_head_revision, find_migrations_folder, list_known_revisions
 from app.storage.serving_rights import grant_rights_to_serving_role
@@ -47,7 +51,7 @@ def upgrade_schema(url: str, revision: str = "head") -> None:
 
     A second starter waits for the first one, and then finds nothing left to do.
     """
-    with MigrationConnection(url) as connection:
+    with LockedMigrationConnection(url) as connection:
         _upgrade(connection, DEFAULT, revision)
         organizations = organization_list.list_organizations(connection)
     for organization in organizations:
@@ -56,7 +60,7 @@ def upgrade_schema(url: str, revision: str = "head") -> None:
 
 def upgrade_organization_schema(url: str, number: int, revision: str = "head") -> None:
     """Upgrade the schema of one organization, which may be empty."""
-    with MigrationConnection(url, number) as connection:
+    with LockedMigrationConnection(url, number) as connection:
         _upgrade(connection, number, revision)
 
 
@@ -67,7 +71,7 @@ def _upgrade(connection: sa.Connection, organization: int, revision: str) -> Non
     if organization == DEFAULT:
         queue_schema.apply_queue_migrations(connection)
     else:
-        set_id_range_of_tables(connection, organization)
+        set_id_range_of_schema_tables(connection, organization)
         if distribution.is_organization_distributed(connection, organization):
             distribution.use_clock_for_default_times(connection)
     grant_rights_to_serving_role(connection, organization)
@@ -92,10 +96,10 @@ def _seal(connection: sa.Connection) -> None:
 
 def downgrade_schema(url: str, revision: str) -> None:
     """Downgrade the schemas to an earlier revision (for development and checks only)."""
-    with MigrationConnection(url) as connection:
+    with LockedMigrationConnection(url) as connection:
         organizations = [organization.number for organization in organization_list.list_organizations(connection)]
     for number in (*organizations, DEFAULT):
-        with MigrationConnection(url, number) as connection:
+        with LockedMigrationConnection(url, number) as connection:
             command.downgrade(make_alembic_config(connection), revision)
             connection.commit()
 
@@ -108,14 +112,14 @@ def check_schema(url: str, *, or_later: bool = False) -> None:
     or_later: accept additions by a later version. Migrations only add, so this version can serve alongside the later
     one, or in its place.
     """
-    with MigrationConnection(url) as connection:
+    with LockedMigrationConnection(url) as connection:
         if _is_later(connection, or_later=or_later):
             return
         queue_schema.require_queue_schema(connection)
         _check(connection)
         organizations = organization_list.list_organizations(connection)
     for organization in organizations:
-        with MigrationConnection(url, organization.number) as connection:
+        with LockedMigrationConnection(url, organization.number) as connection:
             if _is_later(connection, or_later=or_later):
                 continue
             _check(connection)
@@ -145,7 +149,7 @@ def require_head_revision(connection: sa.Connection) -> None:
         raise SchemaBehind(f"the schema is at {current or 'nothing'}, this version needs {find_head_revision()}")
 
 
-class MigrationConnection:
+class LockedMigrationConnection:
     """A separate connection that holds the migration lock, for the schema of one organization."""
 
     def __init__(self, url: str, organization: int = DEFAULT) -> None:
@@ -156,7 +160,7 @@ class MigrationConnection:
             # schema.
             path = f"SET search_path = {organization_schema(organization)}"
             sa.event.listen(self._engine, "connect", partial(_set_path, path), insert=True)
-            set_id_range_of_new_tables(self._engine, organization)
+            install_id_range_for_new_tables(self._engine, organization)
 
     def __enter__(self) -> sa.Connection:
         with translate_database_errors():

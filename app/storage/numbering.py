@@ -20,7 +20,7 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER 
 _IDENTITY = re.compile(r"\bGENERATED ALWAYS AS IDENTITY\b(?! *\()")
 
 
-def set_id_range_of_new_tables(engine: sa.Engine, organization: int) -> None:
+def install_id_range_for_new_tables(engine: sa.Engine, organization: int) -> None:
     """Make tables created through an engine use the organization's number range from the start.
 
     After Citus has distributed a table, this can no longer be changed.
@@ -36,11 +36,11 @@ def set_id_range_of_new_tables(engine: sa.Engine, organization: int) -> None:
     sa.event.listen(engine, "before_cursor_execute", change, retval=True)
 
 
-def set_id_range_of_tables(connection: sa.Connection, organization: int) -> None:
+def set_id_range_of_schema_tables(connection: sa.Connection, organization: int) -> None:
     """Make the tables of the current schema use the organization's number range. Tables already in it do not change.
 
     A table that a migration has just created is empty, because migrations must not number rows. A distributed table
-    already uses the range (`set_id_range_of_new_tables`).
+    already uses the range (`install_id_range_for_new_tables`).
     """
     first, last = _bounds(organization)
     for counter in _list_others(connection, organization):

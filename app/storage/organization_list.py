@@ -46,8 +46,10 @@ class OrganizationExists(Conflict):
     """There is an organization of this key already."""
 
 
-class OrganizationsNotAllowed(Conflict):
+class OrganizationSchemaNotAllowed(Conflict):
     """The owner of the schema may not make schemas in this database; grant it CREATE on the database."""
+
+    published = "OrganizationsNotAllowed"
 
 
 class TooManyOrganizations(Conflict):
@@ -69,12 +71,12 @@ class OrganizationRecord:
 
 
 def ensure_organization_list(connection: sa.Connection) -> None:
-    """Create the shared schema if it is missing. Raises OrganizationsNotAllowed."""
+    """Create the shared schema if it is missing. Raises OrganizationSchemaNotAllowed."""
     try:
         connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
     except sa.exc.ProgrammingError as error:
         if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
-            raise OrganizationsNotAllowed from error
+            raise OrganizationSchemaNotAllowed from error
         raise
     connection.execute(sa.text(_MADE))
     connection.execute(sa.text(_UNIQUE))

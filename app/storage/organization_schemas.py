@@ -9,8 +9,8 @@ import psycopg
 import sqlalchemy as sa
 
 from app.storage import distribution, migrate, organization_list
-from app.storage.migrate import MigrationConnection
-from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, OrganizationsNotAllowed
+from app.storage.migrate import LockedMigrationConnection
+from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, OrganizationSchemaNotAllowed
 from app.storage.organizations import DEFAULT, SPAN, organization_schema
 from app.storage.queue_schema import SCHEMA as QUEUE
 from app.storage.serving_rights import grant_rights_to_serving_role
@@ -23,9 +23,9 @@ def add_organization(
 
     prepare: further work needed to create it, called with its number; repeated after an interruption.
 
-    Raises SchemaBehind, OrganizationExists, OrganizationsNotAllowed, TooManyOrganizations.
+    Raises SchemaBehind, OrganizationExists, OrganizationSchemaNotAllowed, TooManyOrganizations.
     """
-    with MigrationConnection(url) as connection:
+    with LockedMigrationConnection(url) as connection:
         migrate.require_head_revision(connection)
         organization_list.ensure_organization_list(connection)
         grant_rights_to_serving_role(connection, DEFAULT)
@@ -36,21 +36,21 @@ def add_organization(
             connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {organization_schema(record.number)}"))
         except sa.exc.ProgrammingError as error:
             if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
-                raise OrganizationsNotAllowed from error
+                raise OrganizationSchemaNotAllowed from error
             raise
         connection.commit()
     migrate.upgrade_organization_schema(url, record.number)
-    distribute_organization(url, record.number)
+    place_organization_on_citus_node(url, record.number)
     prepare(record.number)
-    with MigrationConnection(url) as connection:
+    with LockedMigrationConnection(url) as connection:
         organization_list.set_organization_state(connection, record.number, "open")
         connection.commit()
         return organization_list.find_organization(connection, key)
 
 
-def distribute_organization(url: str, number: int) -> bool:
+def place_organization_on_citus_node(url: str, number: int) -> bool:
     """Put the tables of an organization on a Citus node, if the server has Citus; return whether they were moved."""
-    with MigrationConnection(url, number) as connection:
+    with LockedMigrationConnection(url, number) as connection:
         done = distribution.distribute_organization(connection, number)
         connection.commit()
         return done
@@ -63,7 +63,7 @@ def remove_organization(url: str, key: str, *, patience: float | None = None) ->
 
     Raises OrganizationNotFound, and DatabaseBusy if another transaction still reads its tables.
     """
-    with MigrationConnection(url) as connection:
+    with LockedMigrationConnection(url) as connection:
         number = organization_list.find_organization(connection, key).number
         organization_list.set_organization_state(connection, number, "removing")
         connection.commit()

@@ -63,7 +63,7 @@ def use_organization(number: int) -> Iterator[None]:
         _in_use.reset(token)
 
 
-def switch_organization(number: int) -> None:
+def switch_current_organization(number: int) -> None:
     """Switch the work of the innermost `use_organization` to another organization, as its credential requires.
 
     Threads that share the work see the change as well. Raises OrganizationsMixed if tables of another one were read.

@@ -166,7 +166,7 @@ def claim_pooled_task(session: Session, campaign_id: int, task_id: int, rater_id
     session.execute(text(_CLAIM), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 
 
-def insert_user_activity(
+def insert_user_activity_events(
     session: Session, campaign_id: int, task_id: int, rater_id: int, *, page: str, events: Sequence[tuple[str, int]]
 ) -> None:
     """Store events of a page, each once. page: names the page's session. events: kind, and time in ms."""
@@ -186,6 +186,6 @@ WHERE i.campaign_id = :campaign AND i.task_id = :task AND v.judgment_id IS NULL
 ORDER BY i.id, g.position, j.revision DESC"""
 
 
-def load_task_judgments(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Sequence[Row]:
+def load_rater_judgments_of_task(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Sequence[Row]:
     """Return a rater's latest judgment of each output of a task, with its metadata."""
     return session.execute(text(_JUDGED), {"campaign": campaign_id, "task": task_id, "rater": rater_id}).all()

@@ -204,7 +204,7 @@ DEGRADED = """
 SELECT v.output_id, v.name FROM variants v WHERE v.campaign_id = :campaign AND v.kind = 'degraded'"""
 
 
-def load_degraded_outputs(session: Session, campaign_id: int) -> set[tuple[int, str]]:
+def load_degraded_output_ids(session: Session, campaign_id: int) -> set[tuple[int, str]]:
     """Return the outputs with a stored degraded text: (id of the output, name of the set of texts)."""
     return {(row.output_id, row.name) for row in execute_full_scan(session, DEGRADED, {"campaign": campaign_id})}
 

@@ -15,7 +15,7 @@ from app.storage.test_sets import PREFILL
 RATING = 0  # `role` of an item that is judged for its own sake
 
 
-def has_prefilled_errors(session: Session, campaign_id: int, name: str) -> bool:
+def has_prefill_with_name(session: Session, campaign_id: int, name: str) -> bool:
     """Tell whether any output has prefilled errors with this name."""
     query = sa.select(variants.c.output_id).where(
         variants.c.campaign_id == campaign_id, variants.c.kind == PREFILL, variants.c.name == name

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.storage.db import driver_connection
 from app.storage.full_scans import execute_full_scan
 from app.storage.tables import profiles
-from app.storage.temporary_tables import prepare_for_temporary_tables
+from app.storage.temporary_tables import enable_temporary_table_subqueries
 
 STORE = """
 INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors, version,
@@ -42,7 +42,7 @@ SELECT EXISTS (SELECT FROM profiles p WHERE p.campaign_id = :campaign
                AND (SELECT min(s.judgment_id) FROM scores s WHERE s.profile_id = p.id) IS NOT NULL)""")
 
 
-def has_any_score(session: Session, campaign_id: int) -> bool:
+def has_score_under_any_profile(session: Session, campaign_id: int) -> bool:
     """Tell whether any judgment of this campaign has a score under any profile."""
     return bool(session.execute(_ANY_SCORE, {"campaign": campaign_id}).scalar())
 
@@ -57,7 +57,7 @@ def has_unscored_judgments(session: Session, campaign_id: int, profile_id: int) 
 
 def store_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:
     """Store (judgment, score, number of errors) under a profile, with the address of each judgment."""
-    prepare_for_temporary_tables(session)
+    enable_temporary_table_subqueries(session)
     session.execute(
         text("CREATE TEMP TABLE IF NOT EXISTS rescored (id bigint, score float8, n_errors int) ON COMMIT DROP")
     )

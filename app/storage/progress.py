@@ -113,7 +113,7 @@ def load_raters(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(_RATERS), {"campaign": campaign_id}))
 
 
-def load_first_lease_times(session: Session, campaign_id: int, raters: Sequence[int]) -> dict[int, datetime]:
+def load_first_lease_time_by_rater(session: Session, campaign_id: int, raters: Sequence[int]) -> dict[int, datetime]:
     """Return when some raters leased their first task, by rater; raters without a lease are missing."""
     rows = session.execute(text(_BEGAN), {"campaign": campaign_id, "raters": list(raters)})
     return {row.rater_id: row.began for row in rows}
@@ -124,6 +124,6 @@ def load_systems(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(_SYSTEMS), {"campaign": campaign_id}))
 
 
-def load_plan_version_and_entropy(session: Session, campaign_id: int) -> Row | None:
+def load_plan_version_and_workload_entropy(session: Session, campaign_id: int) -> Row | None:
     """Return the version and the normalized entropy of the plan in force."""
     return session.execute(text(_PLAN), {"campaign": campaign_id}).one_or_none()

@@ -82,7 +82,7 @@ def count_items_and_judgments(session: Session, campaign_id: int, *, version: in
     return list(execute_full_scan(session, _ALL, {"campaign": campaign_id, "version": version, "since": since}))
 
 
-def count_new_judgments(session: Session, campaign_id: int, *, after: int, version: int) -> list[Row]:
+def count_new_judgments_by_item(session: Session, campaign_id: int, *, after: int, version: int) -> list[Row]:
     """Count judgments with ids beyond `after`, up to a version, by item and minute. begun: the item had one before."""
     keys = {"campaign": campaign_id, "after": after, "version": version}
     return list(session.execute(text(_NEW), keys))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.rater_results import load_rater_results, make_rater_results_query
+from app.storage.rater_results import load_rater_results_page, wrap_rater_results_query
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -61,7 +61,7 @@ def insert_qualification_attempt(
     session.execute(sa.insert(qualification_attempts).values(row))
 
 
-_RESULTS = make_rater_results_query(
+_RESULTS = wrap_rater_results_query(
     """
 SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) AS best,
   coalesce(bool_or(a.passed), false) AS passed,
@@ -91,7 +91,7 @@ RESULT_ORDERS = make_sort_orders(
 """The orders in which results of a test can be sorted."""
 
 
-def load_qualification_results(
+def load_qualification_results_page(
     session: Session,
     campaign_id: int,
     *,
@@ -107,7 +107,7 @@ def load_qualification_results(
     team's key, ignoring case.
     """
     condition = None if passed is None else _RESULTS.c.passed == sa.literal(passed)
-    return load_rater_results(
+    return load_rater_results_page(
         session,
         campaign_id,
         _RESULTS,

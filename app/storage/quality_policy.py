@@ -26,12 +26,12 @@ def find_checks_already_acted_on(session: Session, campaign_id: int, rater: str,
     return set(session.execute(text(_DONE), keys).scalars())
 
 
-def pause_enrolment(session: Session, campaign_id: int, rater_id: int) -> None:
+def pause_rater_enrolment(session: Session, campaign_id: int, rater_id: int) -> None:
     """Pause an active enrolment."""
     session.execute(text(_PAUSE), {"campaign": campaign_id, "rater": rater_id})
 
 
-def assign_completion_code(session: Session, campaign_id: int, public_id: str, code: str) -> str | None:
+def assign_task_completion_code(session: Session, campaign_id: int, public_id: str, code: str) -> str | None:
     """Give a handed-in task its completion code, unless it already has one; return its current code."""
     settled = session.execute(text(_CODE), {"campaign": campaign_id, "task": public_id, "code": code}).scalar()
     return None if settled is None else str(settled)

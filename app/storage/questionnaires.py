@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import enrolments, questionnaire_answers
-from app.storage.word_search import join_word_conditions, make_word_condition_values
+from app.storage.word_search import join_conditions_per_word, make_word_condition_values
 
 Row = sa.Row[Any]
 LATEST = """
@@ -60,7 +60,7 @@ def insert_answers(
     session.execute(sa.insert(questionnaire_answers).values(n=1 if latest is None else latest.n + 1, **row))
 
 
-def load_answers_page(
+def load_answers_page_by_rater(
     session: Session,
     campaign_id: int,
     *,
@@ -78,7 +78,7 @@ def load_answers_page(
     keys: dict[str, object] = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
     only = {"after": f'r.key COLLATE "C" {"<" if descending else ">"} :after'}
     conditions = join_optional_conditions({**only, "answered": "(x.moments IS NOT NULL) = :answered"}, keys)
-    conditions += join_word_conditions(_SEARCHED, words)
+    conditions += join_conditions_per_word(_SEARCHED, words)
     query = _OF_ALL.format(conditions=conditions, way="DESC" if descending else "ASC")
     return session.execute(text(query), {**keys, **make_word_condition_values(words)}).all()
 

@@ -13,7 +13,9 @@ from app.storage.tables import rater_messages
 MessageRecord = sa.Row[Any]
 
 
-def insert_messages(session: Session, campaign_id: int, rater_ids: Sequence[int], *, text: str, actor: str) -> None:
+def insert_message_for_raters(
+    session: Session, campaign_id: int, rater_ids: Sequence[int], *, text: str, actor: str
+) -> None:
     """Store the same message for several raters."""
     values = [{"campaign_id": campaign_id, "rater_id": one, "text": text, "actor": actor} for one in rater_ids]
     session.execute(sa.insert(rater_messages), values)

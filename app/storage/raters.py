@@ -40,7 +40,7 @@ ORDERS = make_sort_orders(
 """The orders in which raters can be sorted."""
 
 
-def make_rater_query(campaign_id: int) -> sa.Select[Any]:
+def make_base_rater_query(campaign_id: int) -> sa.Select[Any]:
     """Select raters with enrolment, team, person and contact; missing values are null."""
     e, c = enrolments.c, contacts.c
     shown = sa.select(
@@ -63,7 +63,7 @@ def make_rater_query(campaign_id: int) -> sa.Select[Any]:
 
 def find_rater(session: Session, campaign_id: int, key: str) -> RaterRecord | None:
     """Return the rater with this key, enrolled or known from judgments."""
-    return session.execute(make_rater_query(campaign_id).where(raters.c.key == key)).one_or_none()
+    return session.execute(make_base_rater_query(campaign_id).where(raters.c.key == key)).one_or_none()
 
 
 def load_all_rater_names(session: Session, campaign_id: int) -> set[str]:
@@ -111,7 +111,7 @@ def load_raters_page(
 
     words: each is a part of the key, the external id, or the name or address of the contact, ignoring case.
     """
-    wanted = make_rater_query(campaign_id).limit(limit)
+    wanted = make_base_rater_query(campaign_id).limit(limit)
     if team is not None:
         wanted = wanted.where(teams.c.key == team)
     if state is not None:
@@ -123,7 +123,7 @@ def load_raters_page(
 
 def load_raters_of_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> dict[str, RaterRecord]:
     """Return the raters with these keys, by key."""
-    return {row.key: row for row in session.execute(make_rater_query(campaign_id).where(raters.c.key.in_(keys)))}
+    return {row.key: row for row in session.execute(make_base_rater_query(campaign_id).where(raters.c.key.in_(keys)))}
 
 
 def insert_rater(session: Session, campaign_id: int, key: str) -> int:

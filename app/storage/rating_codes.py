@@ -74,7 +74,7 @@ def encode_ratings(
     item) and `rater_id`; the number `judgment`; and `at_us`, `score`, `n_errors`, `role`, `accepted`.
     """
     segments = SegmentCodes(names)
-    columns["segment"] = segments.find(columns["segment_id"])
+    columns["segment"] = segments.find_codes(columns["segment_id"])
     columns["rater"] = names.raters.codes(columns["rater_id"])
     order = _order_of_addresses(columns, names)
     if order is None:
@@ -156,7 +156,7 @@ class SegmentCodes:
         by_id = np.argsort(names.segment_ids)
         self._ids, self._codes = names.segment_ids[by_id], rank[by_id]
 
-    def find(self, ids: Ints) -> npt.NDArray[np.int32]:
+    def find_codes(self, ids: Ints) -> npt.NDArray[np.int32]:
         """Return the code of each id; −1 for judgments of whole documents."""
         codes = np.full(ids.size, -1, dtype=np.int32)
         shown = ids >= 0

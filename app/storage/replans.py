@@ -93,12 +93,12 @@ def block_new_leases(session: Session, campaign_id: int) -> None:
     session.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCKED | campaign_id})
 
 
-def load_tasks_in_force(session: Session, campaign_id: int, plan: int) -> list[Row]:
+def load_plan_tasks_not_withdrawn(session: Session, campaign_id: int, plan: int) -> list[Row]:
     """Return the tasks of a plan that are free, leased or handed in."""
     return list(session.execute(text(IN_FORCE), {"campaign": campaign_id, "plan": plan}))
 
 
-def load_group_ids(session: Session, campaign_id: int, plan: int) -> dict[tuple[int, int], int]:
+def load_group_ids_of_items(session: Session, campaign_id: int, plan: int) -> dict[tuple[int, int], int]:
     """Return the stored group of each item, by (number of the task, position)."""
     rows = execute_full_scan(session, GROUPS, {"campaign": campaign_id, "plan": plan})
     return {(row.task, row.position): row.group_id for row in rows}
@@ -124,6 +124,6 @@ def mark_groups_surplus(session: Session, campaign_id: int, groups: Sequence[int
     session.execute(text(SURPLUS), keys)
 
 
-def credit_group_to_system(session: Session, campaign_id: int, group: int, system: str) -> None:
+def credit_group_items_to_system(session: Session, campaign_id: int, group: int, system: str) -> None:
     """Also credit a system with the items of a group whose texts it gave as well."""
     session.execute(text(CREDIT), {"campaign": campaign_id, "group": group, "system": system})

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.db import driver_connection
-from app.storage.temporary_tables import prepare_for_temporary_tables
+from app.storage.temporary_tables import enable_temporary_table_subqueries
 
 _STORED = """
 SELECT judgment_id, score, n_errors FROM scores WHERE campaign_id = :campaign AND profile_id = :profile
@@ -55,15 +55,15 @@ def stream_stored_scores(session: Session, campaign_id: int, profile_id: int) ->
         yield StoredScore(*row)
 
 
-def format_judgment_positions(session: Session, campaign_id: int, ids: Iterable[int]) -> dict[int, str]:
+def describe_judgments_by_id(session: Session, campaign_id: int, ids: Iterable[int]) -> dict[int, str]:
     """Describe the positions of judgments in words: `task item:position rater revision`."""
     rows = session.execute(text(_ADDRESSES), {"campaign": campaign_id, "ids": list(ids)})
     return {row[0]: f"{row[1]} {row[2]}{'' if row[3] is None else f':{row[3]}'} {row[4]} {row[5]}" for row in rows}
 
 
-def update_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[StoredScore]) -> None:
+def correct_stored_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[StoredScore]) -> None:
     """Replace stored scores with derived ones."""
-    prepare_for_temporary_tables(session)
+    enable_temporary_table_subqueries(session)
     session.execute(
         text("CREATE TEMP TABLE IF NOT EXISTS corrected (id bigint, score float8, n_errors int) ON COMMIT DROP")
     )

@@ -28,7 +28,7 @@ from app.storage.tables import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetupFacts:
+class CampaignSetupFacts:
     """What a campaign has.
 
     documents, systems, raters: their numbers; documents: of the test set; raters: only active ones.
@@ -68,13 +68,13 @@ def describe_answers_bound_to_protocol(session: Session, campaign_id: int) -> st
     return None
 
 
-def load_judged_campaigns(session: Session, keys: Collection[str]) -> set[str]:
+def filter_judged_campaign_keys(session: Session, keys: Collection[str]) -> set[str]:
     """Return those of these campaign keys whose campaigns have judgments."""
     judged = sa.exists().where(judgments.c.campaign_id == campaigns.c.id)
     return set(session.execute(sa.select(campaigns.c.key).where(campaigns.c.key.in_(keys), judged)).scalars())
 
 
-def load_setup_facts(session: Session, key: str) -> SetupFacts:
+def load_campaign_setup_facts(session: Session, key: str) -> CampaignSetupFacts:
     """Return the set-up of the campaign with this key; all empty if there is no such campaign."""
     campaign = sa.select(campaigns.c.id).where(campaigns.c.key == key).scalar_subquery()
 
@@ -103,4 +103,4 @@ def load_setup_facts(session: Session, key: str) -> SetupFacts:
         any_of(metric_scores).label("metrics"),
         any_of(locks).label("lock"),
     )
-    return SetupFacts(**session.execute(query).one()._mapping)
+    return CampaignSetupFacts(**session.execute(query).one()._mapping)

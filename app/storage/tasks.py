@@ -139,13 +139,13 @@ def load_surrounding_sources(session: Session, campaign_id: int, task_id: int, a
     return list(session.execute(text(_CONTEXT), {"campaign": campaign_id, "task": task_id, "around": around}))
 
 
-def load_task_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
+def load_rater_task_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
     """Return a rater's latest answer at each address of a task; `again` if it must be given once more."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id}
     return list(session.execute(text(_ANSWERS), keys))
 
 
-def load_screen_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
+def load_rater_screen_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
     """Return a rater's latest answer about each screen of a task."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id}
     return list(session.execute(text(_SCREENS), keys))
@@ -159,7 +159,7 @@ def was_ever_leased_by(session: Session, campaign_id: int, task_id: int, rater_i
     return bool(session.execute(query, {"campaign": campaign_id, "task": task_id, "rater": rater_id}).scalar())
 
 
-def find_holder_of_lease(session: Session, campaign_id: int, task_id: int, n: int) -> int | None:
+def find_holder_of_nth_lease(session: Session, campaign_id: int, task_id: int, n: int) -> int | None:
     """Return the rater who had the n-th lease of a task."""
     query = text("SELECT rater_id FROM leases WHERE campaign_id = :campaign AND task_id = :task AND n = :n")
     rater_id: int | None = session.execute(query, {"campaign": campaign_id, "task": task_id, "n": n}).scalar()

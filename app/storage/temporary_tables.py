@@ -18,7 +18,7 @@ NAMES = ("staged_[a-z]+", "placed", "resolved", "told", "scored", "sealed_rows",
 _READ = re.compile(rf"(?<!DELETE )\b(FROM|JOIN)\s+({'|'.join(NAMES)})\b(?![.(])(\s+(?:AS\s+)?[a-z]\w*)?")
 
 
-def prepare_for_temporary_tables(session: Session) -> None:
+def enable_temporary_table_subqueries(session: Session) -> None:
     """Let this connection's statements read temporary tables in a form that Citus, if present, can join."""
     kept = session.connection().info
     if _KEY not in kept:
@@ -41,7 +41,7 @@ def replace_temporary_tables_by_subqueries(statement: str) -> str:
 
 
 def install_temporary_table_subqueries(engine: sa.Engine) -> None:
-    """Change statements in this way on connections prepared by `prepare_for_temporary_tables`."""
+    """Change statements in this way on connections prepared by `enable_temporary_table_subqueries`."""
 
     def change(connection: sa.Connection, _cursor: Any, statement: str, given: Any, _context: Any, _many: bool) -> Any:
         return (replace_temporary_tables_by_subqueries(statement) if connection.info.get(_KEY) else statement), given

@@ -70,7 +70,7 @@ def load_known_answer_documents(session: Session, campaign_id: int) -> list[Row]
     return list(session.execute(query.order_by(documents.c.key.collate("C"))))
 
 
-def load_documents_with_outputs_page(
+def load_system_documents_page(
     session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int
 ) -> list[Row]:
     """Return documents with outputs of a system, by key after `after`, with numbers of outputs and segments."""
@@ -150,7 +150,7 @@ def replace_segments(
         session.execute(sa.insert(reference_texts), named)
 
 
-def load_outputs_on_document(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
+def load_system_outputs_on_document(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
     """Return a system's outputs on a document, one row per segment in order; text is None if an output is missing."""
     spans = variants.c.spans.label("prefill")
     query = (
@@ -188,7 +188,7 @@ def replace_outputs(
     texts: Sequence[tuple[int, str | None, Sequence[Mapping[str, object]] | None, str | None]],
 ) -> None:
     """Replace a system's outputs; texts: (segment id, text or None, prefilled spans or None, alignment or None)."""
-    delete_outputs_of_segments(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
+    delete_system_outputs_of_segments(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
     there = [(n, text, alignment) for n, text, _, alignment in texts if text is not None]
     insert_outputs(session, campaign_id, system_id, there)
     query = sa.select(outputs.c.segment_id, outputs.c.id).where(
@@ -229,7 +229,9 @@ def insert_outputs(
         session.execute(sa.insert(outputs), rows)
 
 
-def delete_outputs_of_segments(session: Session, campaign_id: int, system_id: int, segment_ids: Sequence[int]) -> None:
+def delete_system_outputs_of_segments(
+    session: Session, campaign_id: int, system_id: int, segment_ids: Sequence[int]
+) -> None:
     """Delete outputs of a system, and their variants."""
     mine = (
         outputs.c.campaign_id == campaign_id,
@@ -264,7 +266,7 @@ def has_document_outputs(session: Session, campaign_id: int, document_id: int) -
     return session.execute(query.limit(1)).first() is not None
 
 
-def is_system_used(session: Session, campaign_id: int, system_id: int) -> bool:
+def has_system_items_or_outputs(session: Session, campaign_id: int, system_id: int) -> bool:
     """Tell whether a system is credited with an item, or has outputs."""
     joined = items.join(item_credits, item_credits.c.item_id == items.c.id)
     credit = sa.select(items.c.id).select_from(joined)
@@ -375,7 +377,7 @@ def load_test_set_size(session: Session, campaign_id: int) -> tuple[int, int, in
     return n_systems, count_test_documents(session, campaign_id), n_segments
 
 
-def replace_prefills(
+def replace_prefills_from_campaign(
     session: Session, campaign_id: int, rows: Sequence[tuple[int, Sequence[object], object]], *, source: str
 ) -> None:
     """Store another campaign's spans, to be shown with outputs, replacing others and all earlier ones from there.

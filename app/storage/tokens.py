@@ -72,10 +72,10 @@ def insert_token(
 ) -> TokenRecord:
     """Store a token by its hash. values: role, name, expires_at, once. bound: ids of its campaign, team, rater."""
     session.execute(sa.insert(tokens).values(prefix=prefix, hash=digest, **values, **bound))
-    return load_token(session, prefix)
+    return load_token_by_prefix(session, prefix)
 
 
-def find_token(session: Session, prefix: str) -> TokenRecord | None:
+def find_token_by_prefix(session: Session, prefix: str) -> TokenRecord | None:
     """Return the token with this prefix, live or not."""
     return session.execute(_BY_PREFIX, {"name": prefix}).one_or_none()
 
@@ -85,9 +85,9 @@ def is_token_live(session: Session, token_id: int) -> bool:
     return bool(session.execute(sa.select(make_live_token_condition()).where(tokens.c.id == token_id)).scalar())
 
 
-def load_token(session: Session, prefix: str) -> TokenRecord:
+def load_token_by_prefix(session: Session, prefix: str) -> TokenRecord:
     """Return the token with this prefix, live or not. Raises TokenNotFound."""
-    row = find_token(session, prefix)
+    row = find_token_by_prefix(session, prefix)
     if row is None:
         raise TokenNotFound
     return row

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage.rater_results import load_rater_results, make_rater_results_query
+from app.storage.rater_results import load_rater_results_page, wrap_rater_results_query
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -32,7 +32,7 @@ SELECT d.key AS document, g.position, g.source, g.meta, (
 FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
 WHERE d.campaign_id = :campaign AND d.kind = 'tutorial'
 ORDER BY d.position NULLS LAST, d.key COLLATE "C", g.position LIMIT :most"""
-_RESULTS = make_rater_results_query(
+_RESULTS = wrap_rater_results_query(
     """
 SELECT r.key AS rater, t.key AS team, count(a.position) AS answered, count(a."right") AS marked,
   count(*) FILTER (WHERE a."right") AS "right", max(a.at) AS at
@@ -96,7 +96,7 @@ def load_correct_answer_share(session: Session, campaign_id: int, rater_id: int)
     return None if share is None else float(share)
 
 
-def load_tutorial_results(
+def load_tutorial_results_page(
     session: Session,
     campaign_id: int,
     *,
@@ -112,7 +112,7 @@ def load_tutorial_results(
     ignoring case.
     """
     condition = None if answered is None else (_RESULTS.c.answered > 0) == sa.literal(answered)
-    return load_rater_results(
+    return load_rater_results_page(
         session,
         campaign_id,
         _RESULTS,

@@ -55,7 +55,7 @@ def make_word_condition(columns: Sequence[sa.ColumnElement[Any]], word: str) -> 
     return sa.or_(*(column.regexp_match(pattern) for column in columns))
 
 
-def join_word_conditions(searched: str, words: Sequence[str]) -> str:
+def join_conditions_per_word(searched: str, words: Sequence[str]) -> str:
     """Return the conditions that each word is a part of a text, ignoring case; AND precedes each.
 
     searched: an SQL expression. `make_word_condition_values` gives the parameters.
@@ -64,7 +64,7 @@ def join_word_conditions(searched: str, words: Sequence[str]) -> str:
 
 
 def make_word_condition_values(words: Sequence[str]) -> dict[str, object]:
-    """Return the parameters for `join_word_conditions`."""
+    """Return the parameters for `join_conditions_per_word`."""
     return {f"word{n}": make_word_pattern(word) for n, word in enumerate(words)}
 
 

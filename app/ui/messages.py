@@ -158,11 +158,11 @@ class PageMessages:
             return Markup('<span lang="en">{}</span>').format(text)
         return Markup("{}").format(self.translate(text) if text in self.known else text)
 
-    def translate_sentence(self, text: str, names: Collection[str] = ()) -> Markup:
+    def render_as_sentence(self, text: str, names: Collection[str] = ()) -> Markup:
         """Show a warning of the services as a sentence: capitalized, with code spans. names: keys that keep their case.
 
         >>> words = PageMessages("en", {})
-        >>> str(words.translate_sentence("few documents: set `margin`")), str(words.translate_sentence("a: few", ["a"]))
+        >>> str(words.render_as_sentence("few documents: set `margin`")), str(words.render_as_sentence("a: few", ["a"]))
         ('Few documents: set <code>margin</code>', 'a: few')
         """
         first = FIRST_WORD.match(shown := self.translate(text) if text in self.known else text)

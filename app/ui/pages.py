@@ -21,7 +21,7 @@ from app.domain.errors import AppError, Unauthorized
 from app.services.access.sessions import derive_csrf_token
 from app.ui import messages
 from app.ui.assets import asset_address, list_preloaded_modules
-from app.ui.refusals import render_refusal
+from app.ui.refusals import render_refusal_sentence
 from app.web.cookies import Who, read_session_cookie
 from app.web.negotiation import choose_media_type
 from app.web.organizations import get_organization_directory
@@ -135,8 +135,8 @@ def render_page(
         "count": words.translate_count,
         "foreign": words.is_left_in_english,
         "told": words.translate_service_text,
-        "refused": partial(render_refusal, words),
-        "sentence": words.translate_sentence,
+        "refused": partial(render_refusal_sentence, words),
+        "sentence": words.render_as_sentence,
         "shown": words.translate_cell,
         "code": messages.render_code_spans,
         "figure": words.format_count,

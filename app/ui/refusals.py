@@ -53,10 +53,10 @@ def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> s
     return None
 
 
-def render_refusal(words: PageMessages, message: str) -> Markup:
+def render_refusal_sentence(words: PageMessages, message: str) -> Markup:
     """Show an error message as a sentence. Without a translation, the message stays as it is, marked as English."""
     text = translate_refusal(words, message)
-    return words.translate_sentence(message) if text is None else render_code_spans(text[:1].upper() + text[1:])
+    return words.render_as_sentence(message) if text is None else render_code_spans(text[:1].upper() + text[1:])
 
 
 def _value(words: PageMessages, value: str, depth: int) -> str | None:

@@ -118,7 +118,7 @@ def _start_session(
     """Start a session in the first organization where a group has a role; None if there is none."""
     roles, new = provider.options.roles, None
     for organization in list_organizations_of_groups(roles, confirmed.person.groups) or [None]:
-        number = get_organization_directory(request).find_number(organization)
+        number = get_organization_directory(request).find_number_by_key(organization)
         if number is None:
             continue
         with use_organization(number), database.transaction() as session:

@@ -23,7 +23,7 @@ from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
 from app.storage.organizations import current_organization_number
 from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, read_session_cookie
-from app.web.deps import find_database
+from app.web.deps import database_of_request
 from app.web.organizations import get_organization_directory, use_organization_of_credential
 from app.web.queries import check_query_parameters
 from app.web.single_sign_on.confirming import confirm_session_with_provider, find_identity_provider
@@ -137,7 +137,7 @@ class RequiredRater:
             raise RaterHeaderMissing
         if campaign is None:
             raise RoleLacksRights("it needs a credential of one campaign")
-        with find_database(request).transaction() as session:
+        with database_of_request(request).transaction() as session:
             return raters.load_rater_named_by_front_end(session, caller, campaign=campaign, rater=given[0])
 
 
@@ -157,7 +157,7 @@ def _check_campaign(request: Request, caller: Caller) -> str | None:
     return asked
 
 
-def check_all_campaigns_visible(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
+def check_campaigns_visible(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the campaigns if the caller may see them all. Raises CampaignNotFound, as for one that does not exist."""
     if caller.campaign is not None and set(campaigns) != {caller.campaign}:
         raise CampaignNotFound
@@ -169,7 +169,7 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
 
     who: whose cookie counts; None for routes that staff and raters share. confirmed: as for `RequiredRole`.
     """
-    database = find_database(request)
+    database = database_of_request(request)
     given = request.headers.getlist("authorization")
     if given:
         scheme, _, secret = given[0].partition(" ")
@@ -191,12 +191,12 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
 
 def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True) -> Caller:
     """Return the holder of a session. Raises BadCredential, or ProviderSilent if the provider must confirm it."""
-    database = find_database(request)
+    database = database_of_request(request)
     use_organization_of_credential(request, cookie)
     with database.transaction() as session:
         caller = sessions.authenticate_session(session, cookie)
     if caller.check_due and confirmed:
-        organization = get_organization_directory(request).find_key(current_organization_number())
+        organization = get_organization_directory(request).find_key_by_number(current_organization_number())
         caller = confirm_session_with_provider(
             database, find_identity_provider(request), cookie, organization=organization
         )
@@ -209,7 +209,7 @@ def is_still_allowed(request: Request, caller: Caller) -> bool:
     if not get_organization_directory(request).has(current_organization_number()):
         return False
     if "authorization" in request.headers:
-        return tokens.is_credential_valid(find_database(request), caller)
+        return tokens.is_credential_valid(database_of_request(request), caller)
     cookie = _cookie(request, "staff")
     try:
         now = authenticate_cookie(request, cookie) if cookie is not None else None

@@ -34,7 +34,7 @@ class AdmissionSlot:
     def __init__(self, layer: AdmissionLayer, *, of_stranger: bool = False) -> None:
         self._layer: AdmissionLayer | None = layer
         self._of_stranger, self._aside = of_stranger, False
-        layer.adjust_slot_counts(1, of_stranger=of_stranger)
+        layer.change_slots_in_use(1, of_stranger=of_stranger)
 
     def release(self) -> None:
         """Return the slot; a second call does nothing."""
@@ -43,7 +43,7 @@ class AdmissionSlot:
         if self._aside:
             self._layer.arriving -= 1
         else:
-            self._layer.adjust_slot_counts(-1, of_stranger=self._of_stranger)
+            self._layer.change_slots_in_use(-1, of_stranger=self._of_stranger)
         self._layer = None
 
     def pause(self) -> None:
@@ -52,7 +52,7 @@ class AdmissionSlot:
             return
         if self._layer.arriving >= ARRIVING * self._layer.limit:
             raise TooBusy(retry_after=RETRY_AFTER)
-        self._layer.adjust_slot_counts(-1, of_stranger=self._of_stranger)
+        self._layer.change_slots_in_use(-1, of_stranger=self._of_stranger)
         self._layer.arriving += 1
         self._aside = True
 
@@ -63,7 +63,7 @@ class AdmissionSlot:
         if not self._layer.has_free_slot(of_stranger=self._of_stranger):
             raise TooBusy(retry_after=RETRY_AFTER)
         self._layer.arriving -= 1
-        self._layer.adjust_slot_counts(1, of_stranger=self._of_stranger)
+        self._layer.change_slots_in_use(1, of_stranger=self._of_stranger)
         self._aside = False
 
 
@@ -110,7 +110,7 @@ class AdmissionLayer:
         few = of_stranger and self.strangers >= max(1, self.limit // STRANGERS)
         return self.in_flight < self.limit and not few
 
-    def adjust_slot_counts(self, n: int, *, of_stranger: bool) -> None:
+    def change_slots_in_use(self, n: int, *, of_stranger: bool) -> None:
         """Take a slot, or return it."""
         self.in_flight += n
         self.strangers += n if of_stranger else 0

@@ -79,7 +79,7 @@ class JsonBody(Generic[M]):
 
     async def __call__(self, request: Request) -> M:
         """Return the body as the model. Raises WrongContentType, BodyTooLarge, BodyTooSlow, NotJson, Invalid."""
-        data = await read_json_body(request, aside=self.aside)
+        data = await read_strict_json_bytes(request, aside=self.aside)
         try:
             if len(data) <= AT_ONCE:
                 return self._read(data)
@@ -97,7 +97,7 @@ def declare_json_body(model: type[BaseModel], *, aside: bool = False, **examples
     return Depends(JsonBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 
 
-async def read_json_body(request: Request, *, aside: bool = False) -> bytes:
+async def read_strict_json_bytes(request: Request, *, aside: bool = False) -> bytes:
     """Return the bytes of a strict JSON body, as `strict_json.parse_strict_json` checks it. aside: see `JsonBody`."""
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != "application/json" or parameters.strip().lower() not in {"", "charset=utf-8"}:

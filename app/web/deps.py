@@ -47,7 +47,7 @@ def get_options(request: Request) -> ServiceOptions:
     return options
 
 
-def find_database(request: Request) -> Database:
+def database_of_request(request: Request) -> Database:
     """Return the database handle."""
     database: Database = request.app.state.database
     return database
@@ -55,12 +55,12 @@ def find_database(request: Request) -> Database:
 
 async def get_database(request: Request) -> Database:
     """Return the database handle, for use cases with several transactions or none."""
-    return find_database(request)
+    return database_of_request(request)
 
 
 def get_session(request: Request) -> Iterator[Session]:
     """Yield the request's transaction, which is committed before the response leaves, rolled back on any error."""
-    with find_database(request).transaction() as session:
+    with database_of_request(request).transaction() as session:
         yield session
 
 

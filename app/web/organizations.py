@@ -20,7 +20,7 @@ from app.storage.organizations import (
     DEFAULT,
     current_organization_number,
     organization_of_row,
-    switch_organization,
+    switch_current_organization,
     use_organization,
 )
 
@@ -57,7 +57,7 @@ class OrganizationDirectory:
         """Tell whether there is an organization with this number."""
         return number == DEFAULT or any(one.number == number for one in self._list())
 
-    def find_number(self, key: str | None) -> int | None:
+    def find_number_by_key(self, key: str | None) -> int | None:
         """Return the number of an organization, or None if no organization has this key. The default one has no key."""
         return DEFAULT if key is None else next((one.number for one in self._list() if one.key == key), None)
 
@@ -67,7 +67,7 @@ class OrganizationDirectory:
         names = {one.number: one.name for one in records}
         return names.get(current_organization_number(), "") if records else None
 
-    def find_key(self, number: int) -> str | None:
+    def find_key_by_number(self, number: int) -> str | None:
         """Return the key of an organization; None for the default one, and for one that no longer exists."""
         return None if number == DEFAULT else next((one.key for one in self._list() if one.number == number), None)
 
@@ -93,7 +93,7 @@ def use_organization_of_row(request: Request, row: int) -> None:
 
 def _enter(request: Request, number: int) -> None:
     if number != current_organization_number():  # otherwise already entered, and kept even if removed meanwhile
-        switch_organization(number if get_organization_directory(request).has(number) else DEFAULT)
+        switch_current_organization(number if get_organization_directory(request).has(number) else DEFAULT)
 
 
 def use_organization_of_archive(

@@ -120,7 +120,7 @@ class Rehearsed:
         view = ok(self.client.get(self.path))
         about = CampaignForSimulation(self.key, self.protocol, view["options"], view["basis"])
         model = make_rater_model_template(about, planted, RATERS, seed=1)
-        mind, forms = SimulatedRater.from_model(model, rater), CampaignForms.from_model(model)
+        mind, forms = SimulatedRater.from_rater_model(model, rater), CampaignForms.from_rater_model(model)
         while most is None or mind.judged < most:
             told = ok(self.client.post(f"{self.path}/lease", headers=session))["task"]
             if told is None:

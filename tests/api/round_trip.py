@@ -182,7 +182,7 @@ def _read(database: Database, again: str, format: str, files: Mapping[str, bytes
     some = False
     for inputs in _at_once(format, files):
         try:
-            imports.run_import(database, again, format=format, files=inputs, **how)
+            imports.import_local_files(database, again, format=format, files=inputs, **how)
             some = True
         except Invalid as refused:
             said = f"{refused.title()} {refused.detail} {''.join(place.msg for place in refused.places)}"

@@ -197,7 +197,7 @@ def test_of_a_crowd_as_many_come_in_as_there_are_seats(
 def unheld(monkeypatch: pytest.MonkeyPatch, *, parties: int) -> None:
     """Claims that do not wait for each other; at the last seat, the first few meet between looking and taking."""
     store = invitations.invitations
-    find, arrived, together = store.find_invitation, count(1), threading.Event()
+    find, arrived, together = store.find_invitation_by_id, count(1), threading.Event()
 
     def looks(session: Any, public_id: str) -> Any:
         row = find(session, public_id)
@@ -208,7 +208,7 @@ def unheld(monkeypatch: pytest.MonkeyPatch, *, parties: int) -> None:
         return row
 
     monkeypatch.setattr(store, "lock_campaign_for_seat_claim", lambda *_: "open")
-    monkeypatch.setattr(store, "find_invitation", looks)
+    monkeypatch.setattr(store, "find_invitation_by_id", looks)
 
 
 def test_one_worker_who_comes_many_times_at_once_takes_one_seat(manager: httpx.Client) -> None:

@@ -348,13 +348,13 @@ def test_leases_are_read_once_of_a_rater_who_has_begun(
     """A campaign has as many leases as tasks; to look through them took longer than all the rest."""
     walk = make_walk(anonymous, database, secret, 8, ProgressCountCache())
     asked: list[int] = []
-    load = stored.load_first_lease_times
+    load = stored.load_first_lease_time_by_rater
 
     def count(session: Any, campaign_id: int, raters: Any) -> Any:
         asked.append(len(raters))
         return load(session, campaign_id, raters)
 
-    monkeypatch.setattr(stored, "load_first_lease_times", count)
+    monkeypatch.setattr(stored, "load_first_lease_time_by_rater", count)
     walk.look(walk.keeper)
     for _ in range(20):
         walk.answer()

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.reports.gate import report as gate
-from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_resampling_seconds
+from app.reports.inputs.expected_time import AT_ONCE, CampaignTestSetSize, estimate_resampling_seconds
 from app.storage import campaigns
 from tests.api.test_gate import BETTER, World, world
 from tests.working import drained
@@ -40,17 +40,17 @@ def test_a_small_gate_needs_no_worker_and_a_large_one_is_a_job_with_the_same_ans
 
 def test_the_size_of_a_campaign_is_what_was_imported(world: World) -> None:
     with world.spine.database.transaction() as session:
-        assert CampaignSize.load(session, campaigns.load_campaign(session, "few").id).documents == 3
-        found = CampaignSize.load(session, campaigns.load_campaign(session, "mqm").id)
+        assert CampaignTestSetSize.load(session, campaigns.load_campaign(session, "few").id).documents == 3
+        found = CampaignTestSetSize.load(session, campaigns.load_campaign(session, "mqm").id)
     assert (found.systems, found.documents) == (2, 7)
     assert found.segments >= found.documents
 
 
 def test_a_ranking_is_expected_to_take_longer_the_more_there_is_of_it() -> None:
     recipe = NAMED["recommended"]
-    times = [estimate_resampling_seconds(CampaignSize(n, 180, 900), recipe) for n in (0, 1, 2, 15, 30, 60)]
+    times = [estimate_resampling_seconds(CampaignTestSetSize(n, 180, 900), recipe) for n in (0, 1, 2, 15, 30, 60)]
     assert all(less <= more for less, more in pairwise(times))
     assert times[3] < AT_ONCE < times[5]
-    assert estimate_resampling_seconds(CampaignSize(60, 180, 900), NAMED["wmt-da"]) == 0.0, "nothing is drawn"
-    by_segment = estimate_resampling_seconds(CampaignSize(60, 180, 9000), NAMED["google-mqm"])
-    assert by_segment > estimate_resampling_seconds(CampaignSize(60, 180, 900), NAMED["google-mqm"]) > 0
+    assert estimate_resampling_seconds(CampaignTestSetSize(60, 180, 900), NAMED["wmt-da"]) == 0.0, "nothing is drawn"
+    by_segment = estimate_resampling_seconds(CampaignTestSetSize(60, 180, 9000), NAMED["google-mqm"])
+    assert by_segment > estimate_resampling_seconds(CampaignTestSetSize(60, 180, 900), NAMED["google-mqm"]) > 0

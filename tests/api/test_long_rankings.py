@@ -15,7 +15,7 @@ from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.main import create_app
 from app.reports.inputs import snapshot
-from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_resampling_seconds
+from app.reports.inputs.expected_time import AT_ONCE, CampaignTestSetSize, estimate_resampling_seconds
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.from_sums import WHY
 from app.reports.ranking.input import load_ranking_input
@@ -255,7 +255,7 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
 
 
 def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() -> None:
-    size, recipe = CampaignSize(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
+    size, recipe = CampaignTestSetSize(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
     one = estimate_resampling_seconds(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
     longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * number_of_sign_draws(recipe, 630))]

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.jobs import work as job_work
-from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_ranking_seconds
+from app.reports.inputs.expected_time import AT_ONCE, CampaignTestSetSize, estimate_ranking_seconds
 from app.services.access import tokens
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.jobs import jobs, rankings
@@ -134,5 +134,5 @@ def test_a_cancelled_series_is_begun_again_and_one_of_older_names_is_not_kept(se
 
 
 def test_what_is_read_adds_up_over_the_campaigns_of_a_series() -> None:
-    each = estimate_ranking_seconds(CampaignSize(15, 180, 900), NAMED["wmt-da"])
+    each = estimate_ranking_seconds(CampaignTestSetSize(15, 180, 900), NAMED["wmt-da"])
     assert each < 11 * each < AT_ONCE < 100 * each, "though nothing is drawn"

@@ -118,7 +118,7 @@ def test_a_secret_is_shown_once_and_stored_only_as_its_hash(admin: httpx.Client,
     shown = admin.get(f"/v1/tokens/{made['prefix']}").text
 
     with database.transaction() as session:
-        stored = str(tokens.tokens.load_token(session, made["prefix"]))
+        stored = str(tokens.tokens.load_token_by_prefix(session, made["prefix"]))
     assert all(rest not in text for text in (listed, shown, stored))
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from app.api.kit import jobs
 from app.api.kit.jobs import JobOut
-from app.domain.recipe import NAMED, NamedExclusion
+from app.domain.recipe import NAMED, ExclusionTarget
 from app.services.jobs import exclusion_preview, rankings
 from app.services.plans import expected_time
 from tests.browser.conftest import changing
@@ -209,7 +209,7 @@ def look_later(page, spine, demo, monkeypatch, wanted):
 
 def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(manager, demo, ask, spine, monkeypatch):
     page = manager.page
-    look_later(page, spine, demo, monkeypatch, NamedExclusion("system", "Birke"))
+    look_later(page, spine, demo, monkeypatch, ExclusionTarget("system", "Birke"))
     manager.open(f"/campaigns/{demo}/exclusions")
     done = page.get_by_role("button", name="Exclude", exact=True)
     page.get_by_label("Leave out a").select_option("system")
@@ -243,7 +243,7 @@ def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(mana
 
 def test_a_preview_on_the_page_of_quality_that_a_job_makes_is_waited_for(manager, demo, ask, spine, monkeypatch):
     page = manager.page
-    look_later(page, spine, demo, monkeypatch, NamedExclusion("rater", "rater-1"))
+    look_later(page, spine, demo, monkeypatch, ExclusionTarget("rater", "rater-1"))
     manager.open(f"/campaigns/{demo}/quality")
     page.get_by_role("button", name="Exclude rater-1").click()
     dialog = page.get_by_role("dialog")

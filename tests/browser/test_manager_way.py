@@ -129,8 +129,8 @@ def judge(served) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
     managed = served.managed("own")
     model = make_rater_model_template(
-        managed.load_protocol_and_basis(),
-        managed.load_outputs(),
+        managed.load_campaign_for_simulation(),
+        managed.stream_outputs(),
         managed.list_active_raters(),
         seed=1,
         qualities=QUALITIES,

@@ -26,7 +26,7 @@ DESIGN = {"grouping": "psxs", "ratings_per_item": 2, "task": {"columns": 2}, "se
 def managed(served):
     """A draft with the outputs of three systems and two raters."""
     managed = served.managed(KEY)
-    write, path = managed.remote.send_change, managed.path
+    write, path = managed.remote.send_change, managed.campaign_path
     write("POST", "/v1/campaigns", {}, {"key": KEY, "protocol": "da", "source_language": "en", "target_language": "de"})
     lines = [json.loads(line) for line in texts().splitlines()]
     sources: dict[str, list[dict[str, str]]] = {}
@@ -101,7 +101,7 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
         assert read(managed, "/reports/agreement")["levels"]
         assert read(managed, "/reports/preferences")["systems"][0]["system"] == "good"
 
-    exported = b"".join(managed.remote.stream_body(f"{managed.path}/exports/jsonl"))
+    exported = b"".join(managed.remote.stream_body(f"{managed.campaign_path}/exports/jsonl"))
     spine.take("again", "jsonl", exported)
     with spine.database.transaction(snapshot=True) as session:
         again = get_campaign(session, "again")
@@ -119,7 +119,7 @@ def records(exported: bytes) -> list[dict[str, object]]:
 
 def read(managed, end: str, **query: str) -> dict[str, object]:
     """A report, however long it takes."""
-    body = wait_for_report(managed.remote, "GET", managed.path + end, query, on_progress=lambda *_: None)
+    body = wait_for_report(managed.remote, "GET", managed.campaign_path + end, query, on_progress=lambda *_: None)
     report: dict[str, object] = json.loads(body)
     return report
 
@@ -127,8 +127,8 @@ def read(managed, end: str, **query: str) -> dict[str, object]:
 def judge(managed) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
     model = make_rater_model_template(
-        managed.load_protocol_and_basis(),
-        managed.load_outputs(),
+        managed.load_campaign_for_simulation(),
+        managed.stream_outputs(),
         managed.list_active_raters(),
         seed=1,
         qualities=QUALITIES,

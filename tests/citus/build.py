@@ -35,7 +35,7 @@ def find_citus(account: OsAccount) -> Path:
         pytest.skip(f"{source}, which {SOURCE} names, is not Citus' source")
     if missing := [program for program in ("make", "gcc") if not shutil.which(program)]:
         pytest.skip(f"Citus cannot be built: not installed: {', '.join(missing)}")
-    programs = binaries.find_server_programs()
+    programs = binaries.find_server_program_folder()
     version = binaries.read_program_version(programs)
     build = source / f".build-{version}"
     postgres = build / "wheel/postgres"  # as deep as in the wheel, whose libraries are looked for beside it

@@ -20,7 +20,7 @@ from app.cli.kit.raters_at_work import RaterPace
 from app.services.access import tokens
 from app.storage import migrate, numbering, organization_schemas
 from app.storage.db import Database
-from app.storage.migrate import MigrationConnection
+from app.storage.migrate import LockedMigrationConnection
 from app.storage.organizations import SPAN, organization_schema, use_organization
 from tests.citus.cluster import DATABASE, CitusCluster
 from tests.citus.conftest import ORGANIZATIONS
@@ -97,7 +97,7 @@ def test_what_a_migration_does_is_done_on_the_nodes_too(cluster: CitusCluster) -
     migrate.downgrade_schema(url, FIRST_WITH_CITUS)
     migrate.upgrade_schema(url)
     migrate.check_schema(url)
-    with MigrationConnection(url, TWIN) as connection:
+    with LockedMigrationConnection(url, TWIN) as connection:
         for statement in CHANGES:
             connection.execute(text(statement))
         connection.commit()
@@ -119,7 +119,7 @@ def test_an_organization_that_was_there_before_goes_to_a_node_with_all_that_it_h
 ) -> None:
     url = cluster.coordinator.url("plumbline")
     with monkeypatch.context() as before:
-        before.setattr(organization_schemas, "distribute_organization", lambda *_: False)
+        before.setattr(organization_schemas, "place_organization_on_citus_node", lambda *_: False)
         number = organization_schemas.add_organization(url, "older", "Older").number
     with use_organization(number), opened(url) as spine:
         spine.take("c", "mqm-tsv", MANY.encode())

@@ -203,7 +203,7 @@ def make_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
         yield from made[asked]
 
     drawn: dict[tuple[str, bytes], list[tuple[str, tuple[bytes, ...]]]] = {}
-    draw = bundle.render_bundle_report
+    draw = bundle.render_bundled_report_files
 
     def redraw(path: str, body: bytes) -> Iterator[tuple[str, tuple[bytes, ...]]]:
         if (path, body) not in drawn:
@@ -211,7 +211,7 @@ def make_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
         yield from drawn[path, body]
 
     monkeypatch.setattr(bundle, "reproduce_bundle_files", remake)
-    monkeypatch.setattr(bundle, "render_bundle_report", redraw)
+    monkeypatch.setattr(bundle, "render_bundled_report_files", redraw)
 
 
 @pytest.mark.parametrize(("kind", "least"), [(by_folder, 7), pytest.param(by_kind, 11, marks=pytest.mark.soak)])

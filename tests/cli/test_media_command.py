@@ -106,11 +106,11 @@ def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manag
 
     assert run_rehearsal(managed, make_picture_rater_model(managed), RaterPace()).judgments > 20
     assert run_rehearsal(managed, make_picture_rater_model(managed), RaterPace()).judgments == 0
-    ranking = json.loads(managed.remote.fetch_body(f"{managed.path}/ranking", accept="application/json"))
+    ranking = json.loads(managed.remote.fetch_body(f"{managed.campaign_path}/ranking", accept="application/json"))
     assert [row["system"] for row in ranking["systems"]] == list(SYSTEMS)
     assert len({tuple(label.partition("/")[::2]) for label in categories(managed)}) > 3
 
-    secret = managed.renew_rater_links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
+    secret = managed.renew_rater_tokens([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
     rater = {"Authorization": f"Bearer {secret}"}
     task = httpx.post(f"{served.url}/v1/campaigns/{PICTURES}/lease", headers=rater).json()["task"]
     (shown, *texts) = task["items"][0]["segments"][0]["texts"]
@@ -120,7 +120,7 @@ def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manag
 
 def categories(managed: CampaignClient) -> set[str]:
     """Categories of all marked errors, from the export."""
-    lines = b"".join(managed.remote.stream_body(f"{managed.path}/exports/jsonl")).splitlines()
+    lines = b"".join(managed.remote.stream_body(f"{managed.campaign_path}/exports/jsonl")).splitlines()
     judgments = [line for line in map(json.loads, lines) if line["type"] == "judgment"]
     return {error["category"] for one in judgments for error in one["payload"].get("errors", ())}
 

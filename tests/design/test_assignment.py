@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.design.assignment import (
-    assign_campaign_groups,
-    assign_groups_in_simulations,
+    assign_groups_evenly,
+    assign_groups_in_simulated_studies,
     assign_groups_to_pool,
     compute_rater_loads,
     draw_documents_from_buckets,
@@ -62,7 +62,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
     bucket = np.repeat([0, 1, 2], [7, 5, 9])
     pools = [np.array([0, 1, 2]), np.array([2, 3]), np.array([1, 3, 4])]
     items = make_output_allocation_input(grouping, bucket, 4, pools, 5)
-    raters = items.raters_of_outputs(assign_groups_in_simulations(np.random.default_rng(3), items.layout, 20))
+    raters = items.raters_of_outputs(assign_groups_in_simulated_studies(np.random.default_rng(3), items.layout, 20))
     assert raters.shape == (20, 21, 4, 1)
     for document, of in enumerate(bucket):
         assert set(raters[:, document].ravel().tolist()) <= set(pools[of].tolist())
@@ -78,7 +78,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
 def test_outputs_that_there_are_not_get_no_rater() -> None:
     present = np.array([[True, False], [True, True]])
     items = make_output_allocation_input("none", np.array([0, 0]), 2, [np.array([0, 1])], 2, present=present)
-    raters = items.raters_of_outputs(assign_groups_in_simulations(np.random.default_rng(0), items.layout, 5))
+    raters = items.raters_of_outputs(assign_groups_in_simulated_studies(np.random.default_rng(0), items.layout, 5))
     assert (raters[:, 0, 1] == -1).all()
     assert (raters[:, present] >= 0).all()
 
@@ -90,21 +90,23 @@ def test_a_campaign_needs_as_many_people_in_a_bucket_as_an_output_has_ratings(pe
     ).layout
     raters = np.full((4, 3), -1)
     if dealt:
-        assign_campaign_groups(np.random.default_rng(1), layout, raters)
+        assign_groups_evenly(np.random.default_rng(1), layout, raters)
         assert [sorted(row) for row in raters.tolist()] == [[0, 1, 2]] * 4
     else:
         with pytest.raises(Invalid, match="bucket 1 has 2 raters"):
-            assign_campaign_groups(np.random.default_rng(1), layout, raters)
+            assign_groups_evenly(np.random.default_rng(1), layout, raters)
 
 
 def test_a_campaign_deals_by_the_code_that_deals_studies() -> None:
     items = make_output_allocation_input("psxs", np.repeat([0, 1], [6, 3]), 3, [np.arange(3), np.arange(3)], 3)
     dealt = np.full((9, 1), -1, dtype=np.int64)
-    assign_campaign_groups(np.random.default_rng(5), items.layout, dealt)
+    assign_groups_evenly(np.random.default_rng(5), items.layout, dealt)
     assert np.ptp(compute_rater_loads(items.layout, dealt[None])) == 0
     assert (
         np.ptp(
-            compute_rater_loads(items.layout, assign_groups_in_simulations(np.random.default_rng(5), items.layout, 1))
+            compute_rater_loads(
+                items.layout, assign_groups_in_simulated_studies(np.random.default_rng(5), items.layout, 1)
+            )
         )
         == 0
     )
@@ -131,7 +133,7 @@ def test_two_buckets_of_three_reach_the_published_least_entropy() -> None:
 def exact_range(layout: AllocationInput) -> tuple[float, float]:
     sets = [
         list(combinations(layout.pools[b].tolist(), k))
-        for b, k in zip(layout.bucket_of_group, layout.ratings, strict=True)
+        for b, k in zip(layout.buckets_of_groups, layout.ratings, strict=True)
     ]
     found = []
     for choice in product(*sets):
@@ -189,7 +191,7 @@ def least_spread(layout: AllocationInput) -> tuple[int, int]:
     base = np.zeros(layout.n_raters, dtype=np.int64)
     choices = []
     for bucket, pool in enumerate(layout.pools):
-        slots = int(layout.ratings[layout.bucket_of_group == bucket].sum())
+        slots = int(layout.ratings[layout.buckets_of_groups == bucket].sum())
         base[pool] += slots // len(pool)
         choices.append(list(combinations(pool.tolist(), slots % len(pool))))
     used = np.unique(np.concatenate(layout.pools))
@@ -210,7 +212,7 @@ def test_evening_out_reaches_what_brute_force_finds(seed: int) -> None:
     pools = [np.sort(rng.permutation(n_raters)[: int(rng.integers(2, 4))]) for _ in range(n_buckets)]
     bucket = np.repeat(np.arange(n_buckets), rng.integers(2, 6, size=n_buckets))
     layout = make_output_allocation_input("psxs", bucket, 3, pools, n_raters, ratings=int(rng.integers(1, 3))).layout
-    dealt = assign_groups_in_simulations(rng, layout, 1)[0]
+    dealt = assign_groups_in_simulated_studies(rng, layout, 1)[0]
     evened = even_out_loads(rng, layout, dealt)
     held = Counter(dealt.ravel().tolist())
     used = np.unique(np.concatenate(pools)).tolist()

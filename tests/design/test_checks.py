@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.design.checks import check_plan, group_connected_raters, list_design_deviations
+from app.design.checks import check_plan, group_connected_raters, list_unfollowed_recommendations
 from app.design.entropy import normalized_entropy
 from app.design.plan import PlanItem, Task
 from app.design.simulate import simulate_rater_assignments
@@ -72,8 +72,8 @@ def test_what_cannot_be_estimated_is_said() -> None:
 
 def test_departures_name_what_each_costs() -> None:
     plan = compiled({"grouping": "none", "balance": {"entropy": 0.9}, "overlap": None}, world(20, 3, 4))
-    assert [departure.instead for departure in list_design_deviations(plan)] == ["none", "entropy 0.9"]
-    assert list_design_deviations(compiled({}, world(20, 3, 4))) == ()
+    assert [departure.instead for departure in list_unfollowed_recommendations(plan)] == ["none", "entropy 0.9"]
+    assert list_unfollowed_recommendations(compiled({}, world(20, 3, 4))) == ()
 
 
 def test_raters_who_share_neither_systems_nor_documents_are_apart() -> None:

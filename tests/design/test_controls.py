@@ -19,7 +19,7 @@ from app.design.design import ControlRules, TaskRules
 from app.design.grouping import count_needed_control_items
 from app.design.order import UnplacedItem
 from app.design.plan import Plan
-from app.design.repeats import RaterHistory, choose_repeat
+from app.design.repeats import RaterHistory, choose_screen_to_repeat
 from app.design.task_packing import PartialTask, TaskCapacity
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Invalid
@@ -148,7 +148,7 @@ def test_what_came_again_comes_again_only_where_nothing_else_is_left() -> None:
     room = TaskCapacity(TaskRules(), ControlRules(repeat=0.1, min_distance=0))
     for seed in range(10):
         rng, seen = np.random.default_rng(seed), RaterHistory()
-        again = [choose_repeat(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]
+        again = [choose_screen_to_repeat(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]
         assert sorted(again[:2]) == ["d0", "d1"], seed
 
 

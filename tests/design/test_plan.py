@@ -289,7 +289,7 @@ def test_documents_without_any_output_are_said() -> None:
 def test_evening_out_is_reported_with_its_bound() -> None:
     plan = compiled({"overlap": None, "even_out": True}, world(38, 3, 7))
     assert plan.evened is not None
-    assert plan.evened.is_bound_reached
+    assert plan.evened.is_largest_load_minimal
     done = Counter(group.rater for group in plan.groups)
     assert (max(done.values()), min(done.values())) == (plan.evened.largest, plan.evened.smallest) == (6, 5)
 

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import (
     CHECKED_AGAINST,
     NAMED,
-    NamedExclusion,
+    ExclusionTarget,
     Recipe,
     ScoringChoice,
     parse_recipe_json,
@@ -26,7 +26,7 @@ RECOMMENDED, WMT_DA, GOOGLE_MQM = NAMED["recommended"], NAMED["wmt-da"], NAMED["
 MARKED = Recipe(
     name="mine",
     scoring=ScoringChoice("spans", "wmt24", 25.0),
-    exclude=(NamedExclusion("rater", "r1"), NamedExclusion("system", "Online-W")),
+    exclude=(ExclusionTarget("rater", "r1"), ExclusionTarget("system", "Online-W")),
     permutations=500,
     alpha=0.01,
 )
@@ -97,7 +97,7 @@ def test_every_named_recipe_says_what_it_was_checked_against() -> None:
 
 
 def test_exclusions_may_be_repeated_or_listed() -> None:
-    expected = (NamedExclusion("rater", "r1"), NamedExclusion("system", "a"), NamedExclusion("system", "b"))
+    expected = (ExclusionTarget("rater", "r1"), ExclusionTarget("system", "a"), ExclusionTarget("system", "b"))
     assert parse_recipe_options(WMT_DA, {"exclude": ["system:b,rater:r1", "system:a"]}).exclude == expected
 
 

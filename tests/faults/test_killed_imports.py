@@ -35,7 +35,7 @@ how = dict(format="mqm-tsv", options={}, dry_run=False, skip_bad_lines=False, ac
 print("ready", flush=True)
 for batch in [inputs] if mode == "whole" else [[one] for one in inputs]:
     with use_organization(int((re.findall(r"organization_(\d+)", url) or [0])[0])):
-        imports.run_import(database, "c", files=batch, **how)
+        imports.import_local_files(database, "c", files=batch, **how)
     if mode != "whole":
         sys.stdin.read()  # until it is killed: else it may have come to its end before anybody looks
 """

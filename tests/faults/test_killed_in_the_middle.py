@@ -72,7 +72,7 @@ def test_a_cluster_that_were_made_in_its_place_would_stay_half_made(data_dir: Pa
     folders.chown_data_folder(home, account)
     maker = choose_initdb_account(account)
     folders.change_owner(home, maker)
-    programs = binaries.make_programs_runnable(account, binaries.find_server_programs())
+    programs = binaries.provide_runnable_program_folder(account, binaries.find_server_program_folder())
     command = [programs / "initdb", "-D", home / "postgres", "--no-locale"]
     making_it = threading.Thread(target=lambda: maker.run(command))
     making_it.start()

@@ -94,8 +94,8 @@ CONNECTING = {
 OPENERS = {"create_engine", "connect", "AsyncConnectionPool", "ConnectionPool", "PsycopgConnector"}
 MODULES = {
     "psycopg",
-    "ConfiguredConnection",
-    "ConfiguredAsyncConnection",
+    "ConnectionWithOptions",
+    "AsyncConnectionWithOptions",
     "sa",
     "ProbedConnection",
     "AsyncConnectionPool",

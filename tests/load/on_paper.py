@@ -16,11 +16,11 @@ Texts = Mapping[tuple[str, str, int], tuple[str, str]]  # (system, document, pos
 
 def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     """What the raters of a model say of everything that a plan gives them, controls left out."""
-    forms = CampaignForms.from_model(model)
+    forms = CampaignForms.from_rater_model(model)
     options = resolve_scoring_options(forms.protocol, model.options)
     columns: dict[str, list[object]] = {name: [] for name in ("system", "document", "position", "rater", "score")}
     for rater in plan.raters:
-        mind = SimulatedRater.from_model(model, rater)
+        mind = SimulatedRater.from_rater_model(model, rater)
         for task in sorted(plan.tasks_of_rater(rater), key=lambda task: task.queue):
             for item in task.items:
                 if item.role != "rating" or item.system is None:
@@ -32,7 +32,7 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
                         row = (system, item.document, position, rater, score)
                         for name, value in zip(columns, row, strict=True):
                             columns[name].append(value)
-    measure = forms.protocol.derive_measures(options)[0]
+    measure = forms.protocol.list_judgment_measures(options)[0]
     return Ratings.from_columns(**columns, higher_is_better=measure.higher_is_better, scale=measure.scale)
 
 

@@ -107,7 +107,7 @@ def set_up(
 ) -> CampaignClient:
     """Make a campaign over HTTP as its manager would: texts by import, raters, plan, open."""
     managed = served.managed(campaign)
-    remote, path = managed.remote, managed.path
+    remote, path = managed.remote, managed.campaign_path
     body = {"key": campaign, "protocol": protocol, "target_language": "de", "settings": dict(settings or {})}
     remote.send_change("POST", "/v1/campaigns", {}, body)
     read = httpx.post(

@@ -95,7 +95,7 @@ class Place:
 
     def eye(self, managed: CampaignClient, rater: str) -> Eye:
         """A rater's front-end, under a new link."""
-        return Eye(self.client, managed.renew_rater_links((rater,))[rater])
+        return Eye(self.client, managed.renew_rater_tokens((rater,))[rater])
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
     """A campaign in which everything that has a name bears the mark, but for its key and its raters."""
     protocol = protocols.get_protocol(name)
     managed = served.managed(key or f"c-{name.replace('_', '-')}")
-    write, path = managed.remote.send_change, managed.path
+    write, path = managed.remote.send_change, managed.campaign_path
     body = {"protocol": name, "options": options_for(name), "basis": protocol.bases[0], "target_language": "de"}
     settings = {"note": f"{MARK}settings"} | ({"prefill": "default"} if protocol.accepts_prefill else {})
     write("POST", "/v1/campaigns", {}, {"key": managed.campaign, "name": "A campaign", **body, "settings": settings})
@@ -194,12 +194,20 @@ def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
 def session(place: Place, name: str) -> Eye:
     """What the second of two raters is sent, after the first has judged everything that both are given."""
     managed = campaign(place.served, name)
-    planted = make_rater_model_template(managed.load_protocol_and_basis(), managed.load_outputs(), ("r1", "r2"), seed=1)
-    forms = CampaignForms.from_model(planted)
+    planted = make_rater_model_template(
+        managed.load_campaign_for_simulation(), managed.stream_outputs(), ("r1", "r2"), seed=1
+    )
+    forms = CampaignForms.from_rater_model(planted)
     for rater in ("r2", "r1"):
         eye = place.eye(managed, rater)
-        assert sit(eye, forms, SimulatedRater.from_model(planted, rater), managed.path) > 0
-    for path in ("/v1/me", "/v1/me/export", "/v1/me/completions", "/v1/me/consent", f"{managed.path}/guidelines"):
+        assert sit(eye, forms, SimulatedRater.from_rater_model(planted, rater), managed.campaign_path) > 0
+    for path in (
+        "/v1/me",
+        "/v1/me/export",
+        "/v1/me/completions",
+        "/v1/me/consent",
+        f"{managed.campaign_path}/guidelines",
+    ):
         eye.send("GET", path)
     return eye
 
@@ -242,7 +250,7 @@ def test_a_task_that_named_its_system_would_be_found_out(place, monkeypatch):
     monkeypatch.setattr(tasks, "list_shown_texts", telling)
     managed = campaign(place.served, "da", key="telling")
     eye = place.eye(managed, "r1")
-    told = eye.send("POST", f"{managed.path}/lease").json()
+    told = eye.send("POST", f"{managed.campaign_path}/lease").json()
 
     with pytest.raises(Told):
         eye.check()

@@ -70,7 +70,7 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
 def model(managed: CampaignClient, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
     """Raters as they are drawn, but for what is said of some."""
     drawn = make_rater_model_template(
-        managed.load_protocol_and_basis(), managed.load_outputs(), managed.list_active_raters(), seed=3
+        managed.load_campaign_for_simulation(), managed.stream_outputs(), managed.list_active_raters(), seed=3
     )
     changed = {key: temper.model_copy(update=dict(tempers.get(key, {}))) for key, temper in drawn.raters.items()}
     return drawn.model_copy(update={"raters": changed})
@@ -133,7 +133,7 @@ def crowd(url: str, path: Path, documents: int) -> None:
         found = model(managed, asleep)
         kill_some(url, served, found, path)
         run_out(url, KILLED)
-        links = managed.renew_rater_links(RATERS)
+        links = managed.renew_rater_tokens(RATERS)
         tally = asyncio.run(with_sleepers(url, served, found, links))
         back = asyncio.run(
             run_simulated_raters(served.url, only(found, KILLED), links, RaterPace(workers=len(KILLED), patience=1))

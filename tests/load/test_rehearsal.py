@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 
 from app.cli.kit.long_reports import wait_for_report
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters
-from app.cli.serving.own_server import run_temporary_server
+from app.cli.serving.own_server import serve_on_free_port
 from app.client.campaign_client import CampaignClient
 from app.services.access import tokens
 from app.simulation import RaterModel, make_rater_model_template
@@ -40,13 +40,13 @@ FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)
 def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, RehearsalTally]:
     """Let the raters judge all that there is."""
     planted = make_rater_model_template(
-        managed.load_protocol_and_basis(),
-        managed.load_outputs(),
+        managed.load_campaign_for_simulation(),
+        managed.stream_outputs(),
         managed.list_active_raters(),
         seed=7,
         qualities=made.systems,
     )
-    links = managed.renew_rater_links(made.raters)
+    links = managed.renew_rater_tokens(made.raters)
     return planted, asyncio.run(run_simulated_raters(managed.remote.url, planted, links, pace))
 
 
@@ -54,7 +54,7 @@ def closed_and_ranked(managed: CampaignClient, planted: RaterModel) -> tuple[lis
     """Systems as they were ranked, and Kendall's tau to the planted order."""
     managed.change_state("close")
     assert managed.load_campaign()["state"] == "closed"
-    address, query = f"{managed.path}/ranking", {"seed": 1}
+    address, query = f"{managed.campaign_path}/ranking", {"seed": 1}
     ranked = json.loads(wait_for_report(managed.remote, "GET", address, query, on_progress=lambda _done, _total: None))
     order = [one["system"] for one in ranked["systems"]]
     places = {key: n for n, key in enumerate(planted.true_ranking)}
@@ -108,8 +108,8 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
     with serving(database_url) as served:
         managed = set_up(served, "blind", SMALL, DESIGN)
         planted = make_rater_model_template(
-            managed.load_protocol_and_basis(),
-            managed.load_outputs(),
+            managed.load_campaign_for_simulation(),
+            managed.stream_outputs(),
             managed.list_active_raters(),
             seed=7,
             qualities=SMALL.systems,
@@ -118,7 +118,7 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
         blind = planted.model_copy(update={"raters": careless})
         asyncio.run(
             run_simulated_raters(
-                served.url, blind, managed.renew_rater_links(RATERS), RaterPace(workers=7, patience=LONG)
+                served.url, blind, managed.renew_rater_tokens(RATERS), RaterPace(workers=7, patience=LONG)
             )
         )
         order, _ = closed_and_ranked(managed, planted)
@@ -134,13 +134,13 @@ def test_a_rehearsal_of_the_size_of_the_study_runs_over_http_to_closed(database_
     with database.transaction() as session:
         secret = tokens.issue_token(session, role="admin", name="test").secret
     database.close()
-    with run_temporary_server(database_url, "plumbline_app") as origin:
+    with serve_on_free_port(database_url, "plumbline_app") as origin:
         managed = set_up(Served(origin, secret), "full", FULL, DESIGN)
         planted, tally = judged(managed, FULL, RaterPace(workers=7, patience=LONG))
         with working(database_url, tmp_path):  # a ranking of so many judgments is a worker's
             order, tau = closed_and_ranked(managed, planted)
 
-    sys.stdout.write(json.dumps({**tally.summarize(), "kendall_tau": round(tau, 4), "order": order}) + "\n")
+    sys.stdout.write(json.dumps({**tally.as_json(), "kendall_tau": round(tau, 4), "order": order}) + "\n")
     found = figures(database_url, "full")
     assert (found["unfinished"], found["fewest"], found["most"]) == (0, 3, 3)
     assert found["ratings"] == 59_175 == tally.judgments - tally.revisions

@@ -56,15 +56,17 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     """Let the raters judge all that there is."""
     managed = set_up(served, key, MADE, design)
     model = make_rater_model_template(
-        managed.load_protocol_and_basis(),
-        managed.load_outputs(),
+        managed.load_campaign_for_simulation(),
+        managed.stream_outputs(),
         managed.list_active_raters(),
         seed=7,
         qualities=MADE.systems,
     )
     tempers = {rater: one.model_copy(update={"revisions": 0.2}) for rater, one in model.raters.items()}
     planted = model.model_copy(update={"raters": tempers})
-    asyncio.run(run_simulated_raters(served.url, planted, managed.renew_rater_links(MADE.raters), RaterPace(workers=4)))
+    asyncio.run(
+        run_simulated_raters(served.url, planted, managed.renew_rater_tokens(MADE.raters), RaterPace(workers=4))
+    )
     managed.change_state("close")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from app.services.pearmut.loading import AddedCampaign, UserNamesAmbiguous
+from app.services.pearmut.loading import AddedCampaign, UserNamesNeedDefaultOrganization
 from app.storage.organizations import use_organization
 from tests.organized import OURS, TWIN
 from tests.pearmut.campaigns import DOCUMENTS, Annotator, campaign
@@ -54,5 +54,5 @@ def test_a_dashboard_shows_one_organization(pages: httpx.Client, added: dict[int
 
 
 def test_names_are_credentials_in_the_default_organization_only(add: Callable[..., AddedCampaign]) -> None:
-    with use_organization(TWIN), pytest.raises(UserNamesAmbiguous):
+    with use_organization(TWIN), pytest.raises(UserNamesNeedDefaultOrganization):
         add(campaign(), old_ids=True)

@@ -115,14 +115,14 @@ def test_each_part_scores_as_it_says_and_the_overall_score_is_their_mean_by_weig
     CUSTOM.check(payload, SHOWN, asked)
     scores = {
         one.name: CUSTOM.score(payload, SHOWN, replace(asked, measure=one.name)).score
-        for one in CUSTOM.derive_measures(asked)
+        for one in CUSTOM.list_judgment_measures(asked)
     }
     assert next(iter(scores)) == "overall"
     assert scores["spans"] == pytest.approx(4.0 + 0.5 + 1.0)
     assert scores["overall"] == pytest.approx((2 * 80 + 75 + 0) / 4)
     assert (scores["s"], scores["bad"], scores["c"], scores["y"]) == (80, 25, -1, 1)
     assert scores["post-edit"] == pytest.approx(100 / 6)
-    directions = {one.name: one.higher_is_better for one in CUSTOM.derive_measures(asked)}
+    directions = {one.name: one.higher_is_better for one in CUSTOM.list_judgment_measures(asked)}
     assert directions == {
         "overall": True, "spans": False, "s": True, "bad": False, "c": True, "y": True, "post-edit": False,
     }  # fmt: skip
@@ -152,7 +152,7 @@ def test_every_built_in_protocol_can_be_taken_as_a_start(name):
     before = [kinds.get(one.kind, one.kind) for one in widgets_at_level(start, given, level)]
     after = [one.kind for one in widgets_at_level(CUSTOM, written, "segment")]
     assert [one for one, _ in groupby(before)] == after
-    first, second = start.find_measure(given), CUSTOM.find_measure(written)
+    first, second = start.find_requested_measure(given), CUSTOM.find_requested_measure(written)
     if first.name == second.name:
         assert first.higher_is_better is second.higher_is_better
     for one in widgets_at_level(start, given, level):

@@ -20,7 +20,7 @@ RANKED = [pytest.param(p, id=name) for name, p in ALL.items() if p.ranks and p.l
 NEED_TEXTS = [
     pytest.param(p, id=name)
     for name, p in ALL.items()
-    if p.find_measure(resolve_scoring_options(p, p.examples[0].options)).needs_text
+    if p.find_requested_measure(resolve_scoring_options(p, p.examples[0].options)).needs_text
 ]
 DOCUMENTS = 8
 RANKING = {"recipe": "srp-paper", "permutations": "100"}
@@ -119,7 +119,7 @@ def test_every_number_of_a_judgment_ranks_once_the_outputs_are_known(
     taken = admin.post(f"/v1/campaigns/{campaign}/imports", params={"format": "jsonl"}, content=outputs(example.output))
     assert taken.status_code < 300, taken.text
     options = resolve_scoring_options(protocol, example.options)
-    for measure in protocol.derive_measures(options)[1:]:
+    for measure in protocol.list_judgment_measures(options)[1:]:
         ranked = admin.get(
             f"/v1/campaigns/{campaign}/ranking", params={**RANKING, "scoring": f"criterion:{measure.name}"}
         )

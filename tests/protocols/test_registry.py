@@ -83,12 +83,12 @@ def test_every_protocol_says_what_it_is(protocol: Protocol[Any]) -> None:
 @pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
 def test_every_measure_of_an_example_lies_on_its_scale(protocol: Protocol[Any], example: WorkedExample[Any]) -> None:
     options = options_for(protocol, example)
-    names = [measure.name for measure in protocol.derive_measures(options)]
+    names = [measure.name for measure in protocol.list_judgment_measures(options)]
     assert len(set(names)) == len(names) >= 1
-    assert protocol.find_measure(options) == protocol.derive_measures(options)[0]
-    for measure in protocol.derive_measures(options):
+    assert protocol.find_requested_measure(options) == protocol.list_judgment_measures(options)[0]
+    for measure in protocol.list_judgment_measures(options):
         asked = replace(options, measure=measure.name)
-        assert protocol.find_measure(asked) == measure
+        assert protocol.find_requested_measure(asked) == measure
         scored = protocol.score(example.payload, example.judged_texts, asked)
         if measure.scale is not None:
             assert measure.scale.minimum <= scored.score <= measure.scale.maximum
@@ -97,7 +97,7 @@ def test_every_measure_of_an_example_lies_on_its_scale(protocol: Protocol[Any], 
 @pytest.mark.parametrize("protocol", EVERY)
 def test_the_measure_that_ranks_has_the_direction_and_scale_of_the_protocol(protocol: Protocol[Any]) -> None:
     options = options_for(protocol, protocol.examples[0])
-    first = protocol.find_measure(options)
+    first = protocol.find_requested_measure(options)
     assert first.higher_is_better is protocol.higher_is_better
     assert protocol.scale is None or first.scale == protocol.scale
 
@@ -105,8 +105,8 @@ def test_the_measure_that_ranks_has_the_direction_and_scale_of_the_protocol(prot
 @pytest.mark.parametrize("protocol", EVERY)
 def test_an_unknown_measure_is_refused_and_those_there_are_are_named(protocol: Protocol[Any]) -> None:
     options = options_for(protocol, protocol.examples[0])
-    with pytest.raises(Invalid, match=protocol.find_measure(options).name):
-        protocol.find_measure(replace(options, measure="no-such"))
+    with pytest.raises(Invalid, match=protocol.find_requested_measure(options).name):
+        protocol.find_requested_measure(replace(options, measure="no-such"))
 
 
 @pytest.mark.parametrize("protocol", EVERY)
@@ -119,7 +119,7 @@ def test_an_option_that_is_not_declared_is_refused_by_name(protocol: Protocol[An
 @pytest.mark.parametrize("protocol", EVERY)
 def test_a_number_that_needs_the_output_says_so_and_no_other_does(protocol: Protocol[Any]) -> None:
     example = protocol.examples[0]
-    for measure in protocol.derive_measures(options_for(protocol, example)):
+    for measure in protocol.list_judgment_measures(options_for(protocol, example)):
         asked = replace(options_for(protocol, example), measure=measure.name)
         if measure.needs_text:
             with pytest.raises(Invalid, match="not known"):

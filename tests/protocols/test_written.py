@@ -38,7 +38,7 @@ def test_the_number_that_ranks_is_the_managers_choice_and_comes_first() -> None:
     assert number(None) == number("ter")
     assert number(None, rank_by="critical") == 2.0
     for name in ("ter", "critical", "levenshtein", "chrf"):
-        measures = EDIT.derive_measures(resolve_scoring_options(EDIT, {"rank_by": name}))
+        measures = EDIT.list_judgment_measures(resolve_scoring_options(EDIT, {"rank_by": name}))
         assert measures[0].name == name
         assert {measure.name for measure in measures} == {"ter", "critical", "levenshtein", "chrf"}
         assert [m.name for m in measures if m.higher_is_better] == ["chrf"]

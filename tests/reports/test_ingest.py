@@ -36,7 +36,7 @@ def filled(database_url: str) -> Iterator[Spine]:
 def _put(spine: Spine, system: str, *texts: str | None) -> None:
     with spine.database.transaction() as session:
         test_sets.put_system(session, "c", system, SystemInput(), actor="test")
-        test_sets.put_outputs_on_document(session, "c", system, "d", DocumentOutputsInput(texts), actor="test")
+        test_sets.put_system_outputs_on_document(session, "c", system, "d", DocumentOutputsInput(texts), actor="test")
 
 
 def _report(spine: Spine) -> ingest.IngestReport:

@@ -69,9 +69,9 @@ def judged(structure: str, seed: int, documents: int) -> RaterQualityReport:
     )
     changed = {name: RaterTraits(**(made.raters[name].model_dump() | {"reads": READS})) for name in READERS}
     made = made.model_copy(update={"raters": {**made.raters, **changed}})
-    forms, protocol = CampaignForms.from_model(made), get_protocol("da")
+    forms, protocol = CampaignForms.from_rater_model(made), get_protocol("da")
     for rater in (*HONEST, *READERS):
-        mind, clock = SimulatedRater.from_model(made, rater), 0
+        mind, clock = SimulatedRater.from_rater_model(made, rater), 0
         for task in plan.tasks_of_rater(rater):
             rows = [
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)

@@ -108,13 +108,13 @@ def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[Outp
 def campaign(*, bad: bool, seed: int) -> RaterQualityReport:
     """Every document of a group is judged by two of its four raters."""
     made, rng, given = raters(bad=bad, seed=seed), Random(seed), list[Given]()
-    forms, protocol = CampaignForms.from_model(made), get_protocol("da")
+    forms, protocol = CampaignForms.from_rater_model(made), get_protocol("da")
     options = resolve_scoring_options(protocol, {})
     for group in range(GROUPS):
         pairs = [(a, b) for a in raters_of(group) for b in raters_of(group) if a < b]
         who = {f"g{group}d{d:02}": pairs[d % len(pairs)] for d in range(DOCUMENTS)}
         for rater in raters_of(group):
-            mind, clock = SimulatedRater.from_model(made, rater), 0
+            mind, clock = SimulatedRater.from_rater_model(made, rater), 0
             for n, task in enumerate(tasks(rater, [d for d, both in who.items() if rater in both], rng)):
                 first: dict[int, tuple[float, int, int]] = {}
                 for act in generate_session_actions(mind, shown(task, rng), forms, page=f"{rater}{n}"):

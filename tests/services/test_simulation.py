@@ -135,11 +135,13 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
     form = make_rater_form(protocol, options, basis=basis, level=level)
     text = " ".join(f"word{n}" for n in range(30))
     shown = SeenSegment(1, (SeenText("Text", text, "target"),), None, None)
-    measures = protocol.derive_measures(options)
+    measures = protocol.list_judgment_measures(options)
     sign = 1 if measures[0].higher_is_better else -1
 
     def score(value):
-        forms = CampaignForms.from_model(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
+        forms = CampaignForms.from_rater_model(
+            model(protocol=name, options=dict(protocol.examples[0].options), basis=basis)
+        )
         sheet = AnswerContext(
             shown, TextOpinion(value, None, (str(value),)), SeededRandom(1), lower_is_better=forms.lower
         )
@@ -152,8 +154,8 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
 
 
 def test_the_same_seed_thinks_the_same_and_another_another():
-    thought = [SimulatedRater.from_model(model(), "r1").form_opinion(sha(TEXTS[0].text)) for _ in range(2)]
-    other = SimulatedRater.from_model(model(seed=6), "r1").form_opinion(sha(TEXTS[0].text))
+    thought = [SimulatedRater.from_rater_model(model(), "r1").form_opinion(sha(TEXTS[0].text)) for _ in range(2)]
+    other = SimulatedRater.from_rater_model(model(seed=6), "r1").form_opinion(sha(TEXTS[0].text))
 
     assert thought[0] == thought[1] != other
 
@@ -163,7 +165,7 @@ def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
     careless = planted.model_copy(update={"raters": {"r1": RaterTraits(careless=True)}})
 
     def means(one):
-        mind = SimulatedRater.from_model(one, "r1")
+        mind = SimulatedRater.from_rater_model(one, "r1")
         return [fmean(mind.form_opinion(sha(t.text)).value for t in TEXTS if t.system == s) for s in one.true_ranking]
 
     assert means(planted) == sorted(means(planted), reverse=True)
@@ -171,14 +173,14 @@ def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
 
 
 def test_a_text_that_the_model_does_not_know_is_a_bad_one():
-    mind = SimulatedRater.from_model(model(), "r1")
+    mind = SimulatedRater.from_rater_model(model(), "r1")
 
     assert fmean(mind.form_opinion(sha(f"degraded {n}")).value for n in range(50)) < 40
 
 
 def test_leniency_spread_and_drift_move_what_is_thought():
     def mean(temper, judged=0):
-        mind = SimulatedRater.from_model(model(raters={"r1": temper}), "r1")
+        mind = SimulatedRater.from_rater_model(model(raters={"r1": temper}), "r1")
         mind.judged = judged
         values = [mind.form_opinion(sha(t.text)).value for t in TEXTS]
         return fmean(values), max(values) - min(values)
@@ -194,7 +196,7 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
     texts = [replace(t, errors=(error,)) for t in TEXTS]
     found = make_rater_model_template(ABOUT, texts, ["r1"], seed=1)
     found = found.model_copy(update={"raters": {"r1": RaterTraits(attention=0.7, mistakes=0.0)}})
-    mind = SimulatedRater.from_model(found, "r1")
+    mind = SimulatedRater.from_rater_model(found, "r1")
 
     seen = [mind.form_opinion(sha(t.text)).errors for t in texts]
 
@@ -203,12 +205,12 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
 
 
 def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
-    forms, texts = CampaignForms.from_model(model()), [t.text for t in TEXTS[:3]]
+    forms, texts = CampaignForms.from_rater_model(model()), [t.text for t in TEXTS[:3]]
 
-    acts = list(generate_session_actions(SimulatedRater.from_model(model(), "r1"), task(texts), forms, page="p"))
+    acts = list(generate_session_actions(SimulatedRater.from_rater_model(model(), "r1"), task(texts), forms, page="p"))
     rest = list(
         generate_session_actions(
-            SimulatedRater.from_model(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p"
+            SimulatedRater.from_rater_model(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p"
         )
     )
 
@@ -229,9 +231,9 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
 
     acts = list(
         generate_session_actions(
-            SimulatedRater.from_model(calm, "r1"),
+            SimulatedRater.from_rater_model(calm, "r1"),
             replace(told, items=(shown,)),
-            CampaignForms.from_model(calm),
+            CampaignForms.from_rater_model(calm),
             page="p",
         )
     )
@@ -247,9 +249,9 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
 
     acts = list(
         generate_session_actions(
-            SimulatedRater.from_model(stops, "r1"),
+            SimulatedRater.from_rater_model(stops, "r1"),
             task([t.text for t in TEXTS[:3]]),
-            CampaignForms.from_model(stops),
+            CampaignForms.from_rater_model(stops),
             page="p",
         )
     )
@@ -260,7 +262,7 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
 
 def judged(raters, rater, texts):
     acts = generate_session_actions(
-        SimulatedRater.from_model(raters, rater), task(texts), CampaignForms.from_model(raters), page="p"
+        SimulatedRater.from_rater_model(raters, rater), task(texts), CampaignForms.from_rater_model(raters), page="p"
     )
     return [one for one in acts if isinstance(one, SendJudgment)]
 
@@ -299,7 +301,10 @@ def test_who_copies_nobody_there_or_who_copies_is_refused(copies):
 def test_revisions_name_the_revision_that_they_saw():
     often = model(raters={"r1": RaterTraits(revisions=1.0)})
     acting = generate_session_actions(
-        SimulatedRater.from_model(often, "r1"), task([TEXTS[0].text]), CampaignForms.from_model(often), page="p"
+        SimulatedRater.from_rater_model(often, "r1"),
+        task([TEXTS[0].text]),
+        CampaignForms.from_rater_model(often),
+        page="p",
     )
     seen, came = [], None
     while True:

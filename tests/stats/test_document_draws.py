@@ -14,7 +14,7 @@ from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.bridge import fit_protocol_bridge
 from app.stats.calibration.language_pairs import (
-    CalibrationPairs,
+    CalibrationPairRatings,
     LanguagePairRatings,
     calibrate_systems,
     draw_language_pair_bootstrap,
@@ -97,7 +97,7 @@ def separation(documents: int) -> object:
 
 def language_pairs(documents: int) -> object:
     units = judged_twice(documents)
-    anchors = CalibrationPairs(units, np.arange(units.n_units) // 2, normal(units.n_units))
+    anchors = CalibrationPairRatings(units, np.arange(units.n_units) // 2, normal(units.n_units))
     pair = LanguagePairRatings("x", units, units.with_replaced_values(units.value + 2), anchors)
     drawn = draw_language_pair_bootstrap(pair, documents, draws=501, seed=1, number=0)
     return calibrate_systems(pair, 3.0, dict.fromkeys(METHODS), drawn)
@@ -105,7 +105,7 @@ def language_pairs(documents: int) -> object:
 
 def alpha(documents: int) -> object:
     units = judged_twice(documents)
-    return bootstrap.bootstrap_statistic(krippendorff_alpha(units, "interval"), units, 501, seed=1).tolist()
+    return bootstrap.bootstrap_distribution(krippendorff_alpha(units, "interval"), units, 501, seed=1).tolist()
 
 
 def jackknife(documents: int) -> object:

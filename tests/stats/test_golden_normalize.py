@@ -22,7 +22,7 @@ from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
 from app.stats.testing.permutation import count_permuted_sums
-from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
+from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 
@@ -83,7 +83,7 @@ def test_document_permutation_agrees(name: str, method: str) -> None:
     scored = normalize_ratings(given, METHODS[method], moments=moments_per_rater(given)).scored
     laid = make_score_matrix(average_segment_scores(scored), given.labels)
     first, second = all_system_pairs(len(laid.systems))
-    shared = reduce_to_common_segments(laid, -1, unit="document")
+    shared = reduce_pairs_to_common_segments(laid, -1, unit="document")
     counts = count_permuted_sums(
         shared.blocks, first.size, laid.n_documents, permutations=200_000, seed=1, two_sided=True
     )

@@ -43,7 +43,7 @@ def test_relative_scores_stand_against_the_mean_of_all_systems_on_the_same_segme
         score=[x for _, _, x in rows],
         higher_is_better=True,
     )
-    found = intervals.scores_relative_to_mean(make_score_matrix(average_segment_scores(ratings), ratings.labels))
+    found = intervals.document_sums_relative_to_mean(make_score_matrix(average_segment_scores(ratings), ratings.labels))
     assert found is not None
     sums, weights = found
     assert sums.sum(axis=1) / weights.sum(axis=1) == pytest.approx([8 / 6, -8 / 6])

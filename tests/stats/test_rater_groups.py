@@ -8,7 +8,7 @@ from statistics import mean
 import numpy as np
 import pytest
 
-from app.stats.rater_groups import compute_group_figures, compute_group_pair_figures, merge_small_groups
+from app.stats.rater_groups import compute_group_figures, compute_group_pair_figures, partition_into_large_groups
 from app.stats.ratings import Ratings
 
 GROUP = {"r1": 0, "r2": 0, "r3": 0, "r4": 1, "r5": 1, "r6": 1, "r7": -1}
@@ -97,6 +97,6 @@ def test_no_group_is_left_smaller_than_the_least():
     draw = Random(1)
     for _ in range(200):
         sizes = [draw.randrange(6) for _ in range(draw.randrange(1, 8))]
-        folded = merge_small_groups(sizes)
+        folded = partition_into_large_groups(sizes)
         assert sorted(place for places in folded for place in places) == [n for n, size in enumerate(sizes) if size]
         assert len(folded) < 2 or all(sum(sizes[place] for place in places) >= 3 for places in folded)

@@ -22,7 +22,7 @@ from app.storage.backup import (
     backup_database,
     restore_database,
 )
-from app.storage.embedded.binaries import PostgresNotFound, find_client_programs
+from app.storage.embedded.binaries import PostgresNotFound, find_client_program_folder
 
 ROWS = """
 CREATE TABLE facts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL, score double precision,
@@ -178,9 +178,9 @@ def test_a_failed_backup_leaves_no_file(empty_database_url: str, tmp_path: Path)
 
 
 def test_the_nearest_client_from_the_servers_version_upwards_is_taken(bin_dir15: Path) -> None:
-    assert find_client_programs(15).resolve() == bin_dir15
+    assert find_client_program_folder(15).resolve() == bin_dir15
     with pytest.raises(PostgresNotFound, match="Postgres 18"):
-        find_client_programs(18, bin_dir15)
+        find_client_program_folder(18, bin_dir15)
 
 
 def test_postgres_15_is_backed_up_and_restored_into_the_newest(

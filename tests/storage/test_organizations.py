@@ -22,7 +22,7 @@ from app.storage.organizations import (
     current_organization_number,
     organization_of_row,
     pin_current_organization,
-    switch_organization,
+    switch_current_organization,
     use_organization,
 )
 from tests.organized import OURS, TWIN
@@ -192,15 +192,15 @@ def test_a_transaction_sees_one_organization_and_the_next_one_forgets_it(spine: 
 
 def test_work_turns_to_an_organization_before_it_reads_and_never_after() -> None:
     assert current_organization_number() == 0
-    switch_organization(0)
+    switch_current_organization(0)
     with pytest.raises(OrganizationsMixed):
-        switch_organization(TWIN)  # nobody has said that this is work of a request
+        switch_current_organization(TWIN)  # nobody has said that this is work of a request
     with use_organization(0):
-        switch_organization(TWIN)
+        switch_current_organization(TWIN)
         assert pin_current_organization() == TWIN
-        switch_organization(TWIN)
+        switch_current_organization(TWIN)
         with pytest.raises(OrganizationsMixed):
-            switch_organization(2)
+            switch_current_organization(2)
     assert current_organization_number() == 0
 
 

@@ -153,23 +153,21 @@ WALKS: dict[str, Work] = {
         s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
     ),
     "imported progress": lambda s, c: progress.load_imported_task_sizes(s, c.new, characters=None),
-    "segments with metrics": lambda s, c: metrics.load_scorable_segments(s, c.new),
+    "segments with metrics": lambda s, c: metrics.load_segments_with_scorable_flag(s, c.new),
     "metrics": lambda s, c: metrics.load_metrics(s, c.new, 99),
-    "scores of a metric": lambda s, c: metrics.load_metric_scores(s, c.new, "comet", 2),
+    "scores of a metric": lambda s, c: metrics.load_metric_score_set(s, c.new, "comet", 2),
     "documents to plan": lambda s, c: plans.load_documents_to_plan(s, c.new),
     "marks to plan": lambda s, c: plans.load_output_hashes(s, c.new),
     "outputs to plan": lambda s, c: plans.load_outputs_by_position(s, c.new, {f"doc-{n:05d}" for n in range(9)}),
     "stream of the test set": lambda s, c: list(test_sets.stream_test_set(s, c.new)),
     "outline of the test set": lambda s, c: test_sets.load_test_set_outline(s, c.new),
-    "outputs of a system": lambda s, c: test_sets.load_documents_with_outputs_page(
-        s, c.new, c.system, after=None, limit=99
-    ),
+    "outputs of a system": lambda s, c: test_sets.load_system_documents_page(s, c.new, c.system, after=None, limit=99),
     "digests of outputs": lambda s, c: arms.load_output_digests(s, c.new),
     "digests of sources": lambda s, c: segment_words.load_source_digests(s, c.new),
     "sources of post-edits": lambda s, c: post_edits.load_source_texts(s, c.new),
     "references of post-edits": lambda s, c: post_edits.load_reference_texts(s, c.new),
     "outputs with authors": lambda s, c: back_translations.load_stored_outputs(s, c.new),
-    "outputs that are shown": lambda s, c: back_translations.load_shown_output_keys(s, c.new),
+    "outputs that are shown": lambda s, c: back_translations.load_keys_of_outputs_in_tasks(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.load_source_and_output_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: side_tables._rows_by_key(s, side_tables.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: profiles.store_scores(

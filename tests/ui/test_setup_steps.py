@@ -10,14 +10,14 @@ import pytest
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
-from app.services.campaigns.setup import SetupFacts, get_setup_facts
+from app.services.campaigns.setup import CampaignSetupFacts, get_setup_facts
 from app.storage.db import Database
 from app.ui.manager import table
 from app.ui.manager.pages import WAY
 from app.ui.manager.setup_steps import find_next_step, list_setup_steps
 from app.ui.messages import load_page_messages
 
-NOTHING = SetupFacts(
+NOTHING = CampaignSetupFacts(
     documents=0,
     systems=0,
     raters=0,
@@ -64,7 +64,7 @@ def campaign(database: Database) -> CampaignInfo:
     ],
 )
 def test_the_first_thing_that_is_missing_comes_next(
-    facts: SetupFacts, state: str, expected: str | None, campaign: CampaignInfo
+    facts: CampaignSetupFacts, state: str, expected: str | None, campaign: CampaignInfo
 ) -> None:
     found = find_next_step(list_setup_steps(facts, replace(campaign, state=state), ENGLISH))
     assert (found.name if found else None) == expected

@@ -62,7 +62,7 @@ def test_the_folder_is_there_for_the_service_alone(tmp_path: Path, monkeypatch: 
     other = tmp_path / f"{metrics_folder.MARK}{os.getpid()}-x"
     for folder in (left, other):
         folder.mkdir()
-    with metrics_folder.use_prometheus_folder():
+    with metrics_folder.create_prometheus_folder():
         assert Path(os.environ[METRICS_FOLDER]).parent == tmp_path
         assert not left.exists()
     assert METRICS_FOLDER not in os.environ
@@ -75,7 +75,7 @@ def test_where_memory_is_short_each_process_tells_its_own(tmp_path: Path, monkey
     for free, named in ((metrics_folder.ENOUGH - 1, False), (metrics_folder.ENOUGH, True)):
         usage = shutil._ntuple_diskusage(10**12, 0, free)  # type: ignore[attr-defined]
         monkeypatch.setattr(shutil, "disk_usage", lambda _, usage=usage: usage)
-        with metrics_folder.use_prometheus_folder():
+        with metrics_folder.create_prometheus_folder():
             assert (METRICS_FOLDER in os.environ) is named
 
 

@@ -18,7 +18,7 @@ from app.cli import bundle
 from app.cli.kit import long_reports
 from app.cli.kit.files import write_files_to_new_folder
 from app.client.remote import RemoteServer
-from app.domain.recipe import NamedExclusion
+from app.domain.recipe import ExclusionTarget
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
@@ -49,7 +49,7 @@ def fill(database: Database) -> None:
         campaigns.create_campaign(session, NewCampaign(key="demo", protocol="mqm", series="wmt"), actor="test")
     spine.take("demo", "mqm-tsv", MQM.encode())
     with database.transaction() as session:
-        for wanted, why in ((NamedExclusion("rater", "r0"), "=asleep"), (NamedExclusion("system", "B"), "late")):
+        for wanted, why in ((ExclusionTarget("rater", "r0"), "=asleep"), (ExclusionTarget("system", "B"), "late")):
             exclusions.create_exclusion(session, "demo", wanted, reason=why, actor="test")
         locks.lock_analysis(
             session,
@@ -200,7 +200,9 @@ def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
         answer = ask(self, method, path, *how, **options)
         if path.endswith("/report"):
             with database.transaction() as session:
-                exclusions.create_exclusion(session, "demo", NamedExclusion("system", "A"), reason="late", actor="test")
+                exclusions.create_exclusion(
+                    session, "demo", ExclusionTarget("system", "A"), reason="late", actor="test"
+                )
         return answer
 
     monkeypatch.setattr(RemoteServer, "ask_without_waiting", ask_then_exclude)

@@ -229,7 +229,7 @@ def test_a_place_is_given_and_taken_once_however_often_it_is_said() -> None:
     def take(n: int, **_: bool) -> None:
         steps.append(n)
 
-    layer: Any = SimpleNamespace(arriving=0, limit=2, adjust_slot_counts=take, has_free_slot=lambda **_: True)
+    layer: Any = SimpleNamespace(arriving=0, limit=2, change_slots_in_use=take, has_free_slot=lambda **_: True)
     place = AdmissionSlot(layer)
     told = []
     for said in (place.resume, *[place.pause] * 2, *[place.resume] * 2, *[place.release] * 2):

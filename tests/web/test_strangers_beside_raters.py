@@ -21,7 +21,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from app.cli.serving.own_server import run_temporary_server
+from app.cli.serving.own_server import serve_on_free_port
 from app.storage.db import Database
 from app.web.admission import AdmissionSlot
 from app.web.rate_limits import UnauthenticatedLimits
@@ -169,7 +169,7 @@ def test_raters_beside_a_thousand_strangers_for_two_minutes(database_url: str) -
     database = Database(database_url, size=2, role="plumbline_app")
     live = collect(database, raters=RATERS, documents=len(RATERS), pooled=False)
     database.close()
-    with run_temporary_server(database_url, "plumbline_app") as origin:
+    with serve_on_free_port(database_url, "plumbline_app") as origin:
         host, _, port = origin.removeprefix("http://").partition(":")
         address = (host, int(port))
         judge(address, live, 5.0)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, StringConstraints, create_model
 
 from app.api.kit.choices import AsOfQuery
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
-from app.api.models.times import parse_as_of
+from app.api.models.times import parse_data_version_or_time
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
@@ -23,11 +23,11 @@ from app.services.access.tokens import Caller
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
-from app.web.access import Manager, Viewer, check_all_campaigns_visible
+from app.web.access import Manager, Viewer, check_campaigns_visible
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
-from app.web.naming import check_may_name_raters
+from app.web.naming import check_request_may_name_raters
 from app.web.negotiation import choose_media_type
 
 AnyKind = Report[Any, Any]
@@ -130,9 +130,9 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         shape: str = "",
         prefer: str = "",
     ) -> Response:
-        check_may_name_raters(caller, kind, given.model_fields_set)
+        check_request_may_name_raters(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.list_keys()
-        campaigns = check_all_campaigns_visible(caller, list_report_campaigns(kind, named, given))
+        campaigns = check_campaigns_visible(caller, list_report_campaigns(kind, named, given))
         ask = partial(report_requests.find_or_queue_report, database, make_report_request(kind, campaigns, given))
         report = await wait_for_report_or_job(request, database, prefer, ask)
         if isinstance(report, JobView):
@@ -159,7 +159,7 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
 def make_report_request(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
     """Return the request for a report from a query, which also contains other options."""
     ours = given.model_dump(include=set(kind.options.model_fields), exclude_unset=True)
-    return ReportRequest(kind, campaigns, kind.options.model_validate(ours), parse_as_of(given.as_of))
+    return ReportRequest(kind, campaigns, kind.options.model_validate(ours), parse_data_version_or_time(given.as_of))
 
 
 def report_response(

@@ -29,7 +29,7 @@ from app.design.values import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class JsonSchemaFromModel:
+class JsonSchemaAnnotation:
     """Annotates JSON whose fields a model describes, and which something else reads and checks."""
 
     model: type[BaseModel]
@@ -250,5 +250,5 @@ class PlanReport(_OpenModel):
     notes: list[str] | None = None
 
 
-DesignJson = Annotated[dict[str, JsonValue], JsonSchemaFromModel(DesignSchema)]
-ReportJson = Annotated[dict[str, JsonValue], JsonSchemaFromModel(PlanReport)]
+DesignJson = Annotated[dict[str, JsonValue], JsonSchemaAnnotation(DesignSchema)]
+ReportJson = Annotated[dict[str, JsonValue], JsonSchemaAnnotation(PlanReport)]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from app.api.models.recipe import Key
 from app.api.models.side_by_side import PairVerdictOut, make_pair_verdict_out
 from app.api.models.times import Time
-from app.domain.recipe import NamedExclusion, Subject
+from app.domain.recipe import ExclusionTarget, Subject
 from app.reports.ranking.view import SystemLine
 from app.services.campaigns.exclusions import ExclusionEffect, ExclusionView
 from app.web.bodies import BodyModel
@@ -27,10 +27,10 @@ class ExclusionIn(BodyModel):
     system: Key | None = None
     reason: Reason
 
-    def list_named_exclusions(self) -> list[NamedExclusion]:
+    def list_named_exclusions(self) -> list[ExclusionTarget]:
         """Return what is named."""
         given = ((what, getattr(self, what)) for what in ("rater", "task", "document", "system"))
-        return [NamedExclusion(cast("Subject", what), key) for what, key in given if key is not None]
+        return [ExclusionTarget(cast("Subject", what), key) for what, key in given if key is not None]
 
 
 class ExclusionOut(BaseModel):

@@ -118,7 +118,7 @@ class RankingsSideBySideOut(BaseModel):
 def _row(shown: RankingsSideBySide, system: str) -> SystemRanksOut:
     places = {column.name: _place(column, system) for column in shown.columns_with_ranking}
     n = sum(place is not None for place in places.values())
-    name, mean = shown.system_line_in_first_ranking(system).name, shown.mean_relative_rank[system]
+    name, mean = shown.find_first_line_of_system(system).name, shown.mean_relative_rank[system]
     return SystemRanksOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
 
 

@@ -42,7 +42,7 @@ TimeIn = Annotated[AwareDatetime, AfterValidator(_storable), BeforeValidator(_re
 _TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
 
 
-def parse_as_of(as_of: str | None) -> int | datetime | None:
+def parse_data_version_or_time(as_of: str | None) -> int | datetime | None:
     """Parse a data version or a time. Raises Invalid."""
     if as_of is None:
         return None

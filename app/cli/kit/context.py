@@ -36,7 +36,7 @@ def open_owner_url_and_server() -> Iterator[tuple[str, embedded.EmbeddedServer |
 
 
 @contextmanager
-def open_upgraded_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Database]:
+def upgrade_and_open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Database]:
     """Open the database with the serving role, after upgrading its schema to this version.
 
     Within the block, everything concerns the organization in the settings. watched: see `Database`. of_all: ignore that

@@ -85,7 +85,7 @@ def end_invitation(remote: RemoteServer, campaign: str, invitation: str) -> None
         raise InvitationNotEnded(why) from error
 
 
-def list_unused_invitations(remote: RemoteServer, campaign: str, platform: str) -> list[str]:
+def list_unclaimed_invitations(remote: RemoteServer, campaign: str, platform: str) -> list[str]:
     """Return the ids of a platform's invitations that still work, but that nobody has used yet."""
     rows = remote.list_items(f"{_path(campaign)}/invitations")
     return [str(row["invitation"]) for row in rows if row["platform"] == platform and row["live"] and not row["taken"]]

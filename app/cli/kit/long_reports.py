@@ -19,7 +19,7 @@ MOST_ASKED = 6  # attempts, while others change the data that a plan is compiled
 Progress = Callable[[int, int], None]
 
 
-class CampaignChangesTooFast(Conflict):
+class PlanOvertakenByChanges(Conflict):
     """The campaign changes faster than its plan can be compiled; pause it, or try again when nobody is judging."""
 
     published = "ChangesTooFast"
@@ -51,7 +51,7 @@ def post_and_wait_for_job(
 ) -> bytes:
     """Return what a POST creates. If a job must finish first, the request is sent again afterwards.
 
-    Raises ServerRefusal with the error of a failed job, ServerUnreachable, CampaignChangesTooFast.
+    Raises ServerRefusal with the error of a failed job, ServerUnreachable, PlanOvertakenByChanges.
     """
     once = secrets.token_hex(16)
     for _ in range(MOST_ASKED):
@@ -61,7 +61,7 @@ def post_and_wait_for_job(
         job = _wait_for_job(remote, answer, on_progress)
         if job["state"] != "done":
             remote.ask_without_waiting("GET", f"{answer.headers['Location']}/report")
-    raise CampaignChangesTooFast
+    raise PlanOvertakenByChanges
 
 
 def _wait_for_job(remote: RemoteServer, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class RehearsalTally:
     ended: dict[str, str] = field(default_factory=dict)
     took: float = 0.0
 
-    def summarize(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, object]:
         """Return counts, requests per second, and median and 99th percentile of their time in milliseconds, as JSON."""
         cut = quantiles(self.seconds, n=100, method="inclusive") if len(self.seconds) > 1 else [0.0] * 99
         return {
@@ -106,12 +106,12 @@ async def run_simulated_raters(
     secrets_of: tokens by rater's key; raters without a token take no part. Raises UnexpectedServerResponse if the
     server stops answering, NotFound and Invalid if the model does not fit this version.
     """
-    tally, forms, began = RehearsalTally(), CampaignForms.from_model(model), time.monotonic()
+    tally, forms, began = RehearsalTally(), CampaignForms.from_rater_model(model), time.monotonic()
     room = asyncio.Semaphore(pace.workers)
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
             simulated = _Rater(
-                SimulatedRater.from_model(model, rater),
+                SimulatedRater.from_rater_model(model, rater),
                 forms,
                 client,
                 secrets_of[rater],

@@ -18,7 +18,7 @@ ENOUGH = 64 << 20
 
 
 @contextmanager
-def use_prometheus_folder() -> Iterator[None]:
+def create_prometheus_folder() -> Iterator[None]:
     """Give the processes started in this block such a folder; if memory is short, each reports only its own counts."""
     _remove_left_behind()
     if os.environ.get(METRICS_FOLDER) or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ENOUGH:

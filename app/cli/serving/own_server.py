@@ -46,7 +46,7 @@ def serve_in_background(url: str, role: str | None, listener: socket.socket) -> 
 
 
 @contextmanager
-def run_temporary_server(url: str, role: str | None) -> Iterator[str]:
+def serve_on_free_port(url: str, role: str | None) -> Iterator[str]:
     """Start a server on a free loopback port, and yield its origin. Raises ServerNotStarted."""
     with service.open_listening_socket("127.0.0.1", 0) as listener, serve_in_background(url, role, listener):
         yield service.format_socket_origin(listener)

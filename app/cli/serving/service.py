@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.cli.serving import supervisor
-from app.cli.serving.metrics_folder import use_prometheus_folder
+from app.cli.serving.metrics_folder import create_prometheus_folder
 from app.cli.serving.parts import PostgresWatcher, ProcessTimeouts, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.config import Settings
@@ -53,7 +53,7 @@ def run_service(
         part.name = name
         part.complete_environment({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
     parts += web
-    with use_prometheus_folder():
+    with create_prometheus_folder():
         run_parts_until_stopped([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
@@ -85,7 +85,7 @@ def make_web_process(server: socket.socket, application: str = FACTORY) -> Super
 @contextmanager
 def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
     """Yield a web process that is started before the database exists; it ends if it gets no database."""
-    with use_prometheus_folder():  # because a process reads the folder when it imports the application
+    with create_prometheus_folder():  # because a process reads the folder when it imports the application
         web = make_web_process(server)
         web.start_early()
         try:

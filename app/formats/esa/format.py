@@ -25,7 +25,7 @@ from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadL
 from app.formats.esa.writer import PLACED, write
 from app.formats.kit.appraise_names import parse_appraise_document, parse_appraise_systems
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.cells import RowCells, make_judgment_row, parse_position, split_cells
+from app.formats.kit.cells import RowCells, make_sortable_judgment_row, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_rows import SortableRow
 from app.formats.kit.judgment_table import JudgmentTableReader, Parts
@@ -131,7 +131,7 @@ class _Presentations:
         document, copy, reason = parse_appraise_document(name, cells.get("system"))
         if reason:
             return reason
-        row = make_judgment_row(cells, columns, at, document=document or name)
+        row = make_sortable_judgment_row(cells, columns, at, document=document or name)
         shown = row.rater, row.system, cells.get("type").strip(), name
         row = row._replace(system=parse_appraise_systems(row.system), presented=copy or row.presented)
         if not row.system:

@@ -116,7 +116,9 @@ def parse_row_campaign(cells: RowCells, columns: ColumnMap) -> RowCampaign:
     return RowCampaign(languages, value, judged.protocol, judged.options)
 
 
-def make_judgment_row(cells: RowCells, columns: ColumnMap, at: LineLocation, document: str = "") -> SortableRow:
+def make_sortable_judgment_row(
+    cells: RowCells, columns: ColumnMap, at: LineLocation, document: str = ""
+) -> SortableRow:
     """Return the row of a judgment, with its part not yet set. Raises ValueError with the fault."""
     rater = cells.get_name("rater")
     kind = cells.get("type").strip()
@@ -149,7 +151,7 @@ def make_judgment_row(cells: RowCells, columns: ColumnMap, at: LineLocation, doc
     )
 
 
-def make_text_row(
+def make_sortable_text_row(
     part: str, document: str, position: int, system: str, source: str, target: str, at: LineLocation
 ) -> SortableRow:
     """Return the row of a text, which sorts before all judgments of it."""

@@ -12,8 +12,8 @@ from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.campaigns_in_file import CampaignsInFile, parse_campaign_split_option, split_by_campaign
 from app.formats.kit.cells import (
     RowCells,
-    make_judgment_row,
-    make_text_row,
+    make_sortable_judgment_row,
+    make_sortable_text_row,
     parse_position,
     parse_row_campaign,
     split_cells,
@@ -34,7 +34,7 @@ Parts = Iterator[tuple[str, Iterator[Record]]]
 
 def parse_judgment_table_row(cells: RowCells, columns: ColumnMap, at: LineLocation) -> SortableRow | str:
     """Return the row of a judgment, or why it is left out."""
-    return cells.find_skip_reason() or make_judgment_row(cells, columns, at)
+    return cells.find_skip_reason() or make_sortable_judgment_row(cells, columns, at)
 
 
 @dataclass(slots=True)
@@ -170,7 +170,7 @@ class JudgmentTableReader:
             if not places:
                 self.log.dropped["texts of segments that nobody judged"] += 1
             for part, (document, domain) in places:
-                row = make_text_row(part, document, position, system.strip(), f"={source}", f"={target}", at)
+                row = make_sortable_text_row(part, document, position, system.strip(), f"={source}", f"={target}", at)
                 rows.add(row._replace(domain=domain).pack())
 
 

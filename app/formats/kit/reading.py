@@ -16,7 +16,7 @@ from itertools import chain
 from typing import IO, NoReturn
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import DocumentLineCollector, InputFile, LineLocation, ReaderLimits, ReadLog
+from app.formats.base import DocumentSubsetReader, InputFile, LineLocation, ReaderLimits, ReadLog
 
 BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
@@ -64,8 +64,8 @@ def count_unread_columns(log: ReadLog, what: str, names: Iterable[str]) -> None:
         log.dropped[told] += 1
 
 
-def feed_lines_to_collector(
-    part: DocumentLineCollector, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
+def feed_lines_to_reader(
+    part: DocumentSubsetReader, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
 ) -> None:
     """Feed all lines of all files to one reader. Raises Invalid as `read_lines` does, and for a wrong header."""
     take = part.add_line

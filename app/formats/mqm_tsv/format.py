@@ -30,7 +30,7 @@ from app.formats.base import (
 )
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.parallel_lines import parse_list_option
-from app.formats.kit.reading import feed_lines_to_collector, read_lines, refuse_file
+from app.formats.kit.reading import feed_lines_to_reader, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.language_pairs import split_by_language_pair
 from app.formats.mqm_tsv.metadata import (
@@ -40,7 +40,7 @@ from app.formats.mqm_tsv.metadata import (
     make_reference_and_token_rows,
     parse_metadata,
 )
-from app.formats.mqm_tsv.records import MQMRecordMaker, note_unmatched_human_names, split_output_judgments
+from app.formats.mqm_tsv.records import MQMRecordMaker, note_unmatched_human_names, ungroup_judgments
 from app.formats.mqm_tsv.rows import MqmColumnLayout, MqmRow, MqmRowReader, detect_column_layout
 from app.formats.mqm_tsv.writer import write
 
@@ -51,8 +51,8 @@ OPTIONS = {"split": OPTION, HUMAN: "names of the systems that are human translat
 FIRST_LINE = "; the first line was taken for data, as it names no columns"
 
 
-class MQMDocumentLineCollector:
-    """Sorts the rows of this reader's lines; see `DocumentLineCollector`."""
+class MQMDocumentSubsetReader:
+    """Sorts the rows of this reader's lines; see `DocumentSubsetReader`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see ParallelReadHooks)
         _check_options(context)
@@ -66,7 +66,7 @@ class MQMDocumentLineCollector:
     def begin_file(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its first line; return whether it is also data. Raises Invalid."""
         reader, is_header = _open_reader(file, number, line, self._log)
-        self._fields = reader.read_fields
+        self._fields = reader.parse_line_fields
         return not is_header
 
     def add_line(self, number: int, line: str) -> None:
@@ -86,7 +86,7 @@ class MQMDocumentLineCollector:
 
     def records(self) -> Iterator[Record | OutputJudgments]:
         """Yield all records, document by document."""
-        return MQMRecordMaker(self._log, human=self._human).make_grouped_records(self._rows)
+        return MQMRecordMaker(self._log, human=self._human).make_records_with_grouped_judgments(self._rows)
 
     def close(self) -> None:
         """Delete the temporary file."""
@@ -97,11 +97,11 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     names = [file.name for file in files]
     n = 0
-    with closing(MQMDocumentLineCollector(names, context, log)) as part:
-        feed_lines_to_collector(part, files, context.limits, log)
+    with closing(MQMDocumentSubsetReader(names, context, log)) as part:
+        feed_lines_to_reader(part, files, context.limits, log)
         log.raise_bad_lines()
         yield _campaign(names, [part.campaign_facts()])
-        for record in split_output_judgments(part.records()):
+        for record in ungroup_judgments(part.records()):
             n += isinstance(record, JudgmentRow)
             yield record
     _note_unknown_humans(context, log)
@@ -148,7 +148,7 @@ def _rows(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[MqmRo
             reader, is_header = _open_reader(file.name, number, line, log)
             if is_header:
                 continue
-        row = reader.read(number, line)
+        row = reader.parse_line(number, line)
         if row is not None:
             yield row
 
@@ -207,7 +207,7 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     spread=ParallelReadHooks(
-        make_reader=MQMDocumentLineCollector,
+        make_reader=MQMDocumentSubsetReader,
         make_document_finder=make_document_finder,
         make_campaign_row=_campaign,
         requires_judgments=True,

@@ -131,7 +131,7 @@ def _row(cells: RowCells, columns: ColumnMap, reader: MqmRowReader, number: int,
     names = [cells.get("system"), cells.get("document"), position, cells.get("global_id"), cells.get_name("rater")]
     rest = [cells.get(meaning) for meaning in ("source", "target", "category", "severity")]
     line = "\t".join(cell.translate(BLANKS) for cell in (*names, *rest, canonical_json(metadata) if metadata else ""))
-    row = reader.read(number, line)
+    row = reader.parse_line(number, line)
     if row is None or "start" not in columns.columns:
         return row
     return _with_span(row, cells)

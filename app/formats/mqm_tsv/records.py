@@ -65,9 +65,9 @@ class MQMRecordMaker:
 
     def make_records(self, rows: Iterable[bytes]) -> Iterator[Record]:
         """Yield all records of sorted rows, one by one."""
-        return split_output_judgments(self.make_grouped_records(rows))
+        return ungroup_judgments(self.make_records_with_grouped_judgments(rows))
 
-    def make_grouped_records(self, rows: Iterable[bytes]) -> Iterator[Found]:
+    def make_records_with_grouped_judgments(self, rows: Iterable[bytes]) -> Iterator[Found]:
         """Yield all records of sorted rows; judgments of one output that contain nothing else are grouped."""
         segment = _Segment([], "", 0)
         for (name, position, source, system, target), output_marks in group_by_output(rows):
@@ -177,7 +177,7 @@ def _strip_human_prefix(name: str) -> str:
     return f"judgments of {name}, a human translation as the options say"
 
 
-def split_output_judgments(records: Iterable[Found]) -> Iterator[Record]:
+def ungroup_judgments(records: Iterable[Found]) -> Iterator[Record]:
     """Yield the records with judgments one by one."""
     for record in records:
         if isinstance(record, OutputJudgments):

@@ -167,12 +167,12 @@ class MqmRowReader:
         self._positions: dict[str, str] = {}
         self._as_is = layout.index == DEFAULT.index and not layout.extra
 
-    def read(self, number: int, line: str) -> MqmRow | None:
+    def parse_line(self, number: int, line: str) -> MqmRow | None:
         """Return the row of a line, None if it is a bad line."""
-        fields = self.read_fields(number, line)
+        fields = self.parse_line_fields(number, line)
         return None if fields is None else MqmRow._make(fields)
 
-    def read_fields(self, number: int, line: str) -> tuple[str, ...] | None:
+    def parse_line_fields(self, number: int, line: str) -> tuple[str, ...] | None:
         """Return the bare fields of an `MqmRow`, which is faster for millions of rows."""
         cells = line.split("\t")
         layout = self._layout

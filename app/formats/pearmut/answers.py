@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from app import protocols
 from app.domain.keys import make_key
 from app.formats.kit.media_spans import format_time_span
-from app.formats.pearmut.spans import SpanReader, code_point_positions, find_special_token
+from app.formats.pearmut.spans import SpanReader, find_special_token, map_utf16_to_code_points
 from app.protocols.cesa import FAULT
 
 ASKED = {"score": "score", "error_spans": "errors", "sliders": "scores"}
@@ -78,7 +78,7 @@ def format_answer(
 def format_pearmut_errors(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
     """Return a payload's errors as the page logs them."""
     payload_errors = [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list | tuple) else []
-    places = code_point_positions(text or "")
+    places = map_utf16_to_code_points(text or "")
     marks = []
     for error in payload_errors:
         severity = error.get("severity")

@@ -128,7 +128,7 @@ def _is_named_by_first_item(name: str) -> bool:
     return bool(name) and "_#_" not in name and len(name) < 900
 
 
-def group_documents_to_write(
+def gather_documents_to_write(
     records: Iterable[Record], names: PearmutFactsToWrite, lost: Counter[str], *, judgments: bool
 ) -> Iterator[PearmutDocumentToWrite]:
     """Yield test documents by key; one is in memory at a time."""

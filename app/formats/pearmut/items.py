@@ -132,7 +132,7 @@ class PearmutItemReader:
 
     def make_document_records(self, at: LineLocation, items: Sequence[Item]) -> Iterator[Record]:
         """Yield a document with the outputs that it shows. Raises ValueError before the first record."""
-        if is_check_document(items):
+        if is_check_or_form(items):
             self._log.dropped[CHECKS] += 1
             return
         places, texts = self.find_item_places(items), [parse_item_outputs(item) for item in items]
@@ -201,7 +201,7 @@ def parse_document_items(document: object) -> list[Item]:
     return document
 
 
-def is_check_document(items: Sequence[Item]) -> bool:
+def is_check_or_form(items: Sequence[Item]) -> bool:
     """Return whether a document is a tutorial, an attention check or a form."""
     return any("validation" in item or "form" in item for item in items)
 

@@ -20,7 +20,7 @@ from app.formats.pearmut.items import (
     OTHERS,
     UNANSWERED,
     PearmutItemReader,
-    is_check_document,
+    is_check_or_form,
     parse_document_items,
     parse_item_outputs,
 )
@@ -108,7 +108,7 @@ class PearmutLogReader:
         """Yield the judgments of one line. Raises ValueError."""
         user, given, item_i = entry.get("user_id"), entry.get("annotation"), entry.get("item_i")
         items = parse_document_items(entry.get("item"))
-        if is_check_document(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
+        if is_check_or_form(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
             self._log.dropped[CHECKS] += 1
             return
         if not isinstance(user, str) or not 1 <= len(user) <= 1000:

@@ -39,12 +39,12 @@ def version_skips_line_ends(version: str | None) -> bool:
     return tuple(map(int, version.split("."))) < COUNTS_LINE_ENDS
 
 
-def code_point_positions(text: str, *, skip_line_ends: bool = False) -> Sequence[int]:
+def map_utf16_to_code_points(text: str, *, skip_line_ends: bool = False) -> Sequence[int]:
     """Return the code point of each position that the page counts: one per UTF-16 unit.
 
-    >>> code_point_positions("a\\nb😀c")
+    >>> map_utf16_to_code_points("a\\nb😀c")
     [0, 1, 2, 3, 3, 4]
-    >>> code_point_positions("a\\nb😀c", skip_line_ends=True)
+    >>> map_utf16_to_code_points("a\\nb😀c", skip_line_ends=True)
     [0, 2, 3, 3, 4]
     """
     skipped = "\n" if skip_line_ends else ""
@@ -94,7 +94,7 @@ class SpanReader:
         mark: dict[str, object] = {"severity": severity}
         if isinstance(category, str) and category:
             mark["category"] = category
-        places = code_point_positions(text, skip_line_ends=self._skip_line_ends)
+        places = map_utf16_to_code_points(text, skip_line_ends=self._skip_line_ends)
         if start >= len(places):
             if stretch := pop_time_span(dict(span)):
                 return {**mark, **stretch}

@@ -25,7 +25,7 @@ from app.formats.pearmut.documents import (
     PearmutDocumentToWrite,
     PearmutFactsToWrite,
     collect_pearmut_facts_to_write,
-    group_documents_to_write,
+    gather_documents_to_write,
 )
 from app.formats.pearmut.items import BY_CRITERIA, UNANSWERED
 from app.formats.pearmut.progress import PearmutProgressBuilder
@@ -69,7 +69,7 @@ def _shown_documents(
     contents: CampaignContents, names: PearmutFactsToWrite, lost: Counter[str]
 ) -> Iterator[tuple[PearmutDocumentToWrite, list[str]]]:
     """Yield the documents of the campaign file in order, each with the systems that it shows."""
-    for document in group_documents_to_write(contents.records(), names, lost, judgments=True):
+    for document in gather_documents_to_write(contents.records(), names, lost, judgments=True):
         if systems := document.systems:
             yield document, systems
         else:

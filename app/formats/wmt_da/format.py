@@ -35,7 +35,7 @@ from app.formats.base import (
 )
 from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
 from app.formats.kit.names import KeyAssigner
-from app.formats.kit.reading import feed_lines_to_collector, read_lines, refuse_file
+from app.formats.kit.reading import feed_lines_to_reader, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.wmt_da.rows import (
     MOST_REMEMBERED,
@@ -72,8 +72,8 @@ class _CommonValues:
             self.documents[bool(row.document)] = row.line_location
 
 
-class DADocumentLineCollector:
-    """Sorts the rows of this reader's lines; see `DocumentLineCollector`."""
+class DADocumentSubsetReader:
+    """Sorts the rows of this reader's lines; see `DocumentSubsetReader`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:
         self._standardised, self._accepted = _options(names, context)
@@ -87,7 +87,7 @@ class DADocumentLineCollector:
         unfiltered = self._accepted not in (None, file)
         header = _header(LineLocation(file, number), line, self._log)
         reader = DaRowReader(file, header, self._log, unfiltered=unfiltered, standardised=self._standardised)
-        self._read = reader.read
+        self._read = reader.parse_line
         return False
 
     def add_line(self, number: int, line: str) -> None:
@@ -114,8 +114,8 @@ class DADocumentLineCollector:
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     names = [file.name for file in files]
-    with closing(DADocumentLineCollector(names, context, log)) as part:
-        feed_lines_to_collector(part, files, context.limits, log)
+    with closing(DADocumentSubsetReader(names, context, log)) as part:
+        feed_lines_to_reader(part, files, context.limits, log)
         log.raise_bad_lines()
         yield _head_of(names, [part.campaign_facts()])
         yield from part.records()
@@ -210,7 +210,7 @@ def _rows(
     reader: DaRowReader | None = None
     for number, line in read_lines(file, context.limits, log):
         if reader is not None:
-            pair_row = reader.read(number, line)
+            pair_row = reader.parse_line(number, line)
             if pair_row is not None:
                 yield pair_row
             continue
@@ -366,6 +366,6 @@ FORMAT = Format(
     by_document=True,
     by_segment=True,
     spread=ParallelReadHooks(
-        make_reader=DADocumentLineCollector, make_document_finder=make_document_finder, make_campaign_row=_head_of
+        make_reader=DADocumentSubsetReader, make_document_finder=make_document_finder, make_campaign_row=_head_of
     ),
 )

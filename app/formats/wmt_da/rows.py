@@ -118,7 +118,7 @@ class DaRowReader:
         self._unfiltered = "1" if unfiltered else "0"
         self._standardised = standardised
 
-    def read(self, line_number: int, line: str) -> tuple[DaRow, tuple[str, str]] | None:
+    def parse_line(self, line_number: int, line: str) -> tuple[DaRow, tuple[str, str]] | None:
         """Return the row of a line with its language pair, None if it is a bad line."""
         try:
             return self._row(line_number, line)

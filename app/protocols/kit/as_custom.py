@@ -46,7 +46,7 @@ def convert_to_custom_options(protocol: Protocol[Any], options: ScoringOptions) 
         for part in _parts(widget, protocol, options)
     ]
     names = {SPANS if part["kind"] == "spans" else part.get("name") for part in parts if part["kind"] != "text"}
-    first = protocol.find_measure(options).name
+    first = protocol.find_requested_measure(options).name
     written: dict[str, object] = {
         "title": protocol.title,
         "instructions": protocol.instructions,
@@ -63,10 +63,10 @@ def _parts(widget: Widget, protocol: Protocol[Any], options: ScoringOptions) -> 
         case SpansWidget():
             yield _spans(widget, options.profile)
         case CriteriaWidget():
-            directions = {one.name: one.higher_is_better for one in protocol.derive_measures(options)}
+            directions = {one.name: one.higher_is_better for one in protocol.list_judgment_measures(options)}
             yield from (_slider(one, higher=directions.get(one.name, True)) for one in widget.criteria)
         case SliderWidget() | ChoiceWidget() | CountWidget():
-            yield _make_number_part(widget, higher=protocol.find_measure(options).higher_is_better)
+            yield _make_number_part(widget, higher=protocol.find_requested_measure(options).higher_is_better)
         case TextEditWidget() | LinkWidget() | TextsWidget():
             yield from _texts(widget)
 

@@ -29,12 +29,12 @@ class MarkedErrorsPayload(Payload):
     errors: Marks = ()
 
 
-def check_marked_errors(payload: MarkedErrorsPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_marked_errors_payload(payload: MarkedErrorsPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts."""
     check_error_spans(payload.errors, shown)
 
 
-def score_marked_errors(
+def score_marked_errors_payload(
     payload: MarkedErrorsPayload,
     shown: JudgedTexts,  # noqa: ARG001 (one signature for all)
     options: ScoringOptions,

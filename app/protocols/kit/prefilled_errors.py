@@ -60,7 +60,7 @@ def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
     return PrefillAudit(kept, changed, len(shown) - kept - changed, added)
 
 
-def audit_stored_prefill(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
+def audit_prefill_without_ids(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
     """Audit like `audit_prefill` if some errors were stored without an id, before ids were introduced.
 
     Raters may have been shown these without one. So an error in the answer with the same content and no id counts as

@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
 from app.reports.agreement.between_charts import plot_campaign_agreement
-from app.reports.agreement.between_repeated import compute_score_variation_over_campaigns
+from app.reports.agreement.between_repeated import compute_system_variation_over_campaigns
 from app.reports.agreement.between_view import (
     CampaignAgreementView,
     CampaignPairAgreement,
@@ -30,7 +30,7 @@ from app.reports.inputs.raw_ratings import (
     BootstrapOptions,
     RawRatings,
     RawRatingsOptions,
-    keep_complete_raters,
+    keep_raters_of_every_segment,
     load_raw_ratings,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -79,7 +79,9 @@ class UnitsSharedByCampaigns:
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: CampaignAgreementOptions
 ) -> ReportWork[CampaignAgreementView]:
-    campaign_ratings = [keep_complete_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
+    campaign_ratings = [
+        keep_raters_of_every_segment(load_raw_ratings(session, one, options), options) for one in snapshots
+    ]
     texts = [load_source_digests(session, one.campaign_id) for one in snapshots]
     shared = _shared_units(campaign_ratings, texts, options)
     same = len({one.scale for one in campaign_ratings}) == 1 and not shared.negated
@@ -180,7 +182,7 @@ def _statistics(
     return (
         AgreementCoefficient("mean_pearson", pairs.mean_rater_pair_pearson(units)),
         AgreementCoefficient("tau_single_documents", rankings.mean_tau_within_documents(units)),
-        AgreementCoefficient("tau_all_documents", rankings.mean_tau_over_shared_documents(units), jackknife=True),
+        AgreementCoefficient("tau_all_documents", rankings.mean_tau_of_overall_rankings(units), jackknife=True),
     )
 
 
@@ -212,7 +214,7 @@ def _view(
         each=[_campaign_line(one, shared) for one in campaign_ratings],
         statistics=statistics,
         pairs=_pairs(shared.units, same_scale=same),
-        repeated=compute_score_variation_over_campaigns(shared.units, shared.systems, campaign_ratings[0].scale)
+        repeated=compute_system_variation_over_campaigns(shared.units, shared.systems, campaign_ratings[0].scale)
         if same
         else [],
     )

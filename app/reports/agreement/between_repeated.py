@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Table
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.plain_values import number_or_none
@@ -17,7 +17,7 @@ from app.stats.ratings import ScoreScale
 from app.stats.reproducibility import cv_star
 
 
-class ScoreVariationLine(FiniteResultPart):
+class ScoreVariationLine(FrozenFiniteResultModel):
     """One system, measured in several campaigns on the same units."""
 
     system: str
@@ -27,7 +27,7 @@ class ScoreVariationLine(FiniteResultPart):
     cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
 
 
-def compute_score_variation_over_campaigns(
+def compute_system_variation_over_campaigns(
     units: ValuesByUnit, systems: Sequence[str], scale: ScoreScale | None
 ) -> list[ScoreVariationLine]:
     """Return a line for every system that at least two campaigns judged on the same units.

@@ -12,11 +12,11 @@ from app.reports.agreement.view import AgreementStatistic
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell, Table
 
 
-class ComparedCampaign(FiniteResultPart):
+class ComparedCampaign(FrozenFiniteResultModel):
     """One campaign: of its units, means over its raters."""
 
     campaign: str
@@ -27,7 +27,7 @@ class ComparedCampaign(FiniteResultPart):
     turned: bool = Field(description="The sign was turned so that higher is better, because another campaign's is.")
 
 
-class CampaignPairAgreement(FiniteResultPart):
+class CampaignPairAgreement(FrozenFiniteResultModel):
     """Two campaigns on the units that both have."""
 
     campaign: tuple[str, str]

@@ -140,7 +140,7 @@ def _coefficients_of_scores(
         if level == "segments" and np.unique(units.system).size > 1:
             yield AgreementCoefficient("tau_single_documents", rankings.mean_tau_within_documents(units))
             yield AgreementCoefficient(
-                "tau_all_documents", rankings.mean_tau_over_shared_documents(units), jackknife=True
+                "tau_all_documents", rankings.mean_tau_of_overall_rankings(units), jackknife=True
             )
     yield AgreementCoefficient("mean_difference", _mean_distance(units))
 
@@ -253,7 +253,7 @@ def _coefficients_of_categories(
         )
 
 
-def make_rater_pair_counter(units: ValuesByUnit) -> Callable[[Floats], float]:
+def make_weighted_rater_pair_counter(units: ValuesByUnit) -> Callable[[Floats], float]:
     """Return a function that counts the pairs of raters on documents with the given weights."""
     size = units.n_values_by_unit()
     sums = units.sum_by_document(size * (size - 1) / 2)

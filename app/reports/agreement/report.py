@@ -18,7 +18,7 @@ from app.reports.agreement.plan import (
     categorize_units,
     make_level_agreement_input,
 )
-from app.reports.agreement.spans import make_marked_judgments_by_side
+from app.reports.agreement.spans import split_marked_judgments_by_side
 from app.reports.agreement.tables import make_caption, make_csv_rows, make_tables
 from app.reports.agreement.view import AgreementView, pseudonymize_raters
 from app.reports.inputs.raw_ratings import (
@@ -94,7 +94,7 @@ class _AgreementPlan:
     def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
         self.ratings, self.errors, self.options = ratings, errors, options
         self.same = tuple(filter(None, (options.same or "").split(",")))
-        work.find_system_codes(ratings, self.same)
+        work.look_up_system_codes(ratings, self.same)
         self.choices = _choices(ratings, options)
         self.units = _units(ratings, options)
 
@@ -110,7 +110,7 @@ class _AgreementPlan:
     def marks(self) -> work.SpanAgreementInput | None:
         if self.errors is None or "segments" not in self.units:
             return None
-        return work.make_span_agreement_input(make_marked_judgments_by_side(self.ratings, self.errors))
+        return work.make_span_agreement_input(split_marked_judgments_by_side(self.ratings, self.errors))
 
     @cached_property
     def spread(self) -> work.AgreementBootstrap:

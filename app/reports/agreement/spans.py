@@ -12,7 +12,7 @@ from app.stats.side_tables import ErrorTable
 SIDES = 2
 
 
-def make_marked_judgments_by_side(ratings: RawRatings, errors: ErrorTable) -> MarkedJudgments:
+def split_marked_judgments_by_side(ratings: RawRatings, errors: ErrorTable) -> MarkedJudgments:
     """Split every judgment of a segment into two, one of the source and one of the output; of repeats, use the first.
 
     Only texts judged by two raters are kept. Marks without a position (such as omissions), and marks that are not

@@ -9,13 +9,13 @@ from typing import Literal
 from pydantic import Field
 
 from app.reports.kit.report import ReportHeader
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.stats.agreement.units import Level
 
 Interval = tuple[float, float]
 
 
-class AgreementStatistic(FiniteResultPart):
+class AgreementStatistic(FrozenFiniteResultModel):
     """One coefficient of one level. Null: not defined on these data."""
 
     statistic: str = Field(description="A key; docs/reports/agreement.md has the formula and source of each.")
@@ -35,7 +35,7 @@ class AgreementStatistic(FiniteResultPart):
     word: str | None = Field(None, description="Label of Landis & Koch 1977; do not quote it without the value.")
 
 
-class AgreementVarianceComponents(FiniteResultPart):
+class AgreementVarianceComponents(FrozenFiniteResultModel):
     """Variances of a model of units and raters, by REML on all pairs of the level."""
 
     unit: float
@@ -43,7 +43,7 @@ class AgreementVarianceComponents(FiniteResultPart):
     residual: float
 
 
-class AgreementByLengthLine(FiniteResultPart):
+class AgreementByLengthLine(FrozenFiniteResultModel):
     """Agreement on documents of some length."""
 
     segments: str
@@ -55,14 +55,14 @@ class AgreementByLengthLine(FiniteResultPart):
     absolute: float | None = Field(description="Mean absolute difference of two raters.")
 
 
-class CompleteBlockView(FiniteResultPart):
+class CompleteBlockView(FrozenFiniteResultModel):
     """The largest complete block, on which two-way intraclass correlations rest."""
 
     n_units: int
     rater: list[str]
 
 
-class LevelAgreementView(FiniteResultPart):
+class LevelAgreementView(FrozenFiniteResultModel):
     """Agreement on segments, whole documents, or means of a document's segments."""
 
     level: Level
@@ -79,7 +79,7 @@ class LevelAgreementView(FiniteResultPart):
     block: CompleteBlockView | None
 
 
-class RaterPairLine(FiniteResultPart):
+class RaterPairLine(FrozenFiniteResultModel):
     """Two raters on the segments that both rated."""
 
     rater: tuple[str, str]
@@ -97,7 +97,7 @@ class RaterPairLine(FiniteResultPart):
     weighted_kappa: float | None = Field(description="The same with quadratic weights.")
 
 
-class SelfAgreementLine(FiniteResultPart):
+class SelfAgreementLine(FrozenFiniteResultModel):
     """How far raters agree with themselves, or what to compare that with."""
 
     what: Literal["repeats", "same_output", "same_output_other_rater"]
@@ -112,7 +112,7 @@ class SelfAgreementLine(FiniteResultPart):
     tau_b: float | None
 
 
-class SpanAgreementLine(FiniteResultPart):
+class SpanAgreementLine(FrozenFiniteResultModel):
     """One figure of the agreement of marked errors."""
 
     statistic: Literal["character_f1", "overlap", "same_severity", "same_category"]
@@ -120,7 +120,7 @@ class SpanAgreementLine(FiniteResultPart):
     interval: Interval | None
 
 
-class SpanAgreementView(FiniteResultPart):
+class SpanAgreementView(FrozenFiniteResultModel):
     """Whether raters mark the same stretches."""
 
     n_pairs: int = Field(description="Two raters on one text.")

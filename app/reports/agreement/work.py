@@ -17,7 +17,7 @@ from app.reports.agreement.plan import (
     CoefficientSettings,
     LevelAgreementInput,
     compute_closed_form_chance,
-    make_rater_pair_counter,
+    make_weighted_rater_pair_counter,
 )
 from app.reports.agreement.view import (
     AgreementByLengthLine,
@@ -163,11 +163,11 @@ def _by_length(plan: LevelAgreementInput, choices: CoefficientSettings, length: 
     units = plan.units
     if not units.n_units:
         return []
-    t = choose_main_tolerance(choices)
+    t = choose_main_score_tolerance(choices)
     chance = None if t is None else compute_closed_form_chance(choices, t)
     of = {one.key: one.estimate for one in plan.statistics if one.tolerance is None}
     of_kappa = None if t is None else kappa.tolerance_kappa(units, t, chance=chance)
-    count, lines = make_rater_pair_counter(units), []
+    count, lines = make_weighted_rater_pair_counter(units), []
     for low, high in LENGTHS:
         inside = (length >= low) & (length <= (high or np.iinfo(np.int32).max))
         weights = inside[None, :].astype(np.float64)
@@ -187,7 +187,7 @@ def _by_length(plan: LevelAgreementInput, choices: CoefficientSettings, length: 
     return lines
 
 
-def choose_main_tolerance(choices: CoefficientSettings) -> float | None:
+def choose_main_score_tolerance(choices: CoefficientSettings) -> float | None:
     """Return 15 if it is among the tolerances (G: one of the most reasonable), else the middle one."""
     ts = choices.tolerances
     return None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
@@ -245,7 +245,7 @@ def list_self_agreements(
     ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]
 ) -> list[SelfAgreementLine]:
     """Return self-agreement on repeats, by rater and overall, and on translations judged under several system names."""
-    t = choose_main_tolerance(choices)
+    t = choose_main_score_tolerance(choices)
     t = 0.0 if t is None else t
     chance = compute_closed_form_chance(choices, t)
     again = intra.pair_consecutive_ratings(ratings.rows)
@@ -255,14 +255,14 @@ def list_self_agreements(
         _self_line("repeats", names[code], again.where(again.rater == code), t, chance)
         for code in np.unique(again.rater).tolist()
     ]
-    for first, second in pairwise(find_system_codes(ratings, same)):
+    for first, second in pairwise(look_up_system_codes(ratings, same)):
         own, between_raters = intra.pair_same_text_ratings(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
     return [line for line in lines if line is not None]
 
 
-def find_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
+def look_up_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
     """Return the codes of systems. Raises Invalid if a system does not exist."""
     systems = ratings.rows.labels.systems
     unknown = [key for key in keys if key not in systems]

@@ -67,7 +67,7 @@ class JudgmentsByCondition:
     with_arms: bool
     judgment_ids: npt.NDArray[np.int64]
 
-    def where(self, condition: int) -> tuple[TimedJudgments, RatingEventTable]:
+    def select_condition_rows(self, condition: int) -> tuple[TimedJudgments, RatingEventTable]:
         """Return the rows of one condition."""
         mine = self.condition == condition
         return self.work.where(mine), select_rating_events(self.events, mine)
@@ -113,7 +113,7 @@ def load_judgments_by_condition(
     )
 
 
-def list_unfinished_task_states(session: Session, snapshot: CampaignSnapshot) -> list[object]:
+def make_unfinished_tasks_key_part(session: Session, snapshot: CampaignSnapshot) -> list[object]:
     """Return which work of whom is unfinished; leases, hand-ins and reassignments do not change the data version."""
     return [
         sorted(load_raters_with_unfinished_tasks(session, snapshot.campaign_id)),

@@ -11,7 +11,7 @@ from pydantic import Field
 from app.reports.agreement.view import Interval
 from app.reports.arms.judgments import ArmCondition
 from app.reports.kit import captions
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Alignment, Table
 from app.stats.arms.pace import JudgmentPaces, PaceSlope, estimate_fatigue_slope, estimate_learning_slope
 from app.stats.arms.times import (
@@ -50,7 +50,7 @@ NO_TIMES = "no judgment has start and end times, so there are no durations; impo
 FEW_RATERS = 5
 
 
-class ArmWorkVolume(FiniteResultPart):
+class ArmWorkVolume(FrozenFiniteResultModel):
     """How much was judged under a condition, and how fast."""
 
     arm: str
@@ -65,7 +65,7 @@ class ArmWorkVolume(FiniteResultPart):
     words_per_hour: float | None = Field(description="Words of the sources, all over all.")
 
 
-class ArmTime(FiniteResultPart):
+class ArmTime(FrozenFiniteResultModel):
     """Durations of one kind of unit under one condition, in seconds (of a word: seconds a word).
 
     Values outside the 10th to 90th percentile of the same kind and condition are left out of mean and SD.
@@ -92,7 +92,7 @@ class ArmTime(FiniteResultPart):
     )
 
 
-class ArmPaceTrend(FiniteResultPart):
+class ArmPaceTrend(FrozenFiniteResultModel):
     """Change of log seconds a word over a hundred judgments, mean over raters; negative is faster."""
 
     arm: str
@@ -102,7 +102,7 @@ class ArmPaceTrend(FiniteResultPart):
     n_raters: int
 
 
-class ArmRevisions(FiniteResultPart):
+class ArmRevisions(FrozenFiniteResultModel):
     """Revised answers under a condition."""
 
     arm: str

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import Field
 
-from app.protocols import audit_stored_prefill
+from app.protocols import audit_prefill_without_ids
 from app.protocols.base import Span
 from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.kit import captions
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell, Table
 from app.storage import prefills
 from app.storage.db import Session
@@ -22,7 +22,7 @@ Counts = Mapping[tuple[int, int], Counter[str]]
 """Numbers of judgments and of errors by what became of them, for each pair of condition code and rater code."""
 
 
-class ArmPrefillOutcomes(FiniteResultPart):
+class ArmPrefillOutcomes(FrozenFiniteResultModel):
     """Prefilled errors under a condition, and what a rater made of them.
 
     kept + changed + removed were shown; kept + changed + added are what was answered.
@@ -42,8 +42,8 @@ class ArmPrefillOutcomes(FiniteResultPart):
     added_share: float | None = Field(description="Of those answered.")
 
 
-def count_prefill_outcomes(session: Session, conditions: JudgmentsByCondition) -> Counts:
-    """Count for each judgment what became of the errors shown; the result is empty if the protocol shows none."""
+def count_prefill_outcomes_by_rater(session: Session, conditions: JudgmentsByCondition) -> Counts:
+    """Count by condition and rater what became of the errors shown; the result is empty if the protocol shows none."""
     protocol = find_campaign_protocol(conditions.snapshot.campaign)
     if not protocol.accepts_prefill:
         return {}
@@ -57,7 +57,7 @@ def count_prefill_outcomes(session: Session, conditions: JudgmentsByCondition) -
         if at is None:
             continue
         stored = [Span.model_validate(one) for one in answer.spans]
-        audit = audit_stored_prefill(stored, protocol.payload.model_validate(answer.payload))
+        audit = audit_prefill_without_ids(stored, protocol.payload.model_validate(answer.payload))
         tally = counts.setdefault((of[at], rater[at]), Counter())
         tally.update({fate: getattr(audit, fate) for fate in FATES})
         tally["judgments"] += 1

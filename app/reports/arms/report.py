@@ -12,10 +12,10 @@ from app.reports.arms import lines
 from app.reports.arms.judgments import (
     JudgmentInclusionOptions,
     JudgmentsByCondition,
-    list_unfinished_task_states,
     load_judgments_by_condition,
+    make_unfinished_tasks_key_part,
 )
-from app.reports.arms.prefilled_errors import Counts, count_prefill_outcomes, summarize_arm_prefill_outcomes
+from app.reports.arms.prefilled_errors import Counts, count_prefill_outcomes_by_rater, summarize_arm_prefill_outcomes
 from app.reports.arms.time_model import ArmTimeModel, fit_arm_time_model
 from app.reports.arms.view import (
     ArmsView,
@@ -44,7 +44,7 @@ class ArmsOptions(JudgmentInclusionOptions):
 def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ArmsOptions) -> ReportWork[ArmsView]:
     conditions = load_judgments_by_condition(session, snapshots[0], options)
     order = order_conditions([one.name for one in conditions.names], options.baseline)
-    counts = count_prefill_outcomes(session, conditions)
+    counts = count_prefill_outcomes_by_rater(session, conditions)
     return make_undivided_work(lambda: _view(conditions, options, order, counts))
 
 
@@ -61,7 +61,7 @@ def order_conditions(names: list[str], baseline: str | None) -> list[int]:
 
 def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[int], counts: Counts) -> ArmsView:
     names = [conditions.names[i].name for i in order]
-    parts = [conditions.where(i) for i in order]
+    parts = [conditions.select_condition_rows(i) for i in order]
     volumes = [lines.count_arm_volume(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
     times = list(lines.compare_arm_times(names, lines.measure_condition_times(parts)))
     pace = list(lines.estimate_arm_pace_trends([one.name for one in conditions.names], conditions.judgment_paces()))
@@ -208,5 +208,5 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     csv=make_csv_rows,
     charts={"default": plot_times_by_length, "positions": plot_times_by_position},
     caption=make_caption,
-    extra_key=list_unfinished_task_states,
+    extra_key=make_unfinished_tasks_key_part,
 )

@@ -10,7 +10,7 @@ from pydantic import Field
 from app.reports.agreement.view import Interval
 from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.kit import captions
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Table
 from app.stats.arms.model import JudgmentTimeModel, JudgmentTimes, TimeEffect, fit_time_model
 from app.stats.quality.pairing import mask_first_rows_of_judgments
@@ -25,7 +25,7 @@ COVARIATES = {
 TERMS = {"rater": "rater", "rater_condition": "rater × condition", "document": "document", "residual": "rest"}
 
 
-class ArmTimeEffect(FiniteResultPart):
+class ArmTimeEffect(FrozenFiniteResultModel):
     """One effect in the mixed model of log time, others being equal."""
 
     what: str = Field(description="condition, words, errors, position or practice.")
@@ -38,7 +38,7 @@ class ArmTimeEffect(FiniteResultPart):
     degrees: int | None = Field(description="Of freedom of Student's t; null for the normal distribution.")
 
 
-class ArmTimeModel(FiniteResultPart):
+class ArmTimeModel(FrozenFiniteResultModel):
     """What makes judging take longer: a mixed model fitted by REML to timed judgments of segments."""
 
     n: int

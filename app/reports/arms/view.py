@@ -78,7 +78,7 @@ def make_csv_rows(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell
     """Make one row per figure: times (seconds), ratios, slopes, rates and shares."""
     origin = next(iter(view.campaigns.items()))
     rows = [
-        *make_arm_csv_rows(view.times, view.pace, view.revisions),
+        *make_csv_rows_without_origin(view.times, view.pace, view.revisions),
         *make_effect_csv_rows(view.model),
         *make_prefill_csv_rows(view.prefill),
     ]
@@ -95,7 +95,7 @@ def make_effect_csv_rows(model: ArmTimeModel | None) -> list[tuple[Cell, ...]]:
     ]
 
 
-def make_arm_csv_rows(
+def make_csv_rows_without_origin(
     times: Sequence[ArmTime], pace: Sequence[ArmPaceTrend], revisions: Sequence[ArmRevisions]
 ) -> list[tuple[Cell, ...]]:
     """Return one row per figure, without the columns that say which data it comes from."""

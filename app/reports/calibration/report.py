@@ -18,7 +18,7 @@ from app.reports.calibration.view import (
     make_caption,
     make_csv_rows,
     make_tables,
-    plot_rater_offsets,
+    plot_rater_means_and_consensus,
 )
 from app.reports.inputs.calibration import (
     UNAGREED,
@@ -40,7 +40,7 @@ from app.stats.calibration.raters import (
     RaterOffset,
     compute_rater_offsets,
     median_consensus_by_unit,
-    standardize_by_rater,
+    standardize_raters_by_calibration,
 )
 from app.stats.calibration.severity import estimate_rater_severity_spread
 from app.stats.ratings import Floats
@@ -95,7 +95,7 @@ def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> Calib
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]
     unknown = sorted(set(names) - {one.rater for one in rater_offsets})
-    scaled, lost = standardize_by_rater(test, units)
+    scaled, lost = standardize_raters_by_calibration(test, units)
     constant = sorted(set(lost) - set(unknown))
     shared = (
         estimate_rater_severity_spread(units, rng=np.random.default_rng(options.seed))
@@ -104,7 +104,7 @@ def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> Calib
     )
     head = make_comparison_header([parts])
     if n := int((~np.isfinite(agreed)).sum()):
-        head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.key})
+        head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.campaign_key})
     return CalibrationView(
         **head,
         warnings=_warnings(parts, which, source, rater_offsets, unknown, constant, options),
@@ -263,6 +263,6 @@ REPORT: Report[CalibrationOptions, CalibrationView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_rater_offsets},
+    charts={"default": plot_rater_means_and_consensus},
     caption=make_caption,
 )

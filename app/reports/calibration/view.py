@@ -10,13 +10,13 @@ from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell
 
 PLACES = 3
 
 
-class RaterOffsetView(FiniteResultPart):
+class RaterOffsetView(FrozenFiniteResultModel):
     """One rater on calibration items; mean and sd are what z-scores are made with."""
 
     rater: str
@@ -32,7 +32,7 @@ class RaterOffsetView(FiniteResultPart):
     correlation: float | None = Field(description="Pearson's, with the mean of the other raters of the item.")
 
 
-class CalibratedSystemView(FiniteResultPart):
+class CalibratedSystemView(FrozenFiniteResultModel):
     """One system: as it was scored, with raters shifted to the consensus, and as z by calibration items."""
 
     system: str
@@ -45,7 +45,7 @@ class CalibratedSystemView(FiniteResultPart):
     rank_z: int | None
 
 
-class RaterSeveritySpreadView(FiniteResultPart):
+class RaterSeveritySpreadView(FrozenFiniteResultModel):
     """Means of raters on the calibration items that all of them judged."""
 
     n_raters: int
@@ -140,7 +140,7 @@ def make_caption(view: CalibrationView) -> str:
     )
 
 
-def plot_rater_offsets(view: CalibrationView) -> bytes:
+def plot_rater_means_and_consensus(view: CalibrationView) -> bytes:
     """Draw each rater's mean, and the consensus."""
     rows = [
         BeforeAfterRow(

@@ -30,7 +30,7 @@ def _declare_coverage(view: DataCardView) -> CellChart:
 
 
 @attach_chart_declaration(_declare_coverage)
-def plot_coverage_map(view: DataCardView) -> bytes:
+def plot_system_document_coverage(view: DataCardView) -> bytes:
     """Draw a row per system and a column per document (or several), shaded by ratings per output, with totals."""
     names = [canvas.shorten_in_middle(one.system, LONGEST) for one in view.by_system]
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12

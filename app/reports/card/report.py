@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from app.reports.card.charts import plot_coverage_map
+from app.reports.card.charts import plot_system_document_coverage
 from app.reports.card.view import (
     BucketSizeCounts,
     CountSpreadView,
@@ -220,6 +220,6 @@ REPORT = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_coverage_map},
+    charts={"default": plot_system_document_coverage},
     caption=make_caption,
 )

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 
 
-class CountSpreadView(FiniteResultPart):
+class CountSpreadView(FrozenFiniteResultModel):
     """Least, median and most."""
 
     least: int
@@ -20,7 +20,7 @@ class CountSpreadView(FiniteResultPart):
     most: int
 
 
-class SystemRatingCounts(FiniteResultPart):
+class SystemRatingCounts(FrozenFiniteResultModel):
     """One system. mean: of its scores as they were given, controls left out."""
 
     system: str
@@ -32,7 +32,7 @@ class SystemRatingCounts(FiniteResultPart):
     mean: float | None
 
 
-class RaterRatingCounts(FiniteResultPart):
+class RaterRatingCounts(FrozenFiniteResultModel):
     """Ratings of one rater."""
 
     rater: str
@@ -42,7 +42,7 @@ class RaterRatingCounts(FiniteResultPart):
     mean: float | None
 
 
-class DomainRatingCounts(FiniteResultPart):
+class DomainRatingCounts(FrozenFiniteResultModel):
     """One domain of the test set."""
 
     domain: str
@@ -51,7 +51,7 @@ class DomainRatingCounts(FiniteResultPart):
     ratings: int
 
 
-class ItemRoleCounts(FiniteResultPart):
+class ItemRoleCounts(FrozenFiniteResultModel):
     """Rows of one role, and how many of them a rejected task holds."""
 
     role: str
@@ -59,7 +59,7 @@ class ItemRoleCounts(FiniteResultPart):
     rejected: int
 
 
-class BucketSizeCounts(FiniteResultPart):
+class BucketSizeCounts(FrozenFiniteResultModel):
     """Documents that the same raters rated."""
 
     raters: int

@@ -149,8 +149,8 @@ def estimate_study_reliability(fitted: VarianceComponentsFit) -> DecisionStudyLi
     decision_study = estimate_reliability(
         assign_confounded_variance_to_systems(fitted, fitted.components),
         system_variance(fitted),
-        documents=max(rows.mean_units_per_system, 1),
-        segments=rows.n_segments / max(rows.n_units, 1),
+        documents=max(rows.mean_sampled_units_per_system, 1),
+        segments=rows.n_segments / max(rows.n_sampled_units, 1),
         ratings=max(1, round(mean_raters_per_item(fitted))),
         raters=len(rows.raters),
     )

@@ -27,7 +27,7 @@ from app.stats.aggregate import round_scores
 from app.stats.components.fit import VarianceComponentsFit
 from app.stats.components.generalizability import mean_raters_per_item, run_decision_studies, system_variance
 from app.stats.components.terms import NAMES
-from app.stats.ranking.design_checks import group_connected_systems
+from app.stats.ranking.design_checks import group_systems_linked_by_raters
 from app.stats.ratings import Ratings
 from app.storage.db import Session
 
@@ -138,7 +138,7 @@ def _warnings(model: RatingsWithVarianceModel) -> list[str]:
 
 def _warn_disconnected(ratings: Ratings) -> list[str]:
     """Warn of systems not linked by any chain of raters: their differences may just as well come from the raters."""
-    groups = group_connected_systems(ratings)
+    groups = group_systems_linked_by_raters(ratings)
     if len(groups) < 2:
         return []
     named = [", ".join(group) for group in groups[:MOST_GROUPS]] + ["…"] * (len(groups) > MOST_GROUPS)

@@ -9,13 +9,13 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import ResultPart
+from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 
 Interval = tuple[float, float]
 
 
-class VarianceComponentLine(ResultPart):
+class VarianceComponentLine(FrozenResultModel):
     """One source of variance."""
 
     term: str
@@ -26,7 +26,7 @@ class VarianceComponentLine(ResultPart):
     why: str | None = None
 
 
-class AdjustedMeanLine(ResultPart):
+class AdjustedMeanLine(FrozenResultModel):
     """One system. mean: adjusted for who rated what; error: of new documents and raters."""
 
     system: str
@@ -37,7 +37,7 @@ class AdjustedMeanLine(ResultPart):
     n_ratings: int
 
 
-class SystemContrastLine(ResultPart):
+class SystemContrastLine(FrozenResultModel):
     """Difference of two adjusted means, positive when better is better."""
 
     better: str
@@ -50,7 +50,7 @@ class SystemContrastLine(ResultPart):
     p_adjusted: float = Field(description="Holm over all pairs.")
 
 
-class RaterSeverityLine(ResultPart):
+class RaterSeverityLine(FrozenResultModel):
     """How far a rater's scores lie from those of the others on the same outputs (BLUP, shrunk towards 0)."""
 
     rater: str
@@ -59,7 +59,7 @@ class RaterSeverityLine(ResultPart):
     n_ratings: int
 
 
-class RaterSystemEffectLine(ResultPart):
+class RaterSystemEffectLine(FrozenResultModel):
     """What a rater gives one system beyond severity (BLUP)."""
 
     rater: str
@@ -68,7 +68,7 @@ class RaterSystemEffectLine(ResultPart):
     error: float
 
 
-class DecisionStudyLine(ResultPart):
+class DecisionStudyLine(FrozenResultModel):
     """Reliability of a study of this size."""
 
     documents: int

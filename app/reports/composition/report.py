@@ -26,10 +26,10 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.composition import (
     PARTS,
+    JudgmentCountsByOwner,
     Table,
-    WorkComposition,
     compute_co_occurrence_shares,
-    compute_work_composition,
+    count_judgments_by_owner,
     count_rarely_co_occurring_pairs,
     count_system_co_occurrence,
 )
@@ -72,7 +72,7 @@ def _view(
     out = int((mask_first_rows_of_judgments(every) & ~keep).sum())
     rows = every.where(keep)
     task = _tasks(rows)
-    by_rater, by_task = compute_work_composition(rows, rows.rater, humans), compute_work_composition(rows, task, humans)
+    by_rater, by_task = count_judgments_by_owner(rows, rows.rater, humans), count_judgments_by_owner(rows, task, humans)
     used = np.unique(rows.system)
     met = [count_system_co_occurrence(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
     lines = list(_task_lines(rows, task, by_task))
@@ -89,7 +89,11 @@ def _view(
         systems=names,
         humans=[name for name, code in zip(names, used.tolist(), strict=True) if humans[code]],
         shares=[
-            JudgmentKindExposure(part=p, raters=by_rater.share_of_owners_with(p), tasks=by_task.share_of_owners_with(p))
+            JudgmentKindExposure(
+                part=p,
+                raters=by_rater.share_of_owners_with_judgments(p),
+                tasks=by_task.share_of_owners_with_judgments(p),
+            )
             for p in PARTS
         ],
         by_task=_summarize_meetings(met[0]),
@@ -113,7 +117,7 @@ def _summarize_meetings(table: Table) -> SystemCoOccurrences:
     return SystemCoOccurrences(counts=table.tolist(), least=least, apart=count_rarely_co_occurring_pairs(table))
 
 
-def _figures(owners: WorkComposition, i: int) -> dict[str, Any]:
+def _figures(owners: JudgmentCountsByOwner, i: int) -> dict[str, Any]:
     return {
         "judgments": int(owners.judgments[i]),
         "systems": int(owners.systems[i]),
@@ -123,14 +127,14 @@ def _figures(owners: WorkComposition, i: int) -> dict[str, Any]:
     }
 
 
-def _rater_lines(rows: Ratings, task: Codes, by_rater: WorkComposition) -> Iterator[RaterContents]:
+def _rater_lines(rows: Ratings, task: Codes, by_rater: JudgmentCountsByOwner) -> Iterator[RaterContents]:
     done = np.unique(np.stack((rows.rater, task)), axis=1)[0]
     tasks = np.bincount(done, minlength=len(rows.labels.raters))
     for i, code in enumerate(by_rater.owner.tolist()):
         yield RaterContents(rater=rows.labels.raters[code], tasks=int(tasks[code]), **_figures(by_rater, i))
 
 
-def _task_lines(rows: Ratings, task: Codes, by_task: WorkComposition) -> Iterator[TaskContents]:
+def _task_lines(rows: Ratings, task: Codes, by_task: JudgmentCountsByOwner) -> Iterator[TaskContents]:
     first = np.unique(task, return_index=True)[1]
     keys = zip(rows.task[first].tolist(), rows.rater[first].tolist(), strict=True)
     for i, (code, rater) in enumerate(keys):
@@ -139,7 +143,9 @@ def _task_lines(rows: Ratings, task: Codes, by_task: WorkComposition) -> Iterato
         )
 
 
-def _warnings(by_rater: WorkComposition, by_task: WorkComposition, met: list[Table], rows: Ratings) -> Iterator[str]:
+def _warnings(
+    by_rater: JudgmentCountsByOwner, by_task: JudgmentCountsByOwner, met: list[Table], rows: Ratings
+) -> Iterator[str]:
     if not len(rows):
         yield NOTHING
         return

@@ -12,7 +12,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, plot_heat_map
 from app.reports.kit.charts.heat import HeatMapCell as Shade
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.composition import PARTS
 
@@ -28,7 +28,7 @@ IN_WORDS = {
 }
 
 
-class JudgmentKindExposure(FiniteResultPart):
+class JudgmentKindExposure(FrozenFiniteResultModel):
     """How many met something at least once. Null where there are none at all."""
 
     part: str
@@ -36,7 +36,7 @@ class JudgmentKindExposure(FiniteResultPart):
     tasks: float | None
 
 
-class ContentCounts(FiniteResultPart):
+class ContentCounts(FrozenFiniteResultModel):
     """What one rater or one task contained. Means are of raw scores, of segments where any were scored."""
 
     tasks: int
@@ -60,7 +60,7 @@ class TaskContents(ContentCounts):
     rater: str
 
 
-class SystemCoOccurrences(FiniteResultPart):
+class SystemCoOccurrences(FrozenFiniteResultModel):
     """Systems that met in tasks, or with raters. counts[i][j]: with both; the diagonal counts those with the system."""
 
     counts: list[list[int]]

@@ -96,7 +96,7 @@ def load_guideline_and_test_versions(session: Session, snapshot: CampaignSnapsho
     return [text.version if text else None, test.version if test else None]
 
 
-def count_raters_by_attribute(raters: RaterTable) -> dict[str, int]:
+def count_raters_with_each_attribute(raters: RaterTable) -> dict[str, int]:
     """Count the raters for whom each attribute is stored, whatever its value."""
     counts: dict[str, int] = {}
     for rater_attributes in raters.attributes:
@@ -196,7 +196,7 @@ def _quality(facts: DatasheetFacts) -> str:
 
 
 def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
-    protocol, scale = facts.protocol, facts.protocol.find_measure(facts.options).scale
+    protocol, scale = facts.protocol, facts.protocol.find_requested_measure(facts.options).scale
     yield "4.1.3", RELATIVE[facts.campaign.basis]
     yield "4.2.1", "subjective"
     if facts.design is not None:

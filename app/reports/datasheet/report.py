@@ -11,7 +11,7 @@ from app.reports.card.report import make_data_card_view
 from app.reports.datasheet.facts import (
     DatasheetFacts,
     answer_datasheet_questions,
-    count_raters_by_attribute,
+    count_raters_with_each_attribute,
     load_datasheet_facts,
     load_guideline_and_test_versions,
 )
@@ -64,7 +64,7 @@ def _prepare(
     card = make_data_card_view(snapshots[0], ratings, kinds)
     raters = side_tables.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(select_test_set_ratings(ratings.rows).rater).tolist()}
-    facts = load_datasheet_facts(session, snapshots[0], card, count_raters_by_attribute(raters), len(people))
+    facts = load_datasheet_facts(session, snapshots[0], card, count_raters_with_each_attribute(raters), len(people))
     return make_undivided_work(lambda: _view(facts))
 
 

@@ -10,13 +10,13 @@ from app.reports.agreement.view import make_pseudonymizer
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell, Table
 
 PLACES = 2
 
 
-class RaterScoreSpread(FiniteResultPart):
+class RaterScoreSpread(FrozenFiniteResultModel):
     """One rater on units that another rater rated too."""
 
     rater: str
@@ -32,7 +32,7 @@ class RaterScoreSpread(FiniteResultPart):
     shares: list[float] = Field(description="In the bins of the report.")
 
 
-class SystemScoreSpread(FiniteResultPart):
+class SystemScoreSpread(FrozenFiniteResultModel):
     """One system over everything that was rated of it."""
 
     system: str

@@ -22,7 +22,7 @@ from app.reports.inputs.raw_ratings import (
     BootstrapOptions,
     RawRatings,
     RawRatingsOptions,
-    keep_complete_raters,
+    keep_raters_of_every_segment,
     load_raw_ratings,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -31,9 +31,9 @@ from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import (
     PARTS,
     DocumentAndSegmentScores,
-    correlate_document_scores,
-    document_weighted_pearson,
-    join_document_scores,
+    correlate_document_with_segment_scores,
+    document_score_pearson,
+    join_document_and_segment_scores,
 )
 from app.stats.agreement.units import Repeated
 from app.stats.plain_values import interval_or_none
@@ -61,7 +61,7 @@ def _prepare(
 ) -> ReportWork[DocumentScoresView]:
     every = RawRatingsOptions(**{**options.model_dump(include=set(RawRatingsOptions.model_fields)), "roles": ALL_ROLES})
     ratings, whole_set = (
-        keep_complete_raters(load_raw_ratings(session, snapshots[0], options), options),
+        keep_raters_of_every_segment(load_raw_ratings(session, snapshots[0], options), options),
         load_raw_ratings(session, snapshots[0], every),
     )
     return make_undivided_work(lambda: _view(ratings, whole_set.rows, options))
@@ -77,7 +77,7 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
         if (~clean).any():
             dropped.append({"reason": "document with a control item", "n": int((~clean).sum())})
         rows = rows.where(clean)
-    data = join_document_scores(_combine_repeats(rows, options.repeats))
+    data = join_document_and_segment_scores(_combine_repeats(rows, options.repeats))
     for reason, n in (
         ("document score where segments lack a score", data.incomplete),
         ("document score without segment scores", data.alone),
@@ -143,10 +143,10 @@ def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> It
 def _line(
     data: DocumentAndSegmentScores, documents: str, part: str, where: Bools, options: DocumentScoresOptions
 ) -> DocumentScoreCorrelation:
-    coefficients = correlate_document_scores(data, part, where)
+    coefficients = correlate_document_with_segment_scores(data, part, where)
     interval = None
     if options.bootstrap and coefficients.pearson is not None:
-        of, held = document_weighted_pearson(data, part, where), np.unique(data.document[where])
+        of, held = document_score_pearson(data, part, where), np.unique(data.document[where])
         drawn = [
             of(
                 bootstrap.bootstrap_document_counts_of_subset(

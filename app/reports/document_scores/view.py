@@ -9,7 +9,7 @@ from pydantic import Field
 from app.reports.agreement.view import Interval
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 
 PLACES = 3
@@ -25,7 +25,7 @@ PARTS = {
 }
 
 
-class DocumentScoreCorrelation(FiniteResultPart):
+class DocumentScoreCorrelation(FrozenFiniteResultModel):
     """Document score against one summary of its segments, over some documents."""
 
     documents: str = Field(description="all, short, long, or a range of segments.")

@@ -48,7 +48,7 @@ class StabilityBeforeAndAfter:
     after: StabilityForecast
 
 
-def forecast_stability(
+def forecast_stability_by_recipe(
     database: Database, campaign: str, recipes: Sequence[Recipe], *, as_of: int
 ) -> list[StabilityForecast]:
     """Forecast the ranking under each recipe from the documents of the same data version; store nothing.

@@ -40,9 +40,9 @@ from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed
 from app.stats.gate.gate import system_difference_by_document
 from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.planning.planning import StudyLayout, VarianceComponents
-from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
+from app.stats.planning.studies import WORLDS, Pool, RankingStabilityForecast, forecast_srp
 from app.stats.ranking import caveats
-from app.stats.ranking.design_checks import find_comparable_pairs, is_unpaired
+from app.stats.ranking.design_checks import find_pairs_linked_by_raters, is_unpaired
 from app.stats.ratings import Bools, Floats
 from app.stats.replication import bootstrap_replication, forecast_replication
 from app.storage.db import Session
@@ -85,15 +85,15 @@ class StabilityForecaster:
     protocol: str
 
     @cached_property
-    def score_matrix(self) -> ScoreMatrix:
+    def segment_score_matrix(self) -> ScoreMatrix:
         """Segment scores of the systems."""
         domains = self.data.inputs.documents.domain_codes()[0] if any(self.data.inputs.documents.domain) else None
         return make_score_matrix(average_segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
 
     @cached_property
-    def linked_pairs(self) -> Bools:
+    def pairs_linked_by_raters(self) -> Bools:
         """Which pairs of systems are linked by a chain of common raters, shape (S, S)."""
-        return find_comparable_pairs(self.data.ratings, self.score_matrix.systems)
+        return find_pairs_linked_by_raters(self.data.ratings, self.segment_score_matrix.systems)
 
     def compute_chunk(self, number: int) -> bytes:
         """Compute one method, or in the last chunk the pairs."""
@@ -128,7 +128,7 @@ class StabilityForecaster:
         if each is None:
             each = max(1, round(mean_raters_per_item(self.data.components_fit))) if self.data.components_fit else 1
         layout = StudyLayout(
-            max(rows.mean_units_per_system, 1),
+            max(rows.mean_sampled_units_per_system, 1),
             planner.segments_per_document,
             planner.n_raters,
             min(each, planner.n_raters),
@@ -149,7 +149,10 @@ class StabilityForecaster:
             )
             for components, means, worlds in self._draw_worlds(planner, planner.components, rng)
         ]
-        return {**average_forecasts(forecasts), "studies": sum(one.worlds * one.studies for one in forecasts)}
+        return {
+            **average_forecasts_over_worlds(forecasts),
+            "studies": sum(one.worlds * one.studies for one in forecasts),
+        }
 
     def _draw_worlds(
         self, planner: PowerPlanner, components: VarianceComponents, rng: np.random.Generator
@@ -175,7 +178,7 @@ class StabilityForecaster:
         """Forecast all pairs of systems that share segments, the better first; of many systems, only neighbours."""
         if not self.data.ratings.documents_known:
             return []
-        matrix, sign = self.score_matrix, self.data.ratings.better_sign
+        matrix, sign = self.segment_score_matrix, self.data.ratings.better_sign
         order, paired = np.argsort(-sign * round_scores(matrix.system_means()), kind="stable"), not is_unpaired(matrix)
         n = order.size
         reach = n if n * (n - 1) // 2 <= MOST_PAIRS else 2
@@ -184,7 +187,7 @@ class StabilityForecaster:
         return [self._pair(first, second, rng, paired=paired) for first, second in at]
 
     def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> PairForecastLine:
-        matrix = self.score_matrix
+        matrix = self.segment_score_matrix
         differences = system_difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
         sums, counts = differences.sums, differences.weights
         analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
@@ -194,7 +197,7 @@ class StabilityForecaster:
             analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
         again = bootstrap_replication(sums, counts, rng=rng, alpha=self.options.alpha, draws=DRAWS)
         names = self.data.ratings.labels.systems
-        if not self.linked_pairs[first, second]:
+        if not self.pairs_linked_by_raters[first, second]:
             analytic = replace(analytic, same_direction=None, significant_again=None, why=UNLINKED)
             again = replace(again, same_direction=None, significant_again=None)
         return PairForecastLine(
@@ -211,7 +214,7 @@ class StabilityForecaster:
         )
 
 
-def average_forecasts(forecasts: Sequence[StudyForecast]) -> dict[str, Any]:
+def average_forecasts_over_worlds(forecasts: Sequence[RankingStabilityForecast]) -> dict[str, Any]:
     """Average the forecasts of possible worlds; low and high enclose nine tenths of their SRP values."""
     if len(forecasts) == 1:
         return asdict(forecasts[0])
@@ -254,9 +257,9 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> RankingForec
         warnings=_warnings(forecast, each),
         recipe=data.inputs.recipe.name,
         alpha=forecast.options.alpha,
-        documents=data.rows.mean_units_per_system,
+        documents=data.rows.mean_sampled_units_per_system,
         ratings_per_item=each,
-        rated_twice=planner.common_ratings_per_item > 1,
+        rated_twice=planner.fewest_ratings_per_item > 1,
         components_source=planner.components.source if known and not isinstance(planner.components, str) else None,
         seed=data.inputs.recipe.seed,
         studies=[_STUDIES.validate_json(part) for part in parts[: len(METHODS)]],
@@ -281,14 +284,14 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
         )
     if not forecast.data.ratings.documents_known:
         warnings.append("documents are unknown, so pairs are not forecast; import the documents if there are any")
-    elif is_unpaired(forecast.score_matrix):
+    elif is_unpaired(forecast.segment_score_matrix):
         warnings.append(
             "no two systems share a segment, so pairs are forecast from each system's own documents; have systems "
             "judged on the same texts"
         )
-    warnings += caveats.caveats_of_claims_by_document(forecast.data.ratings, forecast.score_matrix)
+    warnings += caveats.document_claim_assumption_caveats(forecast.data.ratings, forecast.segment_score_matrix)
     if forecast.data.ratings.documents_known:
-        warnings += list_few_document_warnings(forecast.score_matrix.n_documents)
+        warnings += list_few_document_warnings(forecast.segment_score_matrix.n_documents)
     return [*warnings, *forecast.data.list_imbalance_warnings()]
 
 
@@ -304,7 +307,7 @@ def list_few_document_warnings(documents: int) -> list[str]:
     return [f"{what} {why}; judge {enough} documents"]
 
 
-def plot_pair_forecasts(view: RankingForecastView) -> bytes:
+def plot_pair_replication(view: RankingForecastView) -> bytes:
     """Draw the probability of each pair to be found again."""
     rows = [
         (f"{one.better} > {one.worse}", one.same_direction or 0.0, one.significant_again or 0.0)
@@ -354,7 +357,7 @@ REPORT: Report[RankingForecastOptions, RankingForecastView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_pair_forecasts},
+    charts={"default": plot_pair_replication},
     caption=make_caption,
     long=True,
 )

@@ -10,7 +10,7 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import ResultPart
+from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 
 Method = Literal["document_bootstrap", "components_same_raters", "components_new_raters"]
@@ -21,7 +21,7 @@ IN_WORDS: dict[Method, str] = {
 }
 
 
-class StudyForecastLine(ResultPart):
+class StudyForecastLine(FrozenResultModel):
     """What studies would find by one method, and whether they would agree; null with the reason."""
 
     method: Method
@@ -40,7 +40,7 @@ class StudyForecastLine(ResultPart):
     why: str | None = None
 
 
-class PairForecastLine(ResultPart):
+class PairForecastLine(FrozenResultModel):
     """One pair: what a study of the same size on new documents would find."""
 
     better: str

@@ -7,7 +7,7 @@ from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import GateDecision, GateRule
 from app.stats.gate.skewness import documents_needed_at_skewness
-from app.stats.ranking.design_checks import group_connected_systems
+from app.stats.ranking.design_checks import group_systems_linked_by_raters
 from app.stats.selection import select_rows_by_recipe
 
 
@@ -36,7 +36,7 @@ def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
 def explain_unlinked_raters(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Explain why the two systems cannot be separated from their raters under any recipe; None if raters link them."""
     selection = select_rows_by_recipe(inputs.rows, recipe)
-    groups = group_connected_systems(selection.ratings.where(selection.ranked))
+    groups = group_systems_linked_by_raters(selection.ratings.where(selection.ranked))
     of = [next((i for i, group in enumerate(groups) if key in group), None) for key in (candidate, baseline)]
     if None in of or of[0] == of[1]:
         return None

@@ -68,7 +68,7 @@ def load_earlier_looks(session: Session, snapshot: CampaignSnapshot, candidate: 
     )
 
 
-def make_earlier_looks_key(session: Session, snapshot: CampaignSnapshot) -> Sequence[object]:
+def make_earlier_looks_key_part(session: Session, snapshot: CampaignSnapshot) -> Sequence[object]:
     """Return all earlier comparisons for the key of the report, because the report mentions them."""
     return sorted(set(_list_earlier_comparisons(session, snapshot)))
 

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
 from app.reports.gate.caveats import explain_unlinked_raters, list_decision_caveats
-from app.reports.gate.earlier_looks import NEVER, EarlierLooks, load_earlier_looks, make_earlier_looks_key
+from app.reports.gate.earlier_looks import NEVER, EarlierLooks, load_earlier_looks, make_earlier_looks_key_part
 from app.reports.gate.failures import (
     FailingRatings,
     find_failing_ratings,
@@ -31,7 +31,7 @@ from app.reports.gate.view import (
     plot_gate_interval,
 )
 from app.reports.inputs import named_recipes
-from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_resampling_seconds
+from app.reports.inputs.expected_time import AT_ONCE, CampaignTestSetSize, estimate_resampling_seconds
 from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
@@ -42,7 +42,7 @@ from app.stats.gate.gate import (
     GateRule,
     SystemDifferenceByDocument,
     decide_claim,
-    make_undecided_gate_decision,
+    make_no_data_gate_decision,
     system_difference_by_document,
 )
 from app.stats.ranking.pair_rows import uses_common_segments
@@ -53,7 +53,7 @@ from app.stats.replication import ReplicationChances
 from app.stats.robustness.reranking import ranked_score_matrix
 from app.stats.selection import select_rows_by_recipe
 from app.stats.stability.curves import StabilityPoint
-from app.stats.testing.significance import reduce_to_common_segments
+from app.stats.testing.significance import reduce_pairs_to_common_segments
 from app.storage.db import Session
 
 SystemKey = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
@@ -137,7 +137,7 @@ class FailuresAndEarlierLooks:
 def _takes_long(session: Session, snapshots: Sequence[CampaignSnapshot], options: GateOptions) -> bool:
     """Decide by the size of the campaign; the gate ranks without rank sets."""
     recipe = replace(named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
-    return estimate_resampling_seconds(CampaignSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
+    return estimate_resampling_seconds(CampaignTestSetSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
 
 def _invalid_option(field: str, message: str) -> Invalid:
@@ -219,11 +219,11 @@ def _decide(
     if differences is None:
         return None, _make_undecided(inputs)
     if why := explain_unlinked_raters(inputs, recipe, options.candidate, options.baseline):
-        return None, make_undecided_gate_decision(int(differences.sums.size), why=why)
+        return None, make_no_data_gate_decision(int(differences.sums.size), why=why)
     there = int(differences.sums.size)
     if options.documents is not None and there < options.documents:
         why = f"the look was fixed at {options.documents} documents, but only {there} are judged: judge the rest first"
-        return None, make_undecided_gate_decision(there, why=why)
+        return None, make_no_data_gate_decision(there, why=why)
     return differences, decide_claim(differences.sums, differences.weights, rule, differences.precision)
 
 
@@ -244,14 +244,14 @@ def _document_differences(
     if options.candidate not in names or options.baseline not in names:
         return None
     pair = names.index(options.candidate), names.index(options.baseline)
-    shared = reduce_to_common_segments(matrix, rows.better_sign, unit="document")
+    shared = reduce_pairs_to_common_segments(matrix, rows.better_sign, unit="document")
     paired = uses_common_segments(recipe, shared)
     return system_difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
 
 
 def _make_undecided(inputs: RecipeInput) -> GateDecision:
     """Make the decision for the case that there is nothing to compare or documents are unknown."""
-    decision = make_undecided_gate_decision()
+    decision = make_no_data_gate_decision()
     unknown = len(inputs.rows) and not inputs.rows.documents_known
     return (
         replace(decision, why="documents are unknown, so systems cannot be compared by document")
@@ -421,6 +421,6 @@ REPORT: Report[GateOptions, GateView] = Report(
     charts={"default": plot_gate_interval},
     caption=make_caption,
     takes_long=_takes_long,
-    extra_key=make_earlier_looks_key,
+    extra_key=make_earlier_looks_key_part,
     own_routes=True,
 )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.gate.chart import GateChartContent, plot_gate_chart
 from app.reports.gate.earlier_looks import Promise
 from app.reports.kit import captions
-from app.reports.kit.columns import Column, File, make_csv_file
+from app.reports.kit.columns import Column, File, make_csv_headings_and_rows
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 from app.stats.gate.failures import SystemFailures
@@ -283,7 +283,7 @@ def _share_of(share: FailureShareView) -> float | None:
 
 COLUMNS: Sequence[Column[GateView]] = (
     *(Column(key=key) for key in ("candidate", "baseline", "claim", "margin", "alpha", "holds", "verdict")),
-    Column(key="p_value", value=lambda view: captions.format_p_value_cell(view.p_value)),
+    Column(key="p_value", value=lambda view: captions.format_p_value_for_csv(view.p_value)),
     Column(key="difference"),
     Column(key="interval_low", value=_end(0)),
     Column(key="interval_high", value=_end(1)),
@@ -303,7 +303,7 @@ COLUMNS: Sequence[Column[GateView]] = (
 
 def make_csv_rows(view: GateView) -> File:
     """Make a single row."""
-    return make_csv_file(COLUMNS, [view])
+    return make_csv_headings_and_rows(COLUMNS, [view])
 
 
 def make_caption(view: GateView) -> str:

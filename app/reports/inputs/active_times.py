@@ -13,7 +13,7 @@ from app.stats.side_tables import EPOCH_UNKNOWN, RatingEventTable
 from app.stats.timing.active_time import TimeSpent, compute_time_spent
 from app.storage import hours
 from app.storage.db import Session
-from app.storage.hours import CampaignActivityLog, SpaceDelimitedLanguages
+from app.storage.hours import CampaignActivityLog, SpaceDelimitedSides
 
 Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
@@ -30,12 +30,12 @@ def fill_missing_start_times(
     if until is None or not judgment_ids.size:
         return events
     view = snapshot.campaign
-    spacing = SpaceDelimitedLanguages(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
+    spacing = SpaceDelimitedSides(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     read = hours.load_recorded_activity(session, snapshot.campaign_id, spacing, until=until)
     seconds = _seconds(
         compute_time_spent(read.log, read.screens),
         read,
-        hours.load_judgment_positions(session, snapshot.campaign_id),
+        hours.load_judgment_locations(session, snapshot.campaign_id),
         judgment_ids,
     )
     known = (events.started == EPOCH_UNKNOWN) & (events.submitted >= 0) & (seconds > 0)

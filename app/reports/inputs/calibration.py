@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.reports.inputs.raw_ratings import ROLES, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.agreement.units import Repeated, ValuesByUnit, make_segment_units
-from app.stats.calibration.language_pairs import CalibrationPairs, LanguagePairRatings
+from app.stats.calibration.language_pairs import CalibrationPairRatings, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, RatingRole
 from app.storage import texts
 from app.storage.calibration_items import CalibrationItem, load_calibration_items
@@ -61,7 +61,7 @@ class CampaignCalibrationSplit:
     people: tuple[str, ...]
 
     @property
-    def key(self) -> str:
+    def campaign_key(self) -> str:
         """The key of the campaign."""
         return self.ratings.snapshot.campaign.key
 
@@ -71,7 +71,7 @@ class CampaignCalibrationSplit:
         return self.ratings.rows.better_sign
 
     @property
-    def account_keys(self) -> dict[str, str]:
+    def account_keys_by_person(self) -> dict[str, str]:
         """The key of each person in this campaign, by identity; the keys of several accounts are joined."""
         keys_by_person: dict[str, list[str]] = {}
         for key, who in zip(self.ratings.rows.labels.raters, self.people, strict=True):
@@ -106,7 +106,7 @@ def _people(snapshot: CampaignSnapshot, raters: Sequence[str], linked: Mapping[s
     )
 
 
-def find_shared_rater_keys(group: Sequence[CampaignCalibrationSplit]) -> list[str]:
+def find_unlinked_shared_rater_keys(group: Sequence[CampaignCalibrationSplit]) -> list[str]:
     """Return keys that raters of several of these campaigns share although nobody has linked them as one person."""
     alone = [
         key
@@ -134,7 +134,7 @@ def have_same_source_text(first: CampaignCalibrationSplit, second: CampaignCalib
     return ours is None or theirs is None or ours == theirs
 
 
-def match_units_to_calibration_pairs(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> list[Pair]:
+def list_calibration_pairs_of_units(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> list[Pair]:
     """Return the calibration pair of each unit."""
     labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
@@ -152,7 +152,7 @@ def find_agreed_scores(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> 
 def count_items_without_agreed_score(parts: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
     """Count the calibration items of a campaign that are dropped because they have no agreed score."""
     n = int((~np.isfinite(find_agreed_scores(parts, make_unit_values(parts, parts.calibration, repeats)))).sum())
-    return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
+    return [{"reason": UNAGREED, "n": n, "campaign": parts.campaign_key}] if n else []
 
 
 def pool_calibration_units(
@@ -166,7 +166,7 @@ def pool_calibration_units(
     scores: dict[Pair, dict[str, list[float]]] = {}
     agreed: dict[Pair, float] = {}
     for part, units in parts:
-        pairs, known = match_units_to_calibration_pairs(part, units), find_agreed_scores(part, units)
+        pairs, known = list_calibration_pairs_of_units(part, units), find_agreed_scores(part, units)
         for unit, rater, value in zip(units.unit.tolist(), units.rater.tolist(), units.value.tolist(), strict=True):
             if np.isfinite(known[unit]):
                 scores.setdefault(pairs[unit], {}).setdefault(part.people[rater], []).append(value)
@@ -203,7 +203,7 @@ def merge_units_by_person(units: ValuesByUnit, people: Sequence[str], raters: tu
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def find_bootstrap_units(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
+def assign_bootstrap_documents(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
     """Return the units with the documents that intervals resample; if documents are unknown, each segment is one."""
     if parts.ratings.rows.documents_known:
         return units
@@ -230,10 +230,11 @@ def make_language_pair_ratings(
         for rows in (direction.test & ~direction.references, direction.references)
     ]
     systems, humans = (
-        merge_units_by_person(find_bootstrap_units(direction, part), direction.people, units.raters) for part in parts
+        merge_units_by_person(assign_bootstrap_documents(direction, part), direction.people, units.raters)
+        for part in parts
     )
     return LanguagePairRatings(
-        direction.key, systems, humans, CalibrationPairs(units, number, agreed), direction.better_sign
+        direction.campaign_key, systems, humans, CalibrationPairRatings(units, number, agreed), direction.better_sign
     ), units
 
 

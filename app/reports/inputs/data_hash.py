@@ -23,7 +23,7 @@ class HashableRatingColumns(Protocol):
     def labels(self) -> RatingLabels:
         """The names that the codes refer to."""
 
-    def mask_occurring_codes(self, name: str, n: int) -> Bools:
+    def flag_occurring_codes(self, name: str, n: int) -> Bools:
         """Return which of the n codes of a column occur."""
 
     def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
@@ -51,7 +51,7 @@ class _HeldColumns:
         """The names that the codes refer to."""
         return self.rows.labels
 
-    def mask_occurring_codes(self, name: str, n: int) -> Bools:
+    def flag_occurring_codes(self, name: str, n: int) -> Bools:
         """Return which of the n codes of a column occur."""
         codes = getattr(self.rows, name)
         return np.bincount(codes[codes >= 0], minlength=n) > 0
@@ -80,7 +80,7 @@ def hash_rating_columns(
     """Return the same digest for ratings that need not be in memory."""
     digest, names = hashlib.sha256(), source.labels
     labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
-    occurs = {name: source.mask_occurring_codes(name, len(words)) for name, words in labels.items()}
+    occurs = {name: source.flag_occurring_codes(name, len(words)) for name, words in labels.items()}
     beside = [
         (meaning.higher_is_better, meaning.documents_known, meaning.standardised),
         meaning.scale and astuple(meaning.scale),
@@ -92,7 +92,7 @@ def hash_rating_columns(
     for name, words in labels.items():
         digest.update("\n".join(words[i] for i in np.flatnonzero(occurs[name])).encode() + b"\0")
         numbers[name] = _number(occurs[name])
-    shown = source.mask_occurring_codes("segment", names.segment_position.size)
+    shown = source.flag_occurring_codes("segment", names.segment_position.size)
     # A rating of a whole document has the code −1, which selects the last entry.
     numbers["segment"] = np.append(_number(shown), -1)
     digest.update(np.ascontiguousarray(numbers["document"][names.segment_document[shown]]).tobytes())

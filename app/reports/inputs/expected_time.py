@@ -29,7 +29,7 @@ _A_CAMPAIGN, _AN_OUTPUT = 0.05, 2.5e-6
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignSize:
+class CampaignTestSetSize:
     """Number of systems, test documents and their segments in a campaign."""
 
     systems: int
@@ -37,16 +37,17 @@ class CampaignSize:
     segments: int
 
     @classmethod
-    def load(cls, session: Session, campaign_id: int) -> CampaignSize:
+    def load(cls, session: Session, campaign_id: int) -> CampaignTestSetSize:
         """Load the present size."""
         return cls(*test_sets.load_test_set_size(session, campaign_id))
 
 
-def estimate_resampling_seconds(size: CampaignSize, recipe: Recipe) -> float:
+def estimate_resampling_seconds(size: CampaignTestSetSize, recipe: Recipe) -> float:
     """Estimate the seconds for draws, which grow with the square of the number of pairs, and for rank sets.
 
     >>> from app.domain.recipe import NAMED
-    >>> [round(estimate_resampling_seconds(CampaignSize(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
+    >>> sizes = [CampaignTestSetSize(n, 180, 900) for n in (10, 30, 60)]
+    >>> [round(estimate_resampling_seconds(size, NAMED["recommended"]), 1) for size in sizes]
     [0.0, 2.0, 23.5]
     """
     pairs = size.systems * (size.systems - 1) // 2
@@ -63,11 +64,11 @@ def estimate_resampling_seconds(size: CampaignSize, recipe: Recipe) -> float:
     return seconds
 
 
-def estimate_ranking_seconds(size: CampaignSize, recipe: Recipe) -> float:
+def estimate_ranking_seconds(size: CampaignTestSetSize, recipe: Recipe) -> float:
     """Estimate the time of the whole ranking; loading is quick for one campaign, but adds up over a series.
 
     >>> from app.domain.recipe import NAMED
-    >>> round(estimate_ranking_seconds(CampaignSize(15, 180, 900), NAMED["wmt-da"]), 2)
+    >>> round(estimate_ranking_seconds(CampaignTestSetSize(15, 180, 900), NAMED["wmt-da"]), 2)
     0.08
     """
     return _A_CAMPAIGN + _AN_OUTPUT * size.systems * size.segments + estimate_resampling_seconds(size, recipe)

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.recipe import NamedExclusion, Recipe
+from app.domain.recipe import ExclusionTarget, Recipe
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.inputs.data_hash import ScoreSemantics, hash_rating_columns
-from app.reports.inputs.scores import ScoreDefinition, ensure_judgments_scored, make_ratings_metadata
+from app.reports.inputs.scores import ScoreDefinition, make_ratings_metadata, score_unscored_judgments
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.normalize import RaterMoments
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
 from app.stats.recipe_normalization import ROLES_BEHIND_MOMENTS
 from app.stats.robustness.changes import Group, ScoreChange, find_scale_end
-from app.stats.selection import DroppedRows, list_dropped_rows, refuse_unknown_exclusion
+from app.stats.selection import DroppedRows, count_dropped_rows_by_reason, refuse_unknown_exclusion
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
 from app.storage.db import Session
@@ -67,7 +67,7 @@ def open_or_write_ratings_file(
 ) -> RatingsFile:
     """Open the file of ratings for a score definition; write it first if necessary."""
     check_duckdb_installed()
-    profile = ensure_judgments_scored(session, about.campaign_id, read)
+    profile = score_unscored_judgments(session, about.campaign_id, read)
     keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
     key = make_ratings_file_key(session, **keys)
     path = folder.find_file_and_mark_used(key)
@@ -92,7 +92,7 @@ def hash_included_ratings_in_file(
         return hash_rating_columns(HashableFileColumns(again, counting.exclude), meaning, documents, words)
 
 
-def _code(labels: RatingLabels, exclusion: NamedExclusion) -> int | None:
+def _code(labels: RatingLabels, exclusion: ExclusionTarget) -> int | None:
     names: tuple[str, ...] = getattr(labels, f"{exclusion.what}s")
     return names.index(exclusion.key) if exclusion.key in names else None
 
@@ -126,7 +126,7 @@ class SummableRatingsFile:
         return RatingFilter((*self._excluded(), *unshown), self._roles(), self.recipe.accepted_only)
 
     @property
-    def changeable_rows_filter(self) -> RatingFilter:
+    def ranked_and_reference_rows_filter(self) -> RatingFilter:
         """The filter for the ranked ratings and the rows of references."""
         return replace(self._ranked(), references=True)
 
@@ -140,14 +140,14 @@ class SummableRatingsFile:
             return ()
         of_documents, *excluded, by_role, rejected = self.file.count_left_out_by_reason(excluded_codes, self._roles())
         rejected = rejected if self.recipe.accepted_only else 0
-        return list_dropped_rows(self.recipe.exclude, of_documents, excluded, by_role, rejected)
+        return count_dropped_rows_by_reason(self.recipe.exclude, of_documents, excluded, by_role, rejected)
 
     def count_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
         """Return a row with the lowest score for each rater and system of the ranked ratings, and their number."""
         system, rater, n, lowest = self._counts
         nothing = np.zeros(n.size, dtype=np.int32)
         columns = {"system": system, "document": nothing, "segment": nothing, "rater": rater}
-        return self.file.make_ratings({**columns, "score": lowest}), n
+        return self.file.make_ratings_from_columns({**columns, "score": lowest}), n
 
     def share_of_documents_with_same_raters(self) -> float:
         """Return the share for the ranked ratings, as `design_checks` defines it."""
@@ -200,12 +200,12 @@ class SummableRatingsFile:
 class HashableFileColumns:
     """The columns of a file for the digest of the data, without what some exclusions name."""
 
-    def __init__(self, file: RatingsFile, exclusions: tuple[NamedExclusion, ...]) -> None:
+    def __init__(self, file: RatingsFile, exclusions: tuple[ExclusionTarget, ...]) -> None:
         self.file, self.labels = file, file.labels
         codes = [(rule.what, _code(file.labels, rule)) for rule in exclusions]
         self.excluded = [(column, code) for column, code in codes if code is not None]
 
-    def mask_occurring_codes(self, name: str, n: int) -> Bools:
+    def flag_occurring_codes(self, name: str, n: int) -> Bools:
         """Return which of the n codes of a column occur."""
         return self.file.find_occurring_codes(self.excluded, name, n)
 
@@ -221,7 +221,7 @@ class HashableFileColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class RatingsFileUnderChanges:
+class RatingsFileWithScoreChanges:
     """A file of ratings read with changes: implements `SummableChangedRatings` of `stats.robustness.reranking_sums`.
 
     The file is opened for each change, and any process of this machine can open it.
@@ -244,15 +244,15 @@ class RatingsFileUnderChanges:
         with closing(RatingsFile.open(self.folder, self.frame, how)) as file:
             yield SummableRatingsFile(file, recipe, codes)
 
-    def load_document_rater_rows(self, recipe: Recipe) -> Ratings:
+    def load_row_per_document_and_rater(self, recipe: Recipe) -> Ratings:
         """Return a row for each document, rater and role among ranked ratings and references."""
         with closing(RatingsFile.open(self.folder, self.frame)) as file:
             document, rater, role = file.list_document_rater_roles(
-                SummableRatingsFile(file, recipe).changeable_rows_filter
+                SummableRatingsFile(file, recipe).ranked_and_reference_rows_filter
             )
             nothing = np.zeros(document.size, dtype=np.int32)
             columns = {"system": nothing, "document": document, "segment": nothing, "rater": rater}
-            return file.make_ratings({**columns, "score": np.zeros(document.size), "role": role})
+            return file.make_ratings_from_columns({**columns, "score": np.zeros(document.size), "role": role})
 
 
 def _find_file_change(

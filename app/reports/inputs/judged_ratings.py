@@ -109,7 +109,7 @@ def _words(rows: Ratings, documents: DocumentTable) -> Floats:
     return np.asarray(mean[rows.document], dtype=np.float64)
 
 
-def find_shown_document_codes(rows: Ratings) -> Codes:
+def make_code_per_shown_document(rows: Ratings) -> Codes:
     """Return a code for each document as shown to a rater: one per rater, task, document and system."""
     return combine_codes(rows.rater, rows.task, rows.document, rows.system)
 

@@ -64,7 +64,7 @@ class RatingsWithVarianceModel:
     def list_imbalance_warnings(self) -> list[str]:
         """Warn where the campaign differs from studies of its size in which all systems are rated on every document."""
         warnings = []
-        own, of_a_system = self.rows.n_units, self.rows.mean_units_per_system
+        own, of_a_system = self.rows.n_sampled_units, self.rows.mean_sampled_units_per_system
         if of_a_system < own:
             units = "documents" if self.rows.documents_known else "segments"
             warnings.append(

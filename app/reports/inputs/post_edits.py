@@ -172,7 +172,7 @@ def _edits(
 
 def _load_judgments(session: Session, snapshot: CampaignSnapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
     """Load judgments as ratings with their ids, by a measure that every judgment has."""
-    measures = protocol.derive_measures(parse_campaign_scoring_options(snapshot.campaign))
+    measures = protocol.list_judgment_measures(parse_campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
     read = resolve_score_definition(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
     loaded, _ = load_scored_ratings(session, snapshot, read)

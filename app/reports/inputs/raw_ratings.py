@@ -109,7 +109,7 @@ def load_raw_ratings(session: Session, snapshot: CampaignSnapshot, options: RawR
     return _choose_values(session, raw, options.on)
 
 
-def keep_complete_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
+def keep_raters_of_every_segment(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
     """If only complete raters are requested, leave out raters who did not rate every segment that was rated."""
     if options.raters != "complete":
         return raw

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import NamedExclusion, Recipe, parse_recipe_options
+from app.domain.recipe import ExclusionTarget, Recipe, parse_recipe_options
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.recipe_ratings import RatingsWithUnweightedErrors, load_ratings_with_unweighted_errors
+from app.reports.inputs.recipe_ratings import RatingsAndErrorsWithoutWeight, load_ratings_and_errors_without_weight
 from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.caveats import NO_RATINGS
@@ -55,7 +55,7 @@ class CampaignUnderRecipe:
     humans: frozenset[str]
     names: dict[str, str]
     data_hash: str
-    own: tuple[NamedExclusion, ...]
+    own: tuple[ExclusionTarget, ...]
 
     def hash_requested_recipe(self, recipe: Recipe) -> str:
         """Return the hash of this recipe as requested, as in a ranking; the data determine which exclusions stand."""
@@ -92,7 +92,7 @@ class RecipeInput(CampaignUnderRecipe):
 
     rows: Ratings
     errors_without_weight: ErrorsWithoutWeight | None = None
-    marked: RatingsWithUnweightedErrors | None = None
+    marked: RatingsAndErrorsWithoutWeight | None = None
 
 
 def find_requested_recipe(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> Recipe:
@@ -138,7 +138,7 @@ def load_recipe_input(session: Session, snapshot: CampaignSnapshot, options: Nam
     Raises NoSuchRecipe, and Invalid if the recipe's scores cannot be derived from the campaign's judgments.
     """
     recipe = find_requested_recipe(session, snapshot, options)
-    marked = load_ratings_with_unweighted_errors(session, snapshot, recipe)
+    marked = load_ratings_and_errors_without_weight(session, snapshot, recipe)
     rows = marked.rows
     facts = load_campaign_under_recipe(
         session,

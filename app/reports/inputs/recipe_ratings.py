@@ -42,7 +42,7 @@ def load_ratings_with_judgment_ids(
 
 
 @dataclass(frozen=True, slots=True)
-class RatingsWithUnweightedErrors:
+class RatingsAndErrorsWithoutWeight:
     """Ratings as returned by `load_recipe_ratings`, with the errors that have no weight.
 
     errors_without_weight: None if scores do not come from errors, or none are marked.
@@ -54,14 +54,14 @@ class RatingsWithUnweightedErrors:
     errors_without_weight: ErrorsWithoutWeight | None
 
 
-def load_ratings_with_unweighted_errors(
+def load_ratings_and_errors_without_weight(
     session: Session, snapshot: CampaignSnapshot, recipe: Recipe
-) -> RatingsWithUnweightedErrors:
+) -> RatingsAndErrorsWithoutWeight:
     """Load the same ratings as `load_recipe_ratings`, with the errors for which its weight table has no weight."""
     rows, ids, scores = load_ratings_with_judgment_ids(session, snapshot, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
-        return RatingsWithUnweightedErrors(rows, ids, scores, None)
+        return RatingsAndErrorsWithoutWeight(rows, ids, scores, None)
     unknown = unweighed.load_errors_without_weight(
         session, snapshot.campaign_id, rows.judgment, ids, scores.options.profile
     )
-    return RatingsWithUnweightedErrors(rows, ids, scores, unknown)
+    return RatingsAndErrorsWithoutWeight(rows, ids, scores, unknown)

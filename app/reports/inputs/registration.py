@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.recipe import NamedExclusion, Recipe, parse_recipe_json
+from app.domain.recipe import ExclusionTarget, Recipe, parse_recipe_json
 from app.stats.ranking.result import Ranking
 from app.stats.selection import DroppedRows
 from app.storage import exclusions, locks
@@ -17,7 +17,7 @@ class StandingExclusion:
     """An exclusion that is in force. n: its number. withdrawal: it was made by withdrawing the system."""
 
     n: int
-    exclusion: NamedExclusion
+    exclusion: ExclusionTarget
     withdrawal: bool = False
 
     @property
@@ -52,7 +52,7 @@ class ExclusionsAndLock:
 def load_exclusions_and_lock(session: Session, campaign_id: int, version: int) -> ExclusionsAndLock:
     """Load the exclusions and the lock that were in force at a data version."""
     stood = (
-        StandingExclusion(row.n, NamedExclusion(row.what, row.key), row.withdrawal)
+        StandingExclusion(row.n, ExclusionTarget(row.what, row.key), row.withdrawal)
         for row in exclusions.load_standing_exclusions(session, campaign_id, version)
     )
     chain = locks.load_analysis_lock_chain(session, campaign_id, version)

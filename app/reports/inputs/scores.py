@@ -37,8 +37,8 @@ def resolve_score_definition(campaign: CampaignInfo, wanted: ScoringChoice) -> S
     Raises Invalid if the recipe needs marked errors, and the protocol marks none or another number is read.
     """
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
-    own = protocol.find_measure(options)
-    measures = {measure.name: measure for measure in protocol.derive_measures(options)}
+    own = protocol.find_requested_measure(options)
+    measures = {measure.name: measure for measure in protocol.list_judgment_measures(options)}
     measure = own if wanted.source == GIVEN else measures.get(wanted.criterion or wanted.source)
     if measure is None or (wanted.profile is not None and not measure.uses_profile):
         what = f"{protocol.name} marks no errors, so there is nothing to weight"
@@ -75,7 +75,7 @@ def load_scored_ratings(
 
     statement: a query of `storage.ratings`, for other rows than the usual ones.
     """
-    profile = ensure_judgments_scored(session, snapshot.campaign_id, read)
+    profile = score_unscored_judgments(session, snapshot.campaign_id, read)
     frame = make_ratings_metadata(snapshot.campaign, read)
     keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
     return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
@@ -92,7 +92,7 @@ def make_ratings_metadata(campaign: CampaignInfo, read: ScoreDefinition) -> rati
     )
 
 
-def ensure_judgments_scored(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
+def score_unscored_judgments(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
     """Return the profile of this definition, after scoring every judgment under it.
 
     The campaign's own profile needs no check, because a judgment is never stored without its score.

@@ -50,7 +50,7 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
     if metric not in known:
         there = f"there are: {', '.join(known)}" if known else "none has scores here"
         raise Invalid("the query is not valid", places=(Place(("query", "metric"), f"no such metric; {there}"),))
-    scores = stored.load_metric_scores(session, snapshot.campaign_id, metric, known[metric].version)
+    scores = stored.load_metric_score_set(session, snapshot.campaign_id, metric, known[metric].version)
     every = _make_ratings(
         [row for row in scores if row.document is not None], known[metric], inputs.rows.documents_known
     )

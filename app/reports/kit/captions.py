@@ -101,7 +101,7 @@ def format_p_value(value: float | None, draws: int | None = None) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def format_p_value_cell(value: float | None, draws: int | None = None) -> float | str | None:
+def format_p_value_for_csv(value: float | None, draws: int | None = None) -> float | str | None:
     """Return a p-value at full precision for a file, or the text of `format_p_value` for 0, which no p-value can be."""
     return format_p_value(value, draws) if value == 0 else value
 

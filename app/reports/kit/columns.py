@@ -96,13 +96,13 @@ def make_table_section(
     return TableSection(title, table, names, () if target is None else tuple(map(target, all_rows)))
 
 
-def make_csv_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
+def make_csv_headings_and_rows(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
     """Return headings and rows of a file whose columns are complete, including the campaign and its data version."""
     keyed = [column for column in columns if column.key]
     return [column.key for column in keyed], [[column.raw_value(row) for column in keyed] for row in rows]
 
 
-def make_csv_file_maker(
+def make_csv_rows_function(
     columns: Sequence[Column[Row]], rows: Callable[[Result], Iterable[Row]], origin: Sequence[str] = ()
 ) -> Callable[[Result], File]:
     """Return a function that gives headings and rows of the file of a report on one campaign.

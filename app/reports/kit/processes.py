@@ -18,7 +18,7 @@ _AHEAD = 3  # chunks per process submitted in advance, so that no result waits f
 _chunk: list[Chunk] = []  # in a worker process: what its initializer received
 
 
-def make_process_executor(workers: int) -> Execute:
+def make_chunk_executor(workers: int) -> Execute:
     """Return a function that computes chunks in this number of processes; with one, it computes them in this process.
 
     The results do not depend on the number. The chunk must be a function of a module or a method of a value, so that it

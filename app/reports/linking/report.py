@@ -15,7 +15,7 @@ from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
-    find_bootstrap_units,
+    assign_bootstrap_documents,
     have_same_source_text,
     load_campaign_calibration_split,
     make_comparison_header,
@@ -59,7 +59,7 @@ class ScaleLinkingOptions(ScoreSelectionOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignMeans:
+class CampaignOutputMeans:
     """The means over raters in a campaign.
 
     test: the units of systems; mean: the mean of each. common, items: mean of each output and of each calibration item,
@@ -98,14 +98,14 @@ def _view(parts: Sequence[CampaignCalibrationSplit], options: ScaleLinkingOption
             continue
         anchored, which, differing = _choose_anchors(means[0], part_means, options)
         if differing:
-            reason = f"anchor whose source differs from that in {parts[0].key}"
-            head["dropped"].append({"reason": reason, "n": differing, "campaign": part.key})
+            reason = f"anchor whose source differs from that in {parts[0].campaign_key}"
+            head["dropped"].append({"reason": reason, "n": differing, "campaign": part.campaign_key})
         rng = np.random.default_rng([options.seed, n])
         linked = fit_scale_link(anchored, options.method, draws=options.bootstrap, level=options.level, rng=rng)
         warnings += _link_warnings(parts[0], part, anchored, linked, options)
-        links.append(_link_view(part.key, linked, which, options))
+        links.append(_link_view(part.campaign_key, linked, which, options))
         systems += _systems(part, part_means, linked, options, n)
-    alone = [one.parts.key for one in means if one.n_raters == 1]
+    alone = [one.parts.campaign_key for one in means if one.n_raters == 1]
     warnings += [
         f"{key} has only one rater, so the link holds for this rater's scores only; let others rate the anchors"
         for key in alone
@@ -115,7 +115,7 @@ def _view(parts: Sequence[CampaignCalibrationSplit], options: ScaleLinkingOption
     return ScaleLinkingView(
         **head,
         warnings=warnings,
-        base=parts[0].key,
+        base=parts[0].campaign_key,
         method=options.method,
         higher_is_better=parts[0].better_sign > 0,
         draws=options.bootstrap,
@@ -136,29 +136,30 @@ def _link_warnings(
     """Yield the warnings about one link."""
     if linked.why:
         yield (
-            f"{part.key} is not comparable with {base.key}: {linked.why}; let both judge the same items of different "
-            "quality"
+            f"{part.campaign_key} is not comparable with {base.campaign_key}: {linked.why}; let both judge "
+            "the same items of different quality"
         )
     if options.method == "mean" and part.ratings.scale != base.ratings.scale:
         yield (
-            f"{part.key} is on another scale, and a link by the mean does not adjust its spread; use method=mean_sigma"
+            f"{part.campaign_key} is on another scale, and a link by the mean does not adjust its spread; "
+            "use method=mean_sigma"
         )
     if linked.n > 1:
         for campaign, values in ((base, anchored.base), (part, anchored.other)):
             if not np.ptp(values):
                 yield (
-                    f"all anchors have the same score in {campaign.key}, so the link cannot be checked; add anchors of "
-                    "other quality"
+                    f"all anchors have the same score in {campaign.campaign_key}, so the link cannot be checked; "
+                    "add anchors of other quality"
                 )
 
 
-def _load_campaign_means(parts: CampaignCalibrationSplit, options: ScaleLinkingOptions) -> CampaignMeans:
+def _load_campaign_means(parts: CampaignCalibrationSplit, options: ScaleLinkingOptions) -> CampaignOutputMeans:
     test = make_unit_values(parts, parts.test, options.repeats)
     human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
     pairs = make_unit_values(parts, parts.calibration, options.repeats)
     items = _means_by_address(parts, pairs, np.zeros_like(human))
-    return CampaignMeans(
-        parts, find_bootstrap_units(parts, test), _mean(test), _means_by_address(parts, test, human), items
+    return CampaignOutputMeans(
+        parts, assign_bootstrap_documents(parts, test), _mean(test), _means_by_address(parts, test, human), items
     )
 
 
@@ -182,7 +183,7 @@ def _means_by_address(
 
 
 def _choose_anchors(
-    base: CampaignMeans, other: CampaignMeans, options: ScaleLinkingOptions
+    base: CampaignOutputMeans, other: CampaignOutputMeans, options: ScaleLinkingOptions
 ) -> tuple[LinkAnchors, str, int]:
     """Return the anchors of a link, their kind, and how many were left out because their sources differ.
 
@@ -226,7 +227,7 @@ def _link_view(campaign: str, linked: ScaleLink, which: str, options: ScaleLinki
 
 def _systems(
     parts: CampaignCalibrationSplit,
-    means: CampaignMeans,
+    means: CampaignOutputMeans,
     linked: ScaleLink | None,
     options: ScaleLinkingOptions,
     n: int,
@@ -249,7 +250,7 @@ def _systems(
         value, error, interval = _place_on_scale(raw, again, linked, options)
         shown.append(
             ScaleLinkedSystem(
-                campaign=parts.key,
+                campaign=parts.campaign_key,
                 system=labels[system],
                 n_units=int(own.sum()),
                 raw=raw,

@@ -10,14 +10,14 @@ from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell
 
 PLACES = 3
 Ends = tuple[float, float] | None
 
 
-class ScaleLinkView(FiniteResultPart):
+class ScaleLinkView(FrozenFiniteResultModel):
     """How a campaign is moved to the scale of the first."""
 
     campaign: str
@@ -35,7 +35,7 @@ class ScaleLinkView(FiniteResultPart):
     why: str | None = None
 
 
-class ScaleLinkedSystem(FiniteResultPart):
+class ScaleLinkedSystem(FrozenFiniteResultModel):
     """A system as it was scored, and on the scale of the first campaign."""
 
     campaign: str

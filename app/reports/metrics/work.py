@@ -60,7 +60,7 @@ def _metric(session: Session, snapshot: CampaignSnapshot, row: stored.Row) -> Me
     sign = 1.0 if row.higher_is_better else -1.0
     systems: dict[str, float] = {}
     outputs: dict[Output, float] = {}
-    for score_row in stored.load_metric_scores(session, snapshot.campaign_id, row.metric, row.version):
+    for score_row in stored.load_metric_score_set(session, snapshot.campaign_id, row.metric, row.version):
         if score_row.document is None:
             systems[score_row.system] = sign * score_row.score
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
 
 PLOT, ROW, FIGURES, LONGEST = 300.0, 18.0, 230.0, 28
 
@@ -45,7 +45,7 @@ def plot_penalty_bars(
     names = [canvas.shorten_in_middle(row.name, LONGEST) for row in rows]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 10, HEAD + 14
     width, bottom = left + PLOT + FIGURES + MARGIN, top + max(1, len(rows)) * ROW
-    sentences = wrap_caption_lines(notes, width)
+    sentences = wrap_notes_as_sentences(notes, width)
     most = max([acceptable or 0.0, *(row.value for row in rows)]) or 1.0
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()

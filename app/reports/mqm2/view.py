@@ -9,7 +9,7 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell
 from app.reports.mqm2.chart import PenaltyRow, plot_penalty_bars
 
@@ -21,7 +21,7 @@ COLUMNS = (
 )
 
 
-class MQM2SystemScore(FiniteResultPart):
+class MQM2SystemScore(FrozenFiniteResultModel):
     """One system."""
 
     system: str

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import NamedExclusion, ScoringChoice
+from app.domain.recipe import ExclusionTarget, ScoringChoice
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
@@ -63,7 +63,7 @@ def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
     ranked = set(inputs.rows.labels.systems)
     yield ExclusionChoice("as the recipe says", inputs.recipe.accepted_only, own)
     yield ExclusionChoice("nothing", accepted_only=False)
-    humans = tuple(NamedExclusion("system", key) for key in sorted(inputs.humans & ranked))
+    humans = tuple(ExclusionTarget("system", key) for key in sorted(inputs.humans & ranked))
     if humans:
         yield ExclusionChoice("human systems too", inputs.recipe.accepted_only, tuple(sorted({*own, *humans})))
     if more:
@@ -131,7 +131,7 @@ def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple
     if own != ScoringChoice():
         yield "score", ScoringChoice()
     read = resolve_score_definition(inputs.snapshot.campaign, ScoringChoice())
-    for measure in read.protocol.derive_measures(read.options):
+    for measure in read.protocol.list_judgment_measures(read.options):
         if measure.uses_profile:
             yield from ((f"spans:{profile}", ScoringChoice("spans", profile)) for profile in PROFILES)
         elif measure.name != read.measure.name and measure.name != "score":

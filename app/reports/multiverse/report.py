@@ -26,8 +26,8 @@ from app.reports.multiverse.view import (
     make_caption,
     make_csv_rows,
     make_tables,
+    plot_choice_claims,
     plot_claim_matrix,
-    plot_claims_by_dimension,
 )
 from app.stats.multiverse.branches import (
     InapplicableUniverses,
@@ -203,7 +203,7 @@ REPORT: Report[MultiverseOptions, MultiverseView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_claim_matrix, "choices": plot_claims_by_dimension},
+    charts={"default": plot_claim_matrix, "choices": plot_choice_claims},
     caption=make_caption,
     long=True,
 )

@@ -156,7 +156,7 @@ def plot_claim_matrix(view: MultiverseView) -> bytes:
     return plot_claim_shares(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 
 
-def plot_claims_by_dimension(view: MultiverseView) -> bytes:
+def plot_choice_claims(view: MultiverseView) -> bytes:
     """Draw how many pairs each choice claims."""
     bars = [ChoiceClaimsBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
     return plot_claims_by_choice(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))

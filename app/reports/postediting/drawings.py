@@ -17,7 +17,7 @@ from app.reports.kit.charts.declaration import (
     RowChartMark,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
 NARROWEST = 560.0
@@ -71,7 +71,7 @@ def plot_rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequ
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
     top, bottom = HEAD + 22, HEAD + 22 + max(1, len(rows)) * ROW
-    sentences = wrap_caption_lines(notes, width)
+    sentences = wrap_notes_as_sentences(notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 22 + len(sentences) * LINE + MARGIN)
@@ -124,7 +124,7 @@ def plot_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes:
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST:,} more rows are not drawn"] if len(rows) > MOST else []
-    sentences = wrap_caption_lines([*more, *notes], width)
+    sentences = wrap_notes_as_sentences([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 16 + len(sentences) * LINE + MARGIN)
@@ -156,7 +156,7 @@ def plot_ter_by_references(title: str, below: str, bars: Sequence[TERByReference
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT
-    sentences = wrap_caption_lines(notes, width)
+    sentences = wrap_notes_as_sentences(notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 40 + len(sentences) * LINE + MARGIN)

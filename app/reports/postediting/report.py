@@ -92,9 +92,9 @@ def _system(post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], code: 
         system=key,
         lab=post_edits.labs[code],
         n_post_edits=len(edits),
-        hter=_rate(rates.sum_hter_edits(segments, code), level),
-        mter=_rate(rates.sum_mter_edits(segments, code), level),
-        ter_external=_rate(rates.sum_external_ter_edits(segments, code), level),
+        hter=_rate(rates.collect_hter_edits(segments, code), level),
+        mter=_rate(rates.collect_mter_edits(segments, code), level),
+        ter_external=_rate(rates.collect_external_ter_edits(segments, code), level),
         words=_per_hundred(sum(one.words for one in own), sum(one.operations.length for one in own)),
         characters=_per_hundred(sum(one.characters for one in own), sum(one.n_characters for one in own)),
         chrf=number_or_none(chrf([(_output(post_edits, one), one.text) for one in edits])),
@@ -108,8 +108,8 @@ def _output(post_edits: PostEdits, edit: PostEdit) -> str:
     return post_edits.outputs[edit.system, *edit.address]
 
 
-def _rate(sums: rates.EditSums, level: float) -> EditRateView:
-    rate = sums.estimate_rate(level)
+def _rate(edits: rates.EditsByText, level: float) -> EditRateView:
+    rate = edits.estimate_rate(level)
     return EditRateView(value=rate.value, interval=rate.interval, n=rate.n)
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import ResultPart
+from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 
 PLACES = 2
@@ -18,7 +18,7 @@ Interval = tuple[float, float]
 What = Literal["other", "targeted", "external"]
 
 
-class EditRateView(ResultPart):
+class EditRateView(FrozenResultModel):
     """Edits for each 100 tokens of the references."""
 
     value: float | None = Field(description="Null where the references hold no token.")
@@ -26,7 +26,7 @@ class EditRateView(ResultPart):
     n: int = Field(description="Texts that were compared.")
 
 
-class PostEditedSystem(ResultPart):
+class PostEditedSystem(FrozenResultModel):
     """One system's outputs."""
 
     system: str
@@ -43,7 +43,7 @@ class PostEditedSystem(ResultPart):
     critical_share: float | None = Field(description="Share of outputs with any.")
 
 
-class EditOperationsLine(ResultPart):
+class EditOperationsLine(FrozenResultModel):
     """Edits of one system's outputs to their own post-edits, by kind."""
 
     system: str
@@ -54,7 +54,7 @@ class EditOperationsLine(ResultPart):
     tokens: int = Field(description="Of the post-edits.")
 
 
-class ClosestReferenceLine(ResultPart):
+class ClosestReferenceLine(FrozenResultModel):
     """How often references of one origin are closest to a system's output."""
 
     system: str
@@ -65,7 +65,7 @@ class ClosestReferenceLine(ResultPart):
     tied: int = Field(description="It is closest together with another.")
 
 
-class LabClosenessLine(ResultPart):
+class LabClosenessLine(FrozenResultModel):
     """How often post-edits of other systems are closest, of each time that they could be."""
 
     system: str
@@ -76,7 +76,7 @@ class LabClosenessLine(ResultPart):
     n_other_labs: int
 
 
-class TERByReferencesPoint(ResultPart):
+class TERByReferencesPoint(FrozenResultModel):
     """Means over the post-edited systems at one position, from the farthest post-edits to the closest."""
 
     n: int = Field(description="References up to here.")
@@ -85,7 +85,7 @@ class TERByReferencesPoint(ResultPart):
     growing: float = Field(description="mTER against all references up to here.")
 
 
-class SufficientReferences(ResultPart):
+class SufficientReferences(FrozenResultModel):
     """How many post-edits of other outputs say as much as the targeted one."""
 
     system: str

@@ -10,7 +10,7 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import ResultPart
+from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 
 PLACES = 4
@@ -18,7 +18,7 @@ MEASURES = ("mter", "hter", "ter_external")
 NAMES = {"mter": "mTER", "hter": "HTER", "ter_external": "TER external"}
 
 
-class ScoredCampaign(ResultPart):
+class ScoredCampaign(FrozenResultModel):
     """A campaign whose scores stand beside the post-edits."""
 
     campaign: str
@@ -30,7 +30,7 @@ class ScoredCampaign(ResultPart):
     n_ratings: int
 
 
-class ScoreEditRateCorrelations(ResultPart):
+class ScoreEditRateCorrelations(FrozenResultModel):
     """Pearson over the segments of one system, of scores with rates of edits; negative where both agree."""
 
     campaign: str
@@ -41,7 +41,7 @@ class ScoreEditRateCorrelations(ResultPart):
     ter_external: float | None
 
 
-class MeanCorrelation(ResultPart):
+class MeanCorrelation(FrozenResultModel):
     """Means over systems by Fisher's z."""
 
     campaign: str
@@ -51,7 +51,7 @@ class MeanCorrelation(ResultPart):
     weighted: float | None = Field(description="Systems weighted by their segments less 3.")
 
 
-class ReferenceBiasView(ResultPart):
+class ReferenceBiasView(FrozenResultModel):
     """What showing a reference does to scores; above 0 both say that scores follow it."""
 
     source_based: str
@@ -60,7 +60,7 @@ class ReferenceBiasView(ResultPart):
     ter_external: float | None = Field(description="|r(reference, TER external)| − |r(source, TER external)|.")
 
 
-class ScorePostEditConflict(ResultPart):
+class ScorePostEditConflict(FrozenResultModel):
     """An output that post-edits and scores disagree about."""
 
     system: str
@@ -78,7 +78,7 @@ class ScorePostEditConflict(ResultPart):
     tags: list[str] = Field(description="What may explain it.")
 
 
-class ScoreEditRatePoints(ResultPart):
+class ScoreEditRatePoints(FrozenResultModel):
     """Outputs of one system: mTER and score of each, at most a few thousand in all."""
 
     system: str

@@ -127,7 +127,7 @@ def _rates_and_scores(
         scored = scores.scores.get((key, *address))
         if scored is None or code not in at.systems:
             continue
-        mter = _rate(at.edits_to_closest_reference(code, at.is_post_edit))
+        mter = _rate(at.edits_to_closest_reference(code, at.is_post_edit_reference))
         external = _rate(at.edits_to_closest_reference(code, at.origin == EXTERNAL))
         rows.append((place, mter, _hter(at, code), external, scored))
     columns = np.array([row[1:4] for row in rows], dtype=np.float64).reshape(-1, 3).T
@@ -207,7 +207,7 @@ def make_score_post_edit_conflict(
     output = post_edits.outputs[(finding.line.system, *address)]
     code = post_edits.systems.index(finding.line.system)
     row = int(np.flatnonzero(at.systems == code)[0])
-    edits = np.where(at.is_post_edit, at.edits[row], np.iinfo(np.int32).max)
+    edits = np.where(at.is_post_edit_reference, at.edits[row], np.iinfo(np.int32).max)
     origin, closest = post_edits.texts[place].post_edits[int(edits.argmin())]
     return ScorePostEditConflict(
         system=finding.line.system,

@@ -64,7 +64,7 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
         systems=planner.n_systems,
         pairs=planner.n_pairs,
         raters=planner.n_raters,
-        planned_documents=planner.planned_documents if known else None,
+        planned_documents=planner.n_planned_documents if known else None,
         segments=planner.segments_per_document,
         words_per_segment=planner.words_per_segment,
         seconds_per_word=options.seconds_per_word,
@@ -98,7 +98,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
         warnings.append(
             f"components and resampled documents come from the pilot {planner.pilot.inputs.snapshot.campaign.key}"
         )
-    elif not planner.has_own_components:
+    elif not planner.uses_campaign_components:
         warnings.append(
             f"components: {planner.components.source}, not the campaign's own, so they have no interval; run a "
             "pilot to measure them"
@@ -108,7 +108,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
             "no difference was given, so the planner uses the one that the first design detects at the campaign's "
             "size; give the `difference` that matters to you"
         )
-    if planner.has_measured_components and planner.common_ratings_per_item < 2:
+    if planner.has_measured_components and planner.fewest_ratings_per_item < 2:
         warnings.append(
             "some outputs were rated once, so rater variance is confounded with that of outputs; have some rated twice"
         )

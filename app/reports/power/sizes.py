@@ -9,7 +9,7 @@ import numpy as np
 
 from app.reports.inputs.model_ratings import RatingsWithVarianceModel
 from app.reports.power.options import PowerOptions
-from app.stats.planning.planning import RatingPrices
+from app.stats.planning.planning import StudyCostAssumptions
 
 SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
 """Defaults for a campaign that has no data on them."""
@@ -51,15 +51,15 @@ class StudySizes:
         return self.options.raters or len(self._size_source.rows.raters) or RATERS
 
     @cached_property
-    def mean_documents_judged(self) -> int:
+    def mean_documents_per_system(self) -> int:
         """The mean number of documents (segments, if documents are unknown) on which a system was judged."""
-        return self._size_source.rows.mean_units_per_system
+        return self._size_source.rows.mean_sampled_units_per_system
 
     @cached_property
     def segments_per_document(self) -> float:
         """The number of segments in a document."""
         rows = self._size_source.rows
-        own = rows.n_segments / rows.n_units if rows.n_units else SEGMENTS
+        own = rows.n_segments / rows.n_sampled_units if rows.n_sampled_units else SEGMENTS
         return self.options.segments or own
 
     @cached_property
@@ -72,10 +72,12 @@ class StudySizes:
         return self.options.words or own
 
     @property
-    def rating_prices(self) -> RatingPrices:
+    def study_cost_assumptions(self) -> StudyCostAssumptions:
         """The costs of a rating."""
         options = self.options
-        return RatingPrices(options.seconds_per_word, options.overhead, options.onboarding_hours, options.hourly)
+        return StudyCostAssumptions(
+            options.seconds_per_word, options.overhead, options.onboarding_hours, options.hourly
+        )
 
     @cached_property
     def document_lengths(self) -> tuple[int, ...]:
@@ -84,4 +86,4 @@ class StudySizes:
         if self.options.segments is not None or not len(rows) or not rows.documents_known:
             return ()
         there = np.unique(rows.document * rows.n_segments + rows.segment) // rows.n_segments
-        return tuple(np.bincount(there, minlength=rows.n_units).tolist())
+        return tuple(np.bincount(there, minlength=rows.n_sampled_units).tolist())

@@ -11,7 +11,7 @@ from app.domain.recipe import ClusterRule
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import ResultPart
+from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.planning.planning import Grouping
 from app.stats.planning.scores import Scores
@@ -23,7 +23,7 @@ GROUPED: dict[Grouping, str] = {
 }
 
 
-class PowerComponentsLine(ResultPart):
+class PowerComponentsLine(FrozenResultModel):
     """The components that everything is computed from."""
 
     doc_system: float
@@ -37,7 +37,7 @@ class PowerComponentsLine(ResultPart):
     source: str
 
 
-class StudySizeLine(ResultPart):
+class StudySizeLine(FrozenResultModel):
     """One size of one design. Each power by another way; null where a way is not open."""
 
     documents: int
@@ -65,7 +65,7 @@ class StudySizeLine(ResultPart):
     )
 
 
-class StudyDesignLine(ResultPart):
+class StudyDesignLine(FrozenResultModel):
     """One design: a grouping and a number of ratings per item."""
 
     grouping: Grouping

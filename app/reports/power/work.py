@@ -57,7 +57,7 @@ class PowerPlanner(StudySizes):
         if self.planning_ratings.components_fit is not None:
             return make_planning_components_from_fit(
                 self.planning_ratings.components_fit,
-                source=key + (", own judgments" if self.has_own_components else ", pilot"),
+                source=key + (", own judgments" if self.uses_campaign_components else ", pilot"),
             )
         if self.pilot is not None:
             return f"the pilot {key} cannot be used: {self.pilot.no_fit_reason}"
@@ -72,7 +72,7 @@ class PowerPlanner(StudySizes):
         return self.options.components is None and self.planning_ratings.components_fit is not None
 
     @property
-    def has_own_components(self) -> bool:
+    def uses_campaign_components(self) -> bool:
         """Whether the components are the campaign's own."""
         return self.has_measured_components and self.pilot is None
 
@@ -89,12 +89,12 @@ class PowerPlanner(StudySizes):
     @cached_property
     def document_counts(self) -> tuple[int, ...]:
         """The numbers of documents."""
-        return self.options.list_document_counts(self.mean_documents_judged)
+        return self.options.list_document_counts(self.mean_documents_per_system)
 
     @cached_property
-    def planned_documents(self) -> int:
+    def n_planned_documents(self) -> int:
         """The campaign's number of documents, else the middle one of those requested."""
-        return self.mean_documents_judged or self.document_counts[len(self.document_counts) // 2]
+        return self.mean_documents_per_system or self.document_counts[len(self.document_counts) // 2]
 
     def make_layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
         """Return the layout of one size of one design."""
@@ -131,7 +131,7 @@ class PowerPlanner(StudySizes):
         """The requested difference, else what the first design detects with the campaign's number of documents."""
         if self.options.difference is not None or isinstance(self.components, str) or not self.feasible_designs:
             return self.options.difference or 0.0
-        own = self.make_layout(self.feasible_designs[0], self.planned_documents)
+        own = self.make_layout(self.feasible_designs[0], self.n_planned_documents)
         variance = planning.contrast_variance(self.components, own)
         return planning.detectable_difference(variance, alpha=self.alpha_per_pair, power=self.options.power)
 
@@ -226,7 +226,7 @@ class PowerPlanner(StudySizes):
         }
 
     def _resample_studies(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
-        source = self.pilot_ratings(layout)
+        source = self.find_ratings_to_resample(layout)
         if source is None or layout.documents < 2:
             return {}
         if layout.documents < self.fewest_documents_for_claim:
@@ -242,15 +242,15 @@ class PowerPlanner(StudySizes):
         return {"resampled": power, "resampled_error": error}
 
     @cached_property
-    def common_ratings_per_item(self) -> int:
+    def fewest_ratings_per_item(self) -> int:
         """The number of ratings per item that every output of the campaign has."""
         rows = self.planning_ratings.rows
         outputs = rows.segment * len(rows.systems) + rows.system
         return int(np.unique(outputs, return_counts=True)[1].min()) if len(rows) else 0
 
-    def pilot_ratings(self, layout: StudyLayout) -> PilotRatings | None:
+    def find_ratings_to_resample(self, layout: StudyLayout) -> PilotRatings | None:
         """Return ratings to resample if they were, or can be, assigned as in the design; else None."""
-        if not self.has_measured_components or layout.ratings_per_item > self.common_ratings_per_item:
+        if not self.has_measured_components or layout.ratings_per_item > self.fewest_ratings_per_item:
             return None
         try:
             pilot_ratings = prepare_pilot_ratings(
@@ -307,7 +307,7 @@ class PowerPlanner(StudySizes):
         base = self.make_layout(design, 1)
         needed = self._find_needed_documents(components, base)
         bill = None if needed is None else self._cost(replace(base, documents=needed))
-        panel = raters_needed(components, replace(base, documents=self.planned_documents), **self._aim)
+        panel = raters_needed(components, replace(base, documents=self.n_planned_documents), **self._aim)
         return StudyDesignLine(
             grouping=design[0],
             ratings_per_item=design[1],
@@ -353,7 +353,7 @@ class PowerPlanner(StudySizes):
 
     def _cost(self, layout: StudyLayout) -> planning.StudyCost:
         return planning.compute_study_cost(
-            layout, self.rating_prices, systems=self.n_systems, words_per_segment=self.words_per_segment
+            layout, self.study_cost_assumptions, systems=self.n_systems, words_per_segment=self.words_per_segment
         )
 
     def _point(

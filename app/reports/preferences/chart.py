@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
 
 ROW, BARS = 20.0, 320.0
 NARROWEST = 560.0
@@ -50,7 +50,7 @@ def plot_preference_bars(title: str, pairs: Sequence[PreferenceBar], notes: Sequ
     left = MARGIN + name + 12
     width = max(NARROWEST, left + BARS + 12 + name + MARGIN)
     more = [f"{len(pairs) - MOST:,} more pairs are not drawn"] if len(pairs) > MOST else []
-    sentences = wrap_caption_lines((*more, *notes), width)
+    sentences = wrap_notes_as_sentences((*more, *notes), width)
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
     with canvas.drawing_lock():

@@ -114,8 +114,8 @@ def make_csv_rows(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequen
             *(one.better, one.worse, one.wins, one.losses, one.ties, one.n_documents, one.preference),
             *(one.interval or (None, None)),
             *(
-                captions.format_p_value_cell(one.p_value),
-                captions.format_p_value_cell(one.p_adjusted),
+                captions.format_p_value_for_csv(one.p_value),
+                captions.format_p_value_for_csv(one.p_adjusted),
                 one.significant,
                 campaign,
                 version,

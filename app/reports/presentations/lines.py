@@ -8,10 +8,14 @@ from dataclasses import asdict
 import numpy as np
 from pydantic import Field
 
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.presentations.matching import list_output_addresses
 from app.stats.agreement.alpha import krippendorff_alpha
-from app.stats.agreement.document_scores import PARTS, correlate_document_scores, join_document_scores
+from app.stats.agreement.document_scores import (
+    PARTS,
+    correlate_document_with_segment_scores,
+    join_document_and_segment_scores,
+)
 from app.stats.agreement.kappa import chance_agreement_within_steps, tolerance_kappa
 from app.stats.agreement.pairs import MOST_PAIRS, count_value_pairs, kendall_tau, list_value_pairs, pearson
 from app.stats.agreement.units import (
@@ -32,7 +36,7 @@ SLIDER_TOLERANCE = 15.0
 FINE = 50
 
 
-class PresentationScoreSpread(FiniteResultPart):
+class PresentationScoreSpread(FrozenFiniteResultModel):
     """Segment scores under one condition."""
 
     arm: str
@@ -44,14 +48,14 @@ class PresentationScoreSpread(FiniteResultPart):
     shown: int = Field(description="Of those documents, with two segment scores or more.")
 
 
-class ArmScoreHistogram(FiniteResultPart):
+class ArmScoreHistogram(FrozenFiniteResultModel):
     """Shares of segment scores in the bins of the report."""
 
     arm: str
     shares: list[float]
 
 
-class PresentationAgreement(FiniteResultPart):
+class PresentationAgreement(FrozenFiniteResultModel):
     """How far raters agree under one condition."""
 
     arm: str
@@ -66,7 +70,7 @@ class PresentationAgreement(FiniteResultPart):
     )
 
 
-class DocumentSegmentCorrelation(FiniteResultPart):
+class DocumentSegmentCorrelation(FrozenFiniteResultModel):
     """Document scores against one summary of the segment scores under one condition."""
 
     arm: str
@@ -78,7 +82,7 @@ class DocumentSegmentCorrelation(FiniteResultPart):
     kendall: float | None
 
 
-class ConditionComparison(FiniteResultPart):
+class ConditionComparison(FrozenFiniteResultModel):
     """Outputs judged under the first condition and under this one, each by the mean of its ratings there."""
 
     arm: str
@@ -162,13 +166,13 @@ def correlate_document_and_segment_scores(name: str, rows: Ratings) -> Iterator[
 
     Every summary is given over all, short and long documents (more than 20 segments, as published), the mean by length.
     """
-    data = join_document_scores(rows)
+    data = join_document_and_segment_scores(rows)
     for documents, low, high in (("long", LONG + 1, None) if one[0] == "long" else one for one in SETS):
         where = mask_lengths_within(data.length.astype(np.int64), low, high)
         if not where.any():
             continue
         for part in PARTS if documents in {"all", "short", "long"} else ("mean",):
-            coefficients = correlate_document_scores(data, part, where)
+            coefficients = correlate_document_with_segment_scores(data, part, where)
             yield DocumentSegmentCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
 
 

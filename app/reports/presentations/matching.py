@@ -17,7 +17,7 @@ Outputs = Mapping[Output, str]
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionTexts:
+class ConditionRowsWithTexts:
     """The rows of one condition, with digests of the texts of its campaign where these are known.
 
     sources: by (document, position). outputs: by (document, position, system).
@@ -39,7 +39,7 @@ class MatchedRows:
     differing: int
 
 
-def match_rows_across_conditions(sides: Sequence[ConditionTexts], match: Match) -> MatchedRows:
+def match_rows_across_conditions(sides: Sequence[ConditionRowsWithTexts], match: Match) -> MatchedRows:
     """Return the rows about documents or outputs that were judged, with the same texts, under every condition.
 
     Documents are matched by key, outputs by document, position and system; documents with one score as a whole are
@@ -50,7 +50,7 @@ def match_rows_across_conditions(sides: Sequence[ConditionTexts], match: Match) 
     return _documents(sides) if match == "documents" else _outputs(sides)
 
 
-def _documents(sides: Sequence[ConditionTexts]) -> MatchedRows:
+def _documents(sides: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
     judged = [{one.rows.labels.documents[code] for code in np.unique(one.rows.document).tolist()} for one in sides]
     common = set.intersection(*judged)
     other = {key[0] for key in _find_places_with_different_texts([one.sources for one in sides]) if key[0] in common}
@@ -69,7 +69,7 @@ def _rows_of(rows: Ratings, documents: set[str]) -> Bools:
     return np.asarray(known[rows.document] if len(rows) else np.zeros(0), dtype=np.bool_)
 
 
-def _outputs(sides: Sequence[ConditionTexts]) -> MatchedRows:
+def _outputs(sides: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
     addresses = [list_output_addresses(one.rows) for one in sides]
     common = set.intersection(*(set(each) for each in addresses))
     sources = _find_places_with_different_texts([one.sources for one in sides])

@@ -17,8 +17,8 @@ from app.reports.arms.judgments import (
     JudgmentInclusionOptions,
     JudgmentsByCondition,
     count_dropped_judgments,
-    list_unfinished_task_states,
     load_judgments_by_condition,
+    make_unfinished_tasks_key_part,
 )
 from app.reports.arms.lines import ArmPaceTrend
 from app.reports.arms.report import ONE, order_conditions
@@ -27,7 +27,7 @@ from app.reports.kit.report import Report, make_undivided_work
 from app.reports.kit.report import ReportWork as Job
 from app.reports.presentations import lines as of_scores
 from app.reports.presentations.matching import (
-    ConditionTexts,
+    ConditionRowsWithTexts,
     Match,
     MatchedRows,
     Outputs,
@@ -133,8 +133,8 @@ def _view(
 ) -> PresentationsView:
     names = _name_conditions(campaign_conditions)
     owner = [(i, place) for i, one in enumerate(campaign_conditions) for place in range(len(one.names))]
-    parts = [campaign_conditions[i].where(place) for i, place in owner]
-    sides = [ConditionTexts(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
+    parts = [campaign_conditions[i].select_condition_rows(place) for i, place in owner]
+    sides = [ConditionRowsWithTexts(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
     shared = match_rows_across_conditions(sides, match)
     each = [
         _compare_condition(names[k], parts[k], campaign_conditions[owner[k][0]].documents, shared.keep[k], options)
@@ -241,7 +241,7 @@ def _hash(campaign_conditions: Sequence[JudgmentsByCondition]) -> str:
 
 def _list_dropped_rows(
     campaign_conditions: Sequence[JudgmentsByCondition],
-    sides: Sequence[ConditionTexts],
+    sides: Sequence[ConditionRowsWithTexts],
     shared: MatchedRows,
     each: Sequence[ComparedCondition],
     match: Match,
@@ -343,5 +343,5 @@ REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     charts={"default": plot_scores_and_agreement, "times": plot_times_by_document_length},
     caption=make_caption,
     over="campaigns",
-    extra_key=list_unfinished_task_states,
+    extra_key=make_unfinished_tasks_key_part,
 )

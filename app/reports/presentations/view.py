@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.reports.arms import lines
 from app.reports.arms.lines import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkVolume
-from app.reports.arms.view import RANGES, make_arm_csv_rows, make_curve_panel
+from app.reports.arms.view import RANGES, make_csv_rows_without_origin, make_curve_panel
 from app.reports.document_scores.view import PARTS
 from app.reports.document_scores.view import describe_document_range as correlated
 from app.reports.kit import captions
@@ -150,7 +150,7 @@ CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "c
 def make_csv_rows(view: PresentationsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """Make one row per figure."""
     none = (None, None, None)
-    rows = make_arm_csv_rows(view.times, view.pace, view.revisions)
+    rows = make_csv_rows_without_origin(view.times, view.pace, view.revisions)
     for spread in view.spread:
         rows.append(("mean", spread.arm, "segment", spread.documents, spread.n, spread.mean, spread.sd, *none))
         rows.append(("sd", spread.arm, "segment", spread.documents, spread.n, spread.sd, None, *none))

@@ -16,7 +16,7 @@ from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
-    find_bootstrap_units,
+    assign_bootstrap_documents,
     have_same_source_text,
     load_campaign_calibration_split,
     make_comparison_header,
@@ -98,7 +98,7 @@ def _protocol_ratings(
     session: Session, snapshot: CampaignSnapshot, options: ProtocolComparisonOptions
 ) -> ProtocolRatings:
     parts = load_campaign_calibration_split(session, snapshot, options)
-    units = find_bootstrap_units(parts, make_unit_values(parts, parts.test, options.repeats))
+    units = assign_bootstrap_documents(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.n_values_by_unit(), 1), dtype=np.float64)
     labels = parts.ratings.rows.labels
@@ -192,7 +192,7 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolComparisonOptions) -> 
             "no times of ratings are known, so protocols cannot be compared by time; import times if they are known"
         )
     return ComparedProtocolView(
-        campaign=protocol.parts.key,
+        campaign=protocol.parts.campaign_key,
         protocol=protocol.parts.ratings.snapshot.campaign.protocol,
         n_units=protocol.units.n_units,
         n_raters=int(np.unique(protocol.units.rater).size),
@@ -227,7 +227,7 @@ def _alpha(units: ValuesByUnit, options: ProtocolComparisonOptions) -> tuple[flo
     if value is None or not options.bootstrap:
         return value, None
     return value, percentile_interval_of_draws(
-        bootstrap.bootstrap_statistic(of, units, options.bootstrap, seed=options.seed), options.level
+        bootstrap.bootstrap_distribution(of, units, options.bootstrap, seed=options.seed), options.level
     )
 
 
@@ -279,8 +279,8 @@ def _match_shared_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> 
 def _count_unbridged_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> Iterator[dict[str, Any]]:
     n = len(set(protocol.addresses) & set(other.addresses)) - len(_match_shared_outputs(protocol, other))
     if n:
-        reason = f"output whose source differs from that in {other.parts.key}: not bridged"
-        yield {"reason": reason, "n": n, "campaign": protocol.parts.key}
+        reason = f"output whose source differs from that in {other.parts.campaign_key}: not bridged"
+        yield {"reason": reason, "n": n, "campaign": protocol.parts.campaign_key}
 
 
 def _bridge(
@@ -299,8 +299,8 @@ def _bridge(
         rising=rising,
     )
     return ScorePredictionView(
-        source=source.parts.key,
-        target=target.parts.key,
+        source=source.parts.campaign_key,
+        target=target.parts.campaign_key,
         n=bridge.n,
         n_documents=bridge.n_documents,
         r_squared=bridge.r_squared,

@@ -11,7 +11,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell
 
 PLACES = 3
@@ -23,7 +23,7 @@ IN_WORDS = {
 Ends = tuple[float, float] | None
 
 
-class SystemGapView(FiniteResultPart):
+class SystemGapView(FrozenFiniteResultModel):
     """One system that should stand above another."""
 
     better: str
@@ -39,7 +39,7 @@ class SystemGapView(FiniteResultPart):
     found: bool | None = Field(description="The interval leaves out 0 on the expected side; null without an interval.")
 
 
-class WorkDurationView(FiniteResultPart):
+class WorkDurationView(FrozenFiniteResultModel):
     """Durations of one kind of work, in seconds; mean and SD of those from the 10th to the 90th percentile."""
 
     what: Literal["segment", "document_score", "all_segments"] = Field(
@@ -54,7 +54,7 @@ class WorkDurationView(FiniteResultPart):
     sd: float | None
 
 
-class ComparedProtocolView(FiniteResultPart):
+class ComparedProtocolView(FrozenFiniteResultModel):
     """One campaign: what its protocol tells apart, how far its raters agree, what it costs."""
 
     campaign: str
@@ -75,7 +75,7 @@ class ComparedProtocolView(FiniteResultPart):
     why: list[str] = Field(description="Figures that are missing, and why.")
 
 
-class ScorePredictionView(FiniteResultPart):
+class ScorePredictionView(FrozenFiniteResultModel):
     """Scores of one campaign predicted from another's on the same outputs."""
 
     source: str

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import NONE, Column, File, make_csv_file, make_table_section
+from app.reports.kit.columns import NONE, Column, File, make_csv_headings_and_rows, make_table_section
 from app.reports.kit.report import TableSection
 from app.reports.quality.view import RaterQualityView
 from app.stats.quality.report import RaterQuality
@@ -81,14 +81,14 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
     Column(
         heading="p",
         key="p_value",
-        value=_evidence_value("control", "p_value", captions.format_p_value_cell),
+        value=_evidence_value("control", "p_value", captions.format_p_value_for_csv),
         digits=4,
         text=_p_text("p_value"),
     ),
     Column(
         heading="q",
         key="q_value",
-        value=_evidence_value("control", "q_value", captions.format_p_value_cell),
+        value=_evidence_value("control", "q_value", captions.format_p_value_for_csv),
         digits=4,
         text=_p_text("q_value"),
     ),
@@ -139,7 +139,7 @@ def make_tables(report: RaterQualityView) -> Sequence[TableSection]:
 
 def make_csv_rows(report: RaterQualityView) -> File:
     """Make one row per rater at full precision."""
-    return make_csv_file(COLUMNS, _lines(report))
+    return make_csv_headings_and_rows(COLUMNS, _lines(report))
 
 
 def make_caption(report: RaterQualityView) -> str:

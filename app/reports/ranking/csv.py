@@ -75,7 +75,7 @@ def make_pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
     numeric: for formats that allow no text in a column of numbers. Otherwise a p-value that no draw reached is a bound.
     """
     names = {line.system: line.name for line in view.systems}
-    draws = view.uncounted_draws
+    draws = view.n_draws_without_observed
     cells = ((*_full_pair(p, draws, numeric=numeric), names.get(p.better), names.get(p.worse)) for p in view.pairs)
     rows = ((*pair, *_origin(view)) for pair in cells)
     return render_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), rows)
@@ -111,7 +111,7 @@ def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
 def _full_pair(p: PairLine, draws: int | None, *, numeric: bool) -> tuple[Cell, ...]:
     chances: tuple[Cell, ...] = (p.p_value, p.p_reverse, p.p_adjusted)
     if not numeric:
-        chances = tuple(captions.format_p_value_cell(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted))
+        chances = tuple(captions.format_p_value_for_csv(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted))
     tested = (*chances, p.significant, p.significant_reverse, p.testable, p.order_conflict)
     known = (p.minimum_detectable, p.n_common, p.documents_common, p.effective_documents)
     wider = (*_bounds(p.new_raters_interval), *_bounds(p.new_domains_interval))

@@ -12,7 +12,7 @@ from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.ranking import captions as ranking_captions
-from app.reports.ranking.labels import label_system
+from app.reports.ranking.labels import label_system_in_chart
 from app.reports.ranking.view import Range, RankingView, SystemLine
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _declare_row(line: SystemLine, layout: ForestLayout) -> RowChartMark:
     if line.cluster is not None:
         facts.append(f"cluster {line.cluster}")
     return RowChartMark(
-        label_system(line),
+        label_system_in_chart(line),
         value,
         interval,
         text=", ".join(facts),
@@ -102,10 +102,10 @@ def _lay_out(view: RankingView) -> ForestLayout:
     gap = BLOCK_GAP if humans and others else 0.0
     rows = [ForestRow(s, i + 0.5) for i, s in enumerate(humans)]
     rows += [ForestRow(s, len(humans) + gap + i + 0.5) for i, s in enumerate(others)]
-    longest = max((len(label_system(s)) for s in view.systems), default=8)
+    longest = max((len(label_system_in_chart(s)) for s in view.systems), default=8)
     return ForestLayout(
         rows=tuple(rows),
-        relative=view.has_paired_intervals,
+        relative=view.has_relative_intervals,
         places=captions.choose_decimals(s.score for s in view.systems),
         left=max(130.0, 78.0 + longest * CHARACTER),
         depth=max(1.0, len(rows) + gap),
@@ -248,7 +248,7 @@ def _columns(axes: Axes, layout: ForestLayout) -> None:
     for row in layout.rows:
         line = row.line
         _text(axes, left + 70, row.y, captions.format_rank(line.rank), ha="right", color=QUIET)
-        _text(axes, -8, row.y, label_system(line), ha="right")
+        _text(axes, -8, row.y, label_system_in_chart(line), ha="right")
         _text(axes, right[0][1], row.y, captions.format_number(line.score, layout.places), ha="right")
         _text(axes, right[1][1], row.y, captions.format_rank_range(line.rank_range), ha="right", color=QUIET)
 

@@ -10,7 +10,7 @@ from typing import Any
 from app.domain.recipe import Recipe
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.file_sums import FROM_SUMS
-from app.reports.inputs.recipe_ratings import load_ratings_with_unweighted_errors
+from app.reports.inputs.recipe_ratings import load_ratings_and_errors_without_weight
 from app.reports.inputs.registration import (
     ExclusionsAndLock,
     add_standing_exclusions,
@@ -112,7 +112,7 @@ def load_ranking_input(session: Session, about: CampaignSnapshot, recipe: Recipe
 
     Raises Invalid if the recipe's scores cannot be derived from the judgments.
     """
-    loaded = load_ratings_with_unweighted_errors(session, about, recipe)
+    loaded = load_ratings_and_errors_without_weight(session, about, recipe)
     words, documents, names = load_names_and_domains(session, about.campaign_id, loaded.rows.labels)
     registration = load_exclusions_and_lock(session, about.campaign_id, about.version)
     return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight)

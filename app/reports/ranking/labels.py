@@ -11,7 +11,7 @@ from app.reports.ranking.view import SystemLine
 LONGEST = 40
 
 
-def label_system(line: SystemLine) -> str:
+def label_system_in_chart(line: SystemLine) -> str:
     """Return the name of a system with its key if the font has all its characters; else the key alone."""
     text = ranking_tables.label_system_with_key(line)
     return canvas.shorten_in_middle(text if _drawable() >= set(text) else line.system, LONGEST)

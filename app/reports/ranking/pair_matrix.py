@@ -11,7 +11,7 @@ from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIE
 from app.reports.kit.charts.declaration import CellChart, ChartCell, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
-from app.reports.ranking.labels import label_system
+from app.reports.ranking.labels import label_system_in_chart
 from app.reports.ranking.view import PairLine, RankingView
 
 LARGEST_CELL, SMALLEST_CELL, SMALLEST_WITH_TEXT = 34.0, 9.0, 22.0
@@ -59,7 +59,7 @@ def _declare_pairs(view: RankingView) -> CellChart:
             ChartCell(row, column, share, figure, about),
             ChartCell(column, row, share if pair.significant else 0.0, difference, about),
         ]
-    names = [label_system(line) for line in view.systems]
+    names = [label_system_in_chart(line) for line in view.systems]
     keys = [line.system for line in view.systems]
     return CellChart(f"Pairs by {view.recipe.name}", names, names, cells, "system", "system", keys, keys)
 
@@ -75,7 +75,7 @@ def plot_pair_matrix(view: RankingView) -> bytes:
     Above the diagonal is the p-value that decides (adjusted if there is an adjustment), darker for smaller values;
     below it is the difference. Significant values are also bold, so colour vision is not required.
     """
-    names = [label_system(line) for line in view.systems]
+    names = [label_system_in_chart(line) for line in view.systems]
     longest = max((len(name) for name in names), default=8) * CHARACTER
     n = len(names)
     cell = min(LARGEST_CELL, max(SMALLEST_CELL, MOST_ACROSS / max(n, 1)))

@@ -60,7 +60,7 @@ def make_pairs_table(view: RankingView) -> Table:
         row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
         row += [captions.format_number(pair.difference, places), captions.format_interval(pair.interval, places)]
         row += [captions.format_interval(ends(pair), places) for _, ends in wider]
-        row += [captions.format_p_value(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
+        row += [captions.format_p_value(p, view.n_draws_without_observed) for p in (pair.p_value, pair.p_adjusted)]
         row += [describe_pair_verdict(pair), _format_integer(pair.n_common)]
         rows.append(tuple(row))
     return Table(headings, alignments, tuple(rows))

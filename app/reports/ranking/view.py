@@ -103,12 +103,12 @@ class RankingView(_StoredPart):
     notes: tuple[str, ...] = ()
 
     @property
-    def uncounted_draws(self) -> int | None:
+    def n_draws_without_observed(self) -> int | None:
         """The number of random rearrangements if the observed one is not counted among them; None if it is."""
         return None if self.recipe.plus_one else self.recipe.permutations
 
     @property
-    def has_paired_intervals(self) -> bool:
+    def has_relative_intervals(self) -> bool:
         """Whether every system has an interval relative to the mean of all systems on the same documents."""
         return bool(self.systems) and all(s.relative_interval is not None for s in self.systems)
 

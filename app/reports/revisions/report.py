@@ -12,13 +12,13 @@ import numpy as np
 from app.reports.inputs.judged_ratings import (
     RaterReportHeader,
     RatingsWithTimes,
-    find_shown_document_codes,
     load_ratings_with_times,
+    make_code_per_shown_document,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import plot_rater_bars
-from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
+from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableHeadings, TableSection, make_undivided_work
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
@@ -53,7 +53,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], _: NoOpt
 def _result(ratings: RatingsWithTimes) -> RevisionsView:
     once = mask_first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingLevel.SEGMENT)
     rows, events = ratings.rows.where(once), select_rating_events(ratings.events, once)
-    units = find_shown_document_codes(rows)
+    units = make_code_per_shown_document(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
@@ -134,7 +134,7 @@ REPORT: Report[NoOptions, RevisionsView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=_tables,
-    csv=make_csv_file_maker(COLUMNS, attrgetter("raters")),
+    csv=make_csv_rows_function(COLUMNS, attrgetter("raters")),
     charts={"default": _bars},
     caption=_caption,
     role="manager",

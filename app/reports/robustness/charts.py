@@ -16,12 +16,12 @@ def plot_ranking_changes(view: RobustnessView) -> bytes:
     )
 
 
-def plot_ranks_by_degradation(view: RobustnessView) -> bytes:
+def plot_ranks_by_human_degradation(view: RobustnessView) -> bytes:
     """Draw the ranks as human systems and references are degraded more and more."""
     return _bump(view, "degraded", "Ranks as human systems and references are degraded by d")
 
 
-def plot_ranks_by_inflation(view: RobustnessView) -> bytes:
+def plot_ranks_by_lowest_system_inflation(view: RobustnessView) -> bytes:
     """Draw the ranks as the lowest system improves more and more."""
     return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
 

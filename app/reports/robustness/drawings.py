@@ -18,7 +18,7 @@ from app.reports.kit.charts.declaration import (
     RowChartMark,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, DrawingSurface, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, DrawingSurface, wrap_notes_as_sentences
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
 LINE_HEIGHT = 19.0
@@ -64,7 +64,7 @@ def plot_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
     """Draw one row per kind of change: the share of rankings whose order, or whose clusters, changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
-    sentences = wrap_caption_lines(notes, width)
+    sentences = wrap_notes_as_sentences(notes, width)
     top = HEAD + 14
     bottom = top + max(1, len(rows)) * ROW
     with canvas.drawing_lock():
@@ -110,7 +110,7 @@ def plot_rank_bumps(title: str, below: str, columns: Sequence[BumpChartColumn], 
     longest = max((len(_name(system)) for system in systems), default=8) * CHARACTER
     left, top = MARGIN + longest + 16, HEAD + 34
     width = max(NARROWEST, left + STEP * max(0, len(columns) - 1) + 16 + longest + MARGIN)
-    sentences = wrap_caption_lines(notes, width)
+    sentences = wrap_notes_as_sentences(notes, width)
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
 from app.reports.inputs.file_sums import (
-    RatingsFileUnderChanges,
+    RatingsFileWithScoreChanges,
     check_large_campaign_summable,
     find_large_campaign_ratings_folder,
     hash_included_ratings_in_file,
@@ -36,12 +36,12 @@ class RobustnessInput:
     """A campaign under a recipe, with its ratings or their file."""
 
     facts: CampaignUnderRecipe
-    ratings: Ratings | RatingsFileUnderChanges
+    ratings: Ratings | RatingsFileWithScoreChanges
 
     def prepare_experiments(self, humans: frozenset[str]) -> ScoreChangeExperiments:
         """Resolve the recipe on all data. Raises Invalid if it does not fit them."""
         about = self.facts
-        if isinstance(self.ratings, RatingsFileUnderChanges):
+        if isinstance(self.ratings, RatingsFileWithScoreChanges):
             return ScoreChangeExperimentsFromSums.from_sums(self.ratings, about.recipe, humans, about.documents)
         return ScoreChangeExperimentsFromRatings.from_ratings(self.ratings, about.recipe, humans, about.documents)
 
@@ -69,7 +69,7 @@ def _load_file(session: Session, snapshot: CampaignSnapshot, recipe: Recipe, fol
             file.labels,
             lambda counting, documents, words: hash_included_ratings_in_file(file, counting, documents, words),
         )
-        return RobustnessInput(facts, RatingsFileUnderChanges(file.folder, file.frame))
+        return RobustnessInput(facts, RatingsFileWithScoreChanges(file.folder, file.frame))
 
 
 def _is_summed(snapshot: CampaignSnapshot, recipe: Recipe) -> bool:

@@ -14,7 +14,11 @@ from app.reports.inputs.file_sums import list_report_key_parts_for_sums
 from app.reports.inputs.recipe_input import CampaignUnderRecipe, NamedRecipeOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
-from app.reports.robustness.charts import plot_ranking_changes, plot_ranks_by_degradation, plot_ranks_by_inflation
+from app.reports.robustness.charts import (
+    plot_ranking_changes,
+    plot_ranks_by_human_degradation,
+    plot_ranks_by_lowest_system_inflation,
+)
 from app.reports.robustness.input import check_changes_computable, load_robustness_input
 from app.reports.robustness.view import (
     ChangeEffectView,
@@ -214,8 +218,8 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     csv=make_csv_rows,
     charts={
         "default": plot_ranking_changes,
-        "degraded": plot_ranks_by_degradation,
-        "inflated": plot_ranks_by_inflation,
+        "degraded": plot_ranks_by_human_degradation,
+        "inflated": plot_ranks_by_lowest_system_inflation,
     },
     caption=make_caption,
     long=True,

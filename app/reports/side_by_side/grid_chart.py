@@ -7,7 +7,7 @@ from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
-from app.reports.ranking.labels import label_system
+from app.reports.ranking.labels import label_system_in_chart
 from app.reports.side_by_side.lines_chart import make_chart_sentences, shorten_ranking_name
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
@@ -26,7 +26,7 @@ def _declare_grid(shown: RankingsSideBySide) -> CellChart:
             if line is not None and relative is not None:
                 cluster = "" if line.cluster is None else f"cluster {line.cluster}"
                 cells.append(ChartCell(i, j, 1 - relative, captions.format_rank(line.rank), cluster))
-    names = [label_system(shown.system_line_in_first_ranking(system)) for system in shown.systems]
+    names = [label_system_in_chart(shown.find_first_line_of_system(system)) for system in shown.systems]
     return CellChart(
         f"Rankings of {shown.subject}", names, [column.name for column in shown.columns_with_ranking], cells
     )
@@ -36,7 +36,7 @@ def _declare_grid(shown: RankingsSideBySide) -> CellChart:
 def plot_rank_grid(shown: RankingsSideBySide) -> bytes:
     """Draw systems by mean relative rank, the best at the top, with rank and cluster in every ranking, as SVG."""
     columns = shown.columns_with_ranking
-    names = {system: label_system(shown.system_line_in_first_ranking(system)) for system in shown.systems}
+    names = {system: label_system_in_chart(shown.find_first_line_of_system(system)) for system in shown.systems}
     left = MARGIN + max(map(len, names.values()), default=8) * CHARACTER + 10 + MEAN
     heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
     top = HEAD + heads * 1.02 + 12
@@ -61,7 +61,7 @@ def plot_rank_grid(shown: RankingsSideBySide) -> bytes:
             )
         for row, system in enumerate(shown.systems):
             y = top + row * ROW
-            color = ORANGE if shown.system_line_in_first_ranking(system).kind == "human" else INK
+            color = ORANGE if shown.find_first_line_of_system(system).kind == "human" else INK
             surface.add_text(left - MEAN, y + ROW / 2, names[system], ha="right", color=color)
             mean = f"{shown.mean_relative_rank[system]:.2f}"
             surface.add_text(left - 8, y + ROW / 2, mean, ha="right", size=8.0, color=QUIET)

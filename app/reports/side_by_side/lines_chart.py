@@ -10,7 +10,7 @@ from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
-from app.reports.ranking.labels import label_system
+from app.reports.ranking.labels import label_system_in_chart
 from app.reports.ranking.view import RankingView
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
@@ -25,7 +25,7 @@ def declare_rank_chart(shown: RankingsSideBySide) -> CurveChart:
     """Declare one line per system over the rankings, with its position from the top in each."""
     curves = [
         Curve(
-            label_system(shown.system_line_in_first_ranking(system)),
+            label_system_in_chart(shown.find_first_line_of_system(system)),
             [
                 ChartPoint(shown.columns_with_ranking[i].name, row + 1, text=f"rank {captions.format_rank(rank)}")
                 for i, row, rank in _places(shown.columns_with_ranking, system)
@@ -47,7 +47,9 @@ def plot_bump_chart(shown: RankingsSideBySide) -> bytes:
     columns = shown.columns_with_ranking
     most = max((len(column.view.systems) for column in columns if column.view), default=1)
     longest = (
-        max((len(label_system(shown.system_line_in_first_ranking(system))) for system in shown.systems), default=8)
+        max(
+            (len(label_system_in_chart(shown.find_first_line_of_system(system))) for system in shown.systems), default=8
+        )
         * CHARACTER
     )
     heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
@@ -136,4 +138,4 @@ def _names(surface: DrawingSurface, columns: Sequence[ComparedRanking], xs: Sequ
     for column, x, ha in ((columns[0], xs[0] - 14, "right"), (columns[-1], xs[-1] + 14, "left")):
         for row, line in enumerate(column.view.systems if column.view else ()):
             color = ORANGE if line.kind == "human" else INK
-            surface.add_text(x, top + (row + 0.5) * ROW, label_system(line), ha=ha, color=color)  # type: ignore[arg-type]  # ha: of the two above
+            surface.add_text(x, top + (row + 0.5) * ROW, label_system_in_chart(line), ha=ha, color=color)  # type: ignore[arg-type]  # ha: of the two above

@@ -64,7 +64,7 @@ class RankingsSideBySide:
         """Whether every ranking has every system."""
         return all(len(column.view.systems) == len(self.systems) for column in self.columns_with_ranking if column.view)
 
-    def system_line_in_first_ranking(self, system: str) -> SystemLine:
+    def find_first_line_of_system(self, system: str) -> SystemLine:
         """Return the line of a system in the first ranking that has it, with its name and whether it is human."""
         return next(line for column in self.columns if (line := column.system_line(system)) is not None)
 

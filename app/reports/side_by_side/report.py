@@ -51,11 +51,11 @@ def compute_missing_recipe_rankings(
         make_ranking_column(name, partial(ranking_report.compute_missing_ranking, database, one))
         for name, one in wanted.items()
     ]
-    return arrange_rankings(describe_ranked_campaign(about), columns)
+    return arrange_rankings(label_ranked_campaign(about), columns)
 
 
-def describe_ranked_campaign(about: CampaignSnapshot) -> str:
-    """Describe the campaign that is ranked."""
+def label_ranked_campaign(about: CampaignSnapshot) -> str:
+    """Return the label of the campaign that is ranked: its key and data version."""
     return f"{about.campaign.key}, data version {about.version}"
 
 

@@ -36,7 +36,7 @@ class SeriesMember:
     ranking: RankingLookup | None
 
     @property
-    def name(self) -> str:
+    def column_name(self) -> str:
         """The name of its column."""
         return self.about.campaign.key
 
@@ -52,7 +52,7 @@ def find_or_compute_series_rankings(
     """
     with database.transaction(snapshot=True) as session:
         members = look_up_series_rankings(session, name, recipe, only)
-    return compute_missing_series_rankings(database, describe_ranked_series(name, recipe), members)
+    return compute_missing_series_rankings(database, label_ranked_series(name, recipe), members)
 
 
 def look_up_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
@@ -80,12 +80,12 @@ def compute_missing_series_rankings(
     return arrange_rankings(subject, columns, list_comparability_notes(columns))
 
 
-def describe_ranked_series(name: str, recipe: str) -> str:
-    """Describe the series that is ranked."""
+def label_ranked_series(name: str, recipe: str) -> str:
+    """Return the label of the series that is ranked: its name and recipe."""
     return f"{name} by {recipe}"
 
 
-def make_column_without_recipe(campaign: str) -> ComparedRanking:
+def make_missing_recipe_column(campaign: str) -> ComparedRanking:
     """Make the column of a campaign that has no recipe of that name."""
     return ComparedRanking(campaign, None, NoSuchRecipe.title())
 
@@ -117,5 +117,7 @@ def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRe
 
 def _column(database: Database, member: SeriesMember) -> ComparedRanking:
     if member.ranking is None:
-        return make_column_without_recipe(member.name)
-    return make_ranking_column(member.name, partial(ranking_report.compute_missing_ranking, database, member.ranking))
+        return make_missing_recipe_column(member.column_name)
+    return make_ranking_column(
+        member.column_name, partial(ranking_report.compute_missing_ranking, database, member.ranking)
+    )

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import NONE, Column, make_csv_file, make_table_section
+from app.reports.kit.columns import NONE, Column, make_csv_headings_and_rows, make_table_section
 from app.reports.kit.render import csv_text, markup
 from app.reports.kit.table import Table
 from app.reports.ranking import tables as ranking_tables
@@ -27,7 +27,7 @@ def render_rankings_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
     if kind == "svg":
         return plot_bump_chart(shown) if shown.has_same_systems else plot_rank_grid(shown)
     if kind == "csv":
-        return csv_text.render_csv(*make_csv_file(COLUMNS, _lines(shown)))
+        return csv_text.render_csv(*make_csv_headings_and_rows(COLUMNS, _lines(shown)))
     if kind == "md":
         head = f"**{markup.format_code_span(shown.subject)}**: rank, and cluster in brackets"
         return markup.render_markdown_table(
@@ -48,7 +48,7 @@ def make_rankings_table(shown: RankingsSideBySide) -> Table:
     columns: list[Column[str]] = [
         Column(
             heading="System",
-            text=lambda system: ranking_tables.label_system_with_key(shown.system_line_in_first_ranking(system)),
+            text=lambda system: ranking_tables.label_system_with_key(shown.find_first_line_of_system(system)),
         ),
         Column(heading="Mean relative rank", value=shown.mean_relative_rank.get, digits=2),
         *(Column(heading=ranking.name, digits=0, text=partial(_place, ranking)) for ranking in shown.columns),

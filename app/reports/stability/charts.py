@@ -90,7 +90,7 @@ def describe_design(design: StudyDesignView) -> str:
 
 
 def _assignment(design: StudyDesignView) -> str:
-    balance = "" if design.entropy is None else f", entropy {design.entropy:g}"
+    balance = "" if design.work_entropy is None else f", entropy {design.work_entropy:g}"
     each = "" if design.ratings_per_item == 1 else f", {design.ratings_per_item} ratings per item"
     return f"{GROUPINGS[design.grouping]}{balance}{each}"
 

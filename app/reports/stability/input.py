@@ -90,7 +90,9 @@ def _sum_file(
     return StudySimulationInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
 
 
-def check_studies_computable(session: Session, snapshots: Sequence[CampaignSnapshot], options: StabilityIn) -> None:
+def require_large_extra_for_studies(
+    session: Session, snapshots: Sequence[CampaignSnapshot], options: StabilityIn
+) -> None:
     """Raise LargeExtraNeeded if a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     if can_select_rows_independently(recipe):

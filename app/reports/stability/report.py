@@ -22,7 +22,11 @@ from app.reports.inputs.registration import (
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableHeadings
 from app.reports.stability.charts import plot_stability_curves
-from app.reports.stability.input import StudySimulationInput, check_studies_computable, load_study_simulation_input
+from app.reports.stability.input import (
+    StudySimulationInput,
+    load_study_simulation_input,
+    require_large_extra_for_studies,
+)
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.tables import (
     EXPLAINED,
@@ -292,5 +296,5 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     terminal_notes=(EXPLAINED,),
     names_raters=False,
     extra_key=list_report_key_parts_for_sums,
-    check=check_studies_computable,
+    check=require_large_extra_for_studies,
 )

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import Column, File, make_csv_file, make_table_section
+from app.reports.kit.columns import Column, File, make_csv_headings_and_rows, make_table_section
 from app.reports.kit.report import TableSection
 from app.reports.stability.charts import describe_design
 from app.reports.stability.view import StabilityCurveView, StabilityPointView, StabilityView
@@ -49,7 +49,7 @@ def _sign_errors(point: StabilityPointView) -> str:
 COLUMNS: Sequence[Column[_CurvePoint]] = (
     Column(heading="Design", text=lambda line: describe_design(line.curve.design)),
     Column(key="grouping", value=attrgetter("curve.design.grouping")),
-    Column(key="entropy", value=attrgetter("curve.design.entropy")),
+    Column(key="entropy", value=attrgetter("curve.design.work_entropy")),
     Column(key="ratings_per_item", value=attrgetter("curve.design.ratings_per_item")),
     Column(key="normalize", value=attrgetter("curve.design.normalize")),
     _point_column("documents", "Documents", 0, lambda point: str(point.documents)),
@@ -113,7 +113,7 @@ def make_tables(report: StabilityView) -> Sequence[TableSection]:
 
 def make_csv_rows(report: StabilityView) -> File:
     """Make the same rows at full precision."""
-    return make_csv_file(COLUMNS, _lines(report))
+    return make_csv_headings_and_rows(COLUMNS, _lines(report))
 
 
 def make_narrow_tables(report: StabilityView) -> Sequence[TableSection]:

@@ -26,7 +26,7 @@ class StudyDesignView(BaseModel):
     normalize: str
 
     @property
-    def entropy(self) -> float | None:
+    def work_entropy(self) -> float | None:
         """The normalized entropy of the work over raters; None if it is as even as possible."""
         return None if self.balance == "full" else self.balance.entropy
 

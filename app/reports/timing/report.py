@@ -13,13 +13,13 @@ from app.reports.inputs.judged_ratings import (
     RaterReportHeader,
     RatingsWithTimes,
     combine_codes,
-    find_shown_document_codes,
     load_ratings_with_times,
+    make_code_per_shown_document,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import plot_rater_bars
-from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
+from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableHeadings, TableSection, make_undivided_work
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
@@ -112,7 +112,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[DurationSummary]:
     Durations of documents and tasks are sums over their judgments.
     """
     segment = rows.kind == RatingLevel.SEGMENT
-    shown, size = _sums(seconds, find_shown_document_codes(rows))
+    shown, size = _sums(seconds, make_code_per_shown_document(rows))
     task, _ = _sums(seconds, combine_codes(rows.rater, rows.task))
     samples = (
         ("segment score", seconds[segment & ~np.isnan(seconds)]),
@@ -203,7 +203,7 @@ REPORT: Report[NoOptions, TimingView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=_tables,
-    csv=make_csv_file_maker(COLUMNS, attrgetter("raters")),
+    csv=make_csv_rows_function(COLUMNS, attrgetter("raters")),
     charts={"default": _bars},
     caption=_caption,
     role="manager",

@@ -10,16 +10,16 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.calibration import CampaignCalibrationSplit
 from app.reports.xsts.view import AutomaticScoreCorrelation, XstsView
-from app.stats.calibration.external import correlate_external_scores
+from app.stats.calibration.external import correlate_over_language_pairs
 from app.stats.calibration.lines import METHODS, Method
 
 
-def find_automatic_scores(parts: Sequence[CampaignCalibrationSplit], text_scores: str) -> dict[str, float]:
+def find_automatic_score_by_campaign(parts: Sequence[CampaignCalibrationSplit], text_scores: str) -> dict[str, float]:
     """Return the automatic score of each campaign: as given, else `automatic_score` from its settings.
 
     Raises Invalid for anything but CAMPAIGN=SCORE with a requested campaign.
     """
-    stored = {one.key: one.ratings.snapshot.campaign.settings.get("automatic_score") for one in parts}
+    stored = {one.campaign_key: one.ratings.snapshot.campaign.settings.get("automatic_score") for one in parts}
     scores = {key: float(value) for key, value in stored.items() if isinstance(value, int | float) and isfinite(value)}
     for text in filter(None, (part.strip() for part in text_scores.split(","))):
         key, _, score = text.partition("=")
@@ -76,7 +76,7 @@ def _external_line(
     method: Method, name: str, values: Mapping[str, float], automatic: Mapping[str, float], seed: int
 ) -> AutomaticScoreCorrelation:
     x, y = np.array([automatic[key] for key in values]), np.array(list(values.values()))
-    fit = correlate_external_scores(x, y, rng=np.random.default_rng([seed, 3]))
+    fit = correlate_over_language_pairs(x, y, rng=np.random.default_rng([seed, 3]))
     return AutomaticScoreCorrelation(
         method=method,
         directions=name,

@@ -14,7 +14,7 @@ from app.reports.inputs.calibration import (
     CampaignCalibrationSplit,
     Pair,
     ScoreSelectionOptions,
-    find_shared_rater_keys,
+    find_unlinked_shared_rater_keys,
     format_raters_for_warning,
     make_language_pair_ratings,
 )
@@ -120,7 +120,7 @@ def _language(part: CampaignCalibrationSplit, pivot: str | None, pool: str) -> s
     """Return the language of the raters who judged: the one beside the shared language, or both if none is shared."""
     languages = _languages(part)
     others = sorted(language for language in languages if language != pivot)
-    return part.key if pool == "campaign" or not others else "-".join(others)
+    return part.campaign_key if pool == "campaign" or not others else "-".join(others)
 
 
 def list_shared_rater_key_warnings(grouped: CampaignsByLanguage) -> list[str]:
@@ -130,5 +130,5 @@ def list_shared_rater_key_warnings(grouped: CampaignsByLanguage) -> list[str]:
         f"{language}: raters with the same key in several campaigns count as different people because their accounts "
         f"are not linked; link those of one person: {format_raters_for_warning(keys)}"
         for language, group in groups.items()
-        if (keys := find_shared_rater_keys(group))
+        if (keys := find_unlinked_shared_rater_keys(group))
     ]

@@ -21,7 +21,7 @@ from app.reports.inputs.standing_exclusions import drop_excluded_rows
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.xsts.external_scores import correlate_with_automatic_scores, find_automatic_scores
+from app.reports.xsts.external_scores import correlate_with_automatic_scores, find_automatic_score_by_campaign
 from app.reports.xsts.language_pairs import (
     CampaignsByLanguage,
     XstsOptions,
@@ -76,7 +76,7 @@ class CampaignToCalibrate:
 def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: XstsOptions) -> ReportWork[XstsView]:
     parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
     check_shared_scale(parts, options)
-    automatic = find_automatic_scores(parts, options.automatic)
+    automatic = find_automatic_score_by_campaign(parts, options.automatic)
     grouped = pool_calibration_by_language(parts, options)
     check_fixed_points(grouped, options)
     return make_undivided_work(lambda: _view(parts, grouped, automatic, options))
@@ -130,7 +130,7 @@ def _calibrate_scores(
     if options.by == "language" or options.method == "raw":
         return judged, {}, ()
     moved, points, left = language_pairs.calibrate_by_rater(judged, options.method, target)
-    accounts = part.account_keys
+    accounts = part.account_keys_by_person
     judging = [judged.systems.raters[code] for code in np.unique(judged.systems.rater).tolist()]
     return moved, {accounts[who]: points[who] for who in judging}, tuple(sorted(accounts[who] for who in left))
 
@@ -179,7 +179,11 @@ def _system(
             value, ends = by_rater, None
         scores.append(CalibratedScoreView(method=method, value=value, interval=ends, rank=None, why=moved.why))
     return XstsSystemView(
-        campaign=direction.parts.key, system=key, n_units=system.n_units, n_ratings=system.n_ratings, scores=scores
+        campaign=direction.parts.campaign_key,
+        system=key,
+        n_units=system.n_units,
+        n_ratings=system.n_ratings,
+        scores=scores,
     )
 
 
@@ -241,7 +245,7 @@ def _raters(direction: CampaignToCalibrate) -> list[RaterFixedPoints]:
     return [
         RaterFixedPoints(
             rater=name,
-            campaign=direction.parts.key,
+            campaign=direction.parts.campaign_key,
             consensus=points.consensus,
             anchors=points.anchors,
             human=points.human,

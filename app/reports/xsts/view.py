@@ -9,7 +9,7 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
-from app.reports.kit.result_part import FiniteResultPart
+from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell, Table
 from app.stats.calibration.lines import METHODS, Method
 
@@ -23,7 +23,7 @@ PLACES = 3
 ATTRIBUTES = ("family", "script", "word_order", "morphology", "training_size")
 
 
-class CalibrationLineView(FiniteResultPart):
+class CalibrationLineView(FrozenFiniteResultModel):
     """x′ = slope·x + intercept."""
 
     method: Method
@@ -32,7 +32,7 @@ class CalibrationLineView(FiniteResultPart):
     why: str | None = Field(None, description="Why the method cannot be given here.")
 
 
-class RaterFixedPoints(FiniteResultPart):
+class RaterFixedPoints(FrozenFiniteResultModel):
     """One rater's own fixed points, where scores are moved by rater."""
 
     rater: str
@@ -43,7 +43,7 @@ class RaterFixedPoints(FiniteResultPart):
     moved: bool = Field(description="False: a fixed point is missing, or two stand the wrong way round; scores stay.")
 
 
-class LanguageDirectionView(FiniteResultPart):
+class LanguageDirectionView(FrozenFiniteResultModel):
     """One campaign: a language pair in one direction, and its fixed points."""
 
     campaign: str
@@ -62,7 +62,7 @@ class LanguageDirectionView(FiniteResultPart):
     automatic: float | None = Field(description="Automatic score of the direction, as it was given.")
 
 
-class CalibratedScoreView(FiniteResultPart):
+class CalibratedScoreView(FrozenFiniteResultModel):
     """A system's score under one method."""
 
     method: Method
@@ -72,7 +72,7 @@ class CalibratedScoreView(FiniteResultPart):
     why: str | None = None
 
 
-class XstsSystemView(FiniteResultPart):
+class XstsSystemView(FrozenFiniteResultModel):
     """One system of one campaign."""
 
     campaign: str
@@ -86,7 +86,7 @@ class XstsSystemView(FiniteResultPart):
         return next(one for one in self.scores if one.method == method)
 
 
-class AutomaticScoreCorrelation(FiniteResultPart):
+class AutomaticScoreCorrelation(FrozenFiniteResultModel):
     """How scores under one method follow an automatic score over language pairs."""
 
     method: Method

@@ -90,7 +90,7 @@ class ServiceGaugeReader:
         return {(row.what, row.label): row.value for row in rows}
 
 
-def list_campaign_gauges(session: Session, *, only: str | None) -> list[StateGauge]:
+def list_campaign_task_gauges(session: Session, *, only: str | None) -> list[StateGauge]:
     """List the numbers of tasks in running campaigns, by campaign and state."""
     return [
         StateGauge("campaign_tasks", "Tasks by state.", row.n, (("campaign", row.campaign), ("state", row.state)))

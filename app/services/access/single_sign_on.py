@@ -215,12 +215,12 @@ def _give_role(
             expires_at=None,
             actor=audit.PROVIDER,
         )
-        return tokens.make_caller(stored_tokens.load_token(session, issued.token.prefix))
+        return tokens.make_caller(stored_tokens.load_token_by_prefix(session, issued.token.prefix))
     if (token.role, token.campaign, token.team, token.name) != (role.role, role.campaign, role.team, person.name):
         accounts.change_token_role(session, token.id, role=role.role, name=person.name, **bound)
         what: Mapping[str, object] = {"token": token.prefix, "role": role.role, "campaign": role.campaign}
         audit.record_action(session, bound["campaign_id"], actor=audit.PROVIDER, action="role changed", what=what)
-    return tokens.make_caller(stored_tokens.load_token(session, token.prefix))
+    return tokens.make_caller(stored_tokens.load_token_by_prefix(session, token.prefix))
 
 
 def _find_role(session: Session, fitting: Sequence[GroupRole]) -> tuple[GroupRole, dict[str, int | None]] | None:

@@ -237,7 +237,7 @@ def authenticate_for_session(session: Session, secret: str) -> Caller:
 
 def _authenticate(session: Session, secret: str) -> tokens.TokenRecord:
     parts = _TOKEN.fullmatch(secret)
-    row = tokens.find_token(session, parts["prefix"]) if parts else None
+    row = tokens.find_token_by_prefix(session, parts["prefix"]) if parts else None
     known = row.hash if row is not None else bytes(32)
     if not hmac.compare_digest(hash_secret(secret), known) or row is None or not row.live:
         raise BadCredential
@@ -300,7 +300,7 @@ def make_token_cursor(token: TokenView, sort: TokenSort) -> SortCursor:
 
 def get_token(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
     """Return a token that the caller manages, or the caller's own. Raises NotFound."""
-    row = tokens.load_token(session, prefix)
+    row = tokens.load_token_by_prefix(session, prefix)
     if by is not None and row.prefix != by.prefix and not by.can_manage_tokens(row.role, row.campaign):
         raise tokens.TokenNotFound
     return _view(row)

@@ -108,9 +108,9 @@ def _scale_of(parts: Sequence[CampaignCalibrationSplit]) -> ScoreScale:
     for part in parts:
         same = part.ratings.snapshot.campaign.protocol == first.ratings.snapshot.campaign.protocol
         if not same or part.ratings.scale != first.ratings.scale:
-            raise CalibrationScalesDiffer(f"{part.key} differs from {first.key}")
+            raise CalibrationScalesDiffer(f"{part.campaign_key} differs from {first.campaign_key}")
     if first.ratings.scale is None:
-        what = f"the scores of {first.key} have no bounds to make strata of"
+        what = f"the scores of {first.campaign_key} have no bounds to make strata of"
         raise Invalid("no strata can be made", places=(Place(("campaigns",), what),))
     return first.ratings.scale
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Literal
 
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.recipe import NamedExclusion, Recipe, Subject
-from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, forecast_stability
+from app.domain.recipe import ExclusionTarget, Recipe, Subject
+from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, forecast_stability_by_recipe
 from app.reports.inputs import snapshot
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
@@ -42,7 +42,7 @@ class ExclusionView:
     """An exclusion as a manager sees it. n: its number, which is also its data version."""
 
     n: int
-    exclusion: NamedExclusion
+    exclusion: ExclusionTarget
     reason: str
     actor: str
     at: datetime
@@ -75,7 +75,7 @@ class ExclusionEffect:
 
 
 def create_exclusion(
-    session: Session, campaign: str, wanted: NamedExclusion, *, reason: str, actor: str
+    session: Session, campaign: str, wanted: ExclusionTarget, *, reason: str, actor: str
 ) -> ExclusionView:
     """Exclude something from the campaign's next data version on. Nothing is deleted.
 
@@ -115,7 +115,7 @@ def set_system_withdrawn(
             withdrawal=True,
         )
         return version
-    n = exclusions.find_withdrawal_exclusion_number(session, campaign_id, system_id)
+    n = exclusions.find_exclusion_number_of_withdrawn_system(session, campaign_id, system_id)
     if n is None:
         return None
     version = campaigns.take_next_data_version(session, campaign_id, actor=actor, what="system takes part again")
@@ -177,7 +177,7 @@ def list_exclusions(
     return [_view(row) for row in rows]
 
 
-def preview_exclusion(database: Database, campaign: str, wanted: NamedExclusion, *, recipe: Recipe) -> ExclusionEffect:
+def preview_exclusion(database: Database, campaign: str, wanted: ExclusionTarget, *, recipe: Recipe) -> ExclusionEffect:
     """Show what an exclusion would do to the ranking under a recipe, together with the standing exclusions.
 
     A recipe that ignores standing exclusions is shown as if it applied them.
@@ -190,7 +190,7 @@ def preview_exclusion(database: Database, campaign: str, wanted: NamedExclusion,
     return compute_exclusion_effect(database, both)
 
 
-def look_up_preview_rankings(session: Session, campaign: str, wanted: NamedExclusion, recipe: Recipe) -> RankingPair:
+def look_up_preview_rankings(session: Session, campaign: str, wanted: ExclusionTarget, recipe: Recipe) -> RankingPair:
     """Look up the two rankings that a preview compares. Raises the errors of `create_exclusion`."""
     about = snapshot.load_snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
@@ -206,7 +206,7 @@ def compute_exclusion_effect(database: Database, both: RankingPair) -> Exclusion
         ranking_view.read_ranking_view(ranking_report.compute_missing_ranking(database, one).body) for one in both
     )
     about, recipes = both[0].about, [one.recipe for one in both]
-    sure = forecast_stability(database, about.campaign.key, recipes, as_of=about.version)
+    sure = forecast_stability_by_recipe(database, about.campaign.key, recipes, as_of=about.version)
     return make_exclusion_effect(recipes[0].name, before, after, StabilityBeforeAndAfter(*sure))
 
 
@@ -227,7 +227,7 @@ def make_exclusion_effect(
     )
 
 
-def _target(session: Session, campaign_id: int, wanted: NamedExclusion) -> int:
+def _target(session: Session, campaign_id: int, wanted: ExclusionTarget) -> int:
     """Return the id of the row to exclude. Raises ExclusionTargetNotFound, AlreadyExcluded."""
     target_id = exclusions.find_exclusion_target_id(session, campaign_id, wanted.what, wanted.key)
     if target_id is None:
@@ -243,4 +243,4 @@ def _by_system(view: RankingView) -> Mapping[str, SystemLine]:
 
 def _view(row: exclusions.ExclusionRecord) -> ExclusionView:
     fields = {name: value for name, value in row._mapping.items() if name not in {"what", "key", "withdrawal"}}
-    return ExclusionView(exclusion=NamedExclusion(row.what, row.key), **fields)
+    return ExclusionView(exclusion=ExclusionTarget(row.what, row.key), **fields)

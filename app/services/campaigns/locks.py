@@ -19,7 +19,7 @@ from app.reports.inputs.registration import (
 from app.reports.kit.redact import hide_names
 from app.services.campaigns import audit
 from app.stats.ranking.ranking import rank_systems
-from app.storage import campaigns, locks, raters
+from app.storage import campaigns, clock, judgments, locks, raters
 from app.storage.db import Session
 from app.storage.imports.staging import canonical_json
 
@@ -49,7 +49,7 @@ class NormalizationNotFixed(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class LockedAnalysisRules:
+class HypothesesAndRules:
     """What is promised in addition to the recipe, in the manager's words."""
 
     hypotheses: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class AnalysisLockEntry:
     data_version: int
     before_judgments: bool
     choices: Mapping[str, object]
-    rules: LockedAnalysisRules
+    rules: HypothesesAndRules
     reason: str | None
     actor: str
     at: datetime
@@ -129,7 +129,7 @@ def lock_analysis(session: Session, campaign: str, wanted: AnalysisLockRequest, 
     row = campaigns.load_campaign(session, campaign, lock=True)
     before = _entries(session, row.id, int(row.data_version))
     last = before[-1] if before else None
-    untouched = not locks.has_any_judgment(session, row.id)
+    untouched = not judgments.has_judgments(session, row.id)
     if (last is not None or not untouched) and wanted.reason is None:
         why = "the campaign is locked" if last is not None else "the campaign has judgments"
         raise AmendmentReasonMissing(
@@ -147,7 +147,7 @@ def lock_analysis(session: Session, campaign: str, wanted: AnalysisLockRequest, 
         rules=rules,
         reason=wanted.reason,
         actor=actor,
-        at=locks.read_database_clock(session),
+        at=clock.database_now(session),
         previous=last.hash if last else None,
         hash="",
     )
@@ -175,7 +175,7 @@ def redact_raters_in_analysis_lock(session: Session, chain: AnalysisLockChain) -
     known = raters.load_all_rater_names(session, campaigns.load_campaign(session, chain.campaign).id)
 
     def plain(entry: AnalysisLockEntry) -> AnalysisLockEntry:
-        rules = LockedAnalysisRules(
+        rules = HypothesesAndRules(
             hypotheses=tuple(hide_names(text, known) for text in entry.rules.hypotheses),
             exclusion_rules=tuple(hide_names(text, known) for text in entry.rules.exclusion_rules),
             stopping_rule=entry.rules.stopping_rule and hide_names(entry.rules.stopping_rule, known),
@@ -217,10 +217,10 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     return rank_systems(rows, replace(plain, influence=False)).recipe.normalize
 
 
-def _rules(wanted: AnalysisLockRequest, last: AnalysisLockEntry | None) -> LockedAnalysisRules:
+def _rules(wanted: AnalysisLockRequest, last: AnalysisLockEntry | None) -> HypothesesAndRules:
     """Return the rules to be locked."""
-    had = last.rules if last else LockedAnalysisRules()
-    return LockedAnalysisRules(
+    had = last.rules if last else HypothesesAndRules()
+    return HypothesesAndRules(
         hypotheses=had.hypotheses if wanted.hypotheses is None else tuple(wanted.hypotheses),
         exclusion_rules=had.exclusion_rules if wanted.exclusion_rules is None else tuple(wanted.exclusion_rules),
         stopping_rule=had.stopping_rule if wanted.stopping_rule is None else wanted.stopping_rule,
@@ -246,7 +246,7 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[AnalysisL
     entries: list[AnalysisLockEntry] = []
     for row in locks.load_analysis_lock_chain(session, campaign_id, version):
         said = row.rules
-        rules = LockedAnalysisRules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
+        rules = HypothesesAndRules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
         entries.append(
             AnalysisLockEntry(
                 n=row.n,
@@ -264,6 +264,6 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[AnalysisL
     return entries
 
 
-def _rules_as_json(rules: LockedAnalysisRules) -> dict[str, object]:
+def _rules_as_json(rules: HypothesesAndRules) -> dict[str, object]:
     """Return the rules as JSON values."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(rules).items()}

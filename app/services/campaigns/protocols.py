@@ -41,7 +41,7 @@ def get_campaign_protocol(session: Session, campaign: str) -> CampaignProtocol:
     basis: Basis = about.basis  # type: ignore[assignment]  # checked in SQL
     levels = list_judged_levels(protocol, options)
     forms = tuple(make_rater_form(protocol, options, basis=basis, level=level) for level in levels)
-    return CampaignProtocol(about, forms, protocol.derive_measures(options))
+    return CampaignProtocol(about, forms, protocol.list_judgment_measures(options))
 
 
 def put_campaign_protocol(

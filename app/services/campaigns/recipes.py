@@ -66,7 +66,7 @@ def list_named_recipes(session: Session, campaign: str, *, after: str | None, li
     return [make_named_recipe(row) for row in recipes.load_recipes_page(session, campaign_id, after=after, limit=limit)]
 
 
-def parse_campaign_recipe_json(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
+def parse_recipe_from_request(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
     """Parse a recipe sent as plain JSON values; it may start from one of the campaign's own recipes.
 
     Raises NotFound for an unknown campaign, Invalid with places in the body.

@@ -245,19 +245,19 @@ def assign_rater_numbers(campaign: str, raters: Sequence[str]) -> Mapping[str, i
     return {rater: n for n, rater in enumerate(sorted(raters, key=hashed), 1)}
 
 
-def redact_payload(value: Any) -> Any:
+def redact_free_text(value: Any) -> Any:
     """Return a payload without the fields that hold raters' free text.
 
-    >>> redact_payload({"scores": {"note": 3}, "texts": {"why": "me"}, "errors": [{"severity": "minor", "note": "me"}]})
+    >>> redact_free_text({"scores": {"note": 3}, "texts": {"why": "me"}, "errors": [{"severity": "minor", "note": ""}]})
     {'scores': {'note': 3}, 'errors': [{'severity': 'minor'}]}
     """
     if isinstance(value, Mapping):
         return {
-            name: redact_payload(one)
+            name: redact_free_text(one)
             for name, one in value.items()
             if name not in WITHHELD or isinstance(one, int | float)
         }
-    return [redact_payload(one) for one in value] if isinstance(value, list) else value
+    return [redact_free_text(one) for one in value] if isinstance(value, list) else value
 
 
 def _load_counted_judgments(session: Session, campaign: str, document: str) -> Iterator[JudgmentView]:
@@ -282,7 +282,7 @@ def _texts(
     for key in systems:
         system = test_sets.find_system(session, campaign_id, key)
         if system is not None:
-            outputs = test_sets.load_outputs_on_document(session, campaign_id, system.id, document_id)
+            outputs = test_sets.load_system_outputs_on_document(session, campaign_id, system.id, document_id)
             texts.update({(key, at): one.text for at, one in zip(positions, outputs, strict=True)})
     return texts
 
@@ -297,4 +297,4 @@ def _judgments_of_output(
 
 
 def _make_archived_judgment(judgment: JudgmentView, numbers: Mapping[str, int]) -> ArchivedJudgment:
-    return ArchivedJudgment(numbers[judgment.rater], judgment.score, redact_payload(judgment.payload))
+    return ArchivedJudgment(numbers[judgment.rater], judgment.score, redact_free_text(judgment.payload))

@@ -132,10 +132,10 @@ def _rankings(making: _BundleInProgress, wanted: Iterable[Recipe]) -> Iterator[F
         path = f"rankings/{recipe.name}.json"
         making.rankings.append({"file": path, "recipe": recipe.as_json()})
         yield path, (body,)
-        yield from render_bundle_report(path, body)
+        yield from render_bundled_report_files(path, body)
 
 
-def render_bundle_report(path: str, body: bytes) -> Iterator[File]:
+def render_bundled_report_files(path: str, body: bytes) -> Iterator[File]:
     """Render the forms of the ranking or paper whose JSON is at a path. For other paths, yield nothing."""
     folder, _, file = path.rpartition("/")
     name = file.removesuffix(".json")
@@ -177,7 +177,7 @@ def _papers(making: _BundleInProgress) -> Iterator[File]:
         )
         body = store.find_or_compute_report(making.database, asking).body
         yield f"papers/{name}.json", (body,)
-        yield from render_bundle_report(f"papers/{name}.json", body)
+        yield from render_bundled_report_files(f"papers/{name}.json", body)
 
 
 def _data(making: _BundleInProgress) -> Iterator[File]:

@@ -79,7 +79,7 @@ def reproduce_bundle(folder: Path, database: Database) -> BundleVerification:
     about = _read_description(folder)
     campaign = str(about["campaign"])
     data = InputFile(DATA, lambda: (folder / DATA).open("rb"))
-    told = imports.run_import(
+    told = imports.import_local_files(
         database,
         campaign,
         format="jsonl",
@@ -122,7 +122,7 @@ def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
                 _require_same_bytes(folder, path, (bundle.encode_bundle_manifest(about),))
             elif path.partition("/")[0] in REPORTS:
                 released = _report(folder, path, b"".join(chunks), about, beside)
-                for other, shape in bundle.render_bundle_report(path, released):
+                for other, shape in bundle.render_bundled_report_files(path, released):
                     drawn.add(other)
                     _require_same_bytes(folder, other, shape)
             else:

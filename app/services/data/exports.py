@@ -173,7 +173,7 @@ def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) 
 def _count_beside(session: Session, campaign: str, format: str, lost: Counter[str]) -> None:
     """Count what no format can hold, and what only formats with complete records can."""
     row = campaigns.load_campaign(session, campaign)
-    lost.update(exports.count_unexportable(session, row.id, row.data_version))
+    lost.update(exports.count_unexportable_data(session, row.id, row.data_version))
     whole = format not in EXTRAS and formats.get_format(format).whole
     compared = 0 if whole else exports.count_comparisons(session, row.id, row.data_version)
     lost.update({"comparisons of columns": compared} if compared else {})
@@ -208,7 +208,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
     """Yield every record of a campaign, declarations first. Comparisons of columns are included only on request."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
-    profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
+    profile = exports.find_weight_profile_id_by_digest(session, row.id, hash_campaign_score_profile(view))
     unfit = list_documents_with_unfit_known_answers(session, row.id, view)
     for query, build in (*_BUILDERS, *([(exports.COMPARISONS, _comparison)] if comparisons else [])):
         with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
@@ -227,7 +227,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
 def load_judgments_that_count(session: Session, campaign: str) -> Iterator[JudgmentRow]:
     """Yield the judgments of a campaign that count, with all revisions; none is surplus or set aside."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
-    profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
+    profile = exports.find_weight_profile_id_by_digest(session, row.id, hash_campaign_score_profile(view))
     with closing(exports.stream_export_rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
         aside = {_address(one) for one in rows}
     with closing(

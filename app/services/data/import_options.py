@@ -52,7 +52,7 @@ def make_campaign_record(about: Mapping[str, str]) -> list[Record]:
     return [CampaignRow(HERE, **about)] if about else []  # type: ignore[arg-type]  # names of ABOUT
 
 
-def find_campaign_row(
+def peek_campaign_row(
     records: Iterator[Record | RemoteRecords], log: ReadLog
 ) -> tuple[CampaignRow, Iterator[Record | RemoteRecords]]:
     """Return what the files say about the campaign, and all records. Readers say it first, or each judgment says it."""
@@ -71,6 +71,6 @@ def find_campaign_row(
     )
 
 
-def choose_default_basis(protocol: str | None) -> str:
+def choose_default_judgment_basis(protocol: str | None) -> str:
     """Return the default basis of judgments for a protocol."""
     return protocols.get_protocol(protocol).bases[0] if protocol is not None and protocol in protocols.ALL else BASES[0]

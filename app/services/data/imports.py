@@ -20,9 +20,9 @@ from app.services.data import exports
 from app.services.data.import_options import (
     FormatNotReadable,
     check_import_options,
-    choose_default_basis,
-    find_campaign_row,
+    choose_default_judgment_basis,
     make_campaign_record,
+    peek_campaign_row,
     split_import_options,
 )
 from app.services.data.intake import Progress, RunningImport, import_records
@@ -77,7 +77,7 @@ class ImportView:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportRow:
+class ImportSummary:
     """An import as an entry of a list."""
 
     public_id: str
@@ -103,10 +103,10 @@ def get_import(session: Session, campaign: str, public_id: str) -> ImportView:
     return ImportView(row.public_id, row.format, row.options, row.state, arrived, row.report)
 
 
-def list_imports(session: Session, campaign: str, *, after: str | None, limit: int) -> list[ImportRow]:
+def list_imports(session: Session, campaign: str, *, after: str | None, limit: int) -> list[ImportSummary]:
     """List imports in the order in which they were announced, without files and reports. Raises NotFound."""
     rows = imports.load_imports_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
-    return [ImportRow(row.public_id, row.format, row.options, row.state, row.created_at) for row in rows]
+    return [ImportSummary(row.public_id, row.format, row.options, row.state, row.created_at) for row in rows]
 
 
 def list_import_files(
@@ -171,7 +171,7 @@ def commit_import(
         return report
 
 
-def run_import(
+def import_local_files(
     database: Database,
     campaign: str,
     *,
@@ -365,7 +365,7 @@ def _campaign(
     """Return the campaign to fill. If it does not exist, create it from what the files say about it."""
     if known is not None:
         return known, records
-    head, records = find_campaign_row(records, log)
+    head, records = peek_campaign_row(records, log)
     new = NewCampaign(
         key=key,
         name=head.name,
@@ -373,7 +373,7 @@ def _campaign(
         options=head.options or {},
         source_language=head.source_language,
         target_language=head.target_language,
-        basis=head.basis or choose_default_basis(head.protocol),
+        basis=head.basis or choose_default_judgment_basis(head.protocol),
         series=series,
     )
     return create_campaign(session, new, actor=actor), records

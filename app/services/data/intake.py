@@ -133,7 +133,7 @@ def import_records(
         intake.report_progress()
         beside.wait_until_done()
     merging.merge_lines(stage.take_staged_lines(), intake.campaign)
-    metrics, left = merging.find_changed_metrics() if stage.n_scores else ((), 0)
+    metrics, left = merging.find_metrics_with_changed_scores() if stage.n_scores else ((), 0)
     if left:
         log.dropped[NOT_HERE] += left
     if merging.n_unfit:

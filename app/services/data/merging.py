@@ -67,7 +67,9 @@ class ImportMerge:
         if any(created.values()) or resolved.added or compared:
             version, profile = self._version(campaign)
             on_texts = (
-                find_campaign_protocol(campaign).find_measure(parse_campaign_scoring_options(campaign)).needs_text
+                find_campaign_protocol(campaign)
+                .find_requested_measure(parse_campaign_scoring_options(campaign))
+                .needs_text
             )
             stored = None if on_texts else profile
             judgments.append_staged_judgments(session, campaign_id=self._id, profile_id=stored, version=version)
@@ -99,19 +101,21 @@ class ImportMerge:
         judgments.require_judgments_of_staged_voids(session, self._id)
         voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:
-            counts["metric_scores"] = metrics_staged.store_staged_metrics(session, self._id, metrics, version=version)
+            counts["metric_scores"] = metrics_staged.store_staged_metric_scores(
+                session, self._id, metrics, version=version
+            )
         seals.seal_collected_version(session, self._id, version)
         report = {**counts, "voids": voids, "data_version": version}
         what = {"what": self._what, **report}
         audit.record_action(session, self._id, actor=self._actor, action=self._action, what=what)
         return report
 
-    def find_changed_metrics(self) -> tuple[Sequence[str], int]:
+    def find_metrics_with_changed_scores(self) -> tuple[Sequence[str], int]:
         """Return the metrics whose staged scores differ from the stored ones, and how many scores do not belong here.
 
         Call this after everything is merged. Raises ImportContradiction, with file and line.
         """
-        return metrics_staged.find_changed_metrics(self._session, self._id)
+        return metrics_staged.find_metrics_with_changed_scores(self._session, self._id)
 
     def _version(self, campaign: CampaignInfo) -> tuple[int, int]:
         """Return the import's data version and the profile that it scores by; both are taken when first needed."""

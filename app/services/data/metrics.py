@@ -105,7 +105,7 @@ def _rows(session: Session, campaign_id: int, given: MetricScoreSet) -> tuple[di
     """Return scores by (system id, segment id), and how many are left out, by reason."""
     systems, segments = (
         stored.load_scorable_systems(session, campaign_id),
-        stored.load_scorable_segments(session, campaign_id),
+        stored.load_segments_with_scorable_flag(session, campaign_id),
     )
     known = {(row.key, row.position): row for row in segments}
     left: Counter[str] = Counter()
@@ -148,8 +148,10 @@ def _is_unchanged(
     if before.higher_is_better != given.higher_is_better:
         return False
     systems = stored.load_scorable_systems(session, campaign_id)
-    segments = {(row.key, row.position): row.id for row in stored.load_scorable_segments(session, campaign_id)}
-    held = stored.load_metric_scores(session, campaign_id, before.metric, before.version)
+    segments = {
+        (row.key, row.position): row.id for row in stored.load_segments_with_scorable_flag(session, campaign_id)
+    }
+    held = stored.load_metric_score_set(session, campaign_id, before.metric, before.version)
     had = {
         (
             systems.get(row.system),

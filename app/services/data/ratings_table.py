@@ -35,7 +35,7 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
         standardised=read.options.standardised,
     )
     yield _lines([COLUMNS])
-    profile = exports.find_weight_profile_id(session, row.id, hash_campaign_score_profile(view))
+    profile = exports.find_weight_profile_id_by_digest(session, row.id, hash_campaign_score_profile(view))
     if profile is None:
         return
     loaded = ratings.load_ratings(

@@ -16,7 +16,7 @@ from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import RunningImport, import_records
-from app.services.data.recording_people import lock_raters_with_linked_accounts, refuse_second_judgments
+from app.services.data.recording_people import block_leases_if_accounts_linked, refuse_second_judgments
 from app.services.data.recording_planned import find_planned_items
 from app.storage import campaigns, clock
 from app.storage.db import Session
@@ -88,7 +88,7 @@ def record_judgments(
     Raises NotFound, ExternalIdConflict, TaskHandedIn, PersonJudgedAlready, or Invalid; places are `("body", i, field,
     …)` with i from 0.
     """
-    several = lock_raters_with_linked_accounts(session, campaign, sent)
+    several = block_leases_if_accounts_linked(session, campaign, sent)
     row = campaigns.load_campaign(session, campaign, lock=True)
     view = get_campaign(session, campaign)
     intake = RunningImport(

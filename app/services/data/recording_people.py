@@ -17,13 +17,13 @@ class PersonJudgedAlready(Conflict):
     published = "JudgedByThePerson"
 
 
-def lock_raters_with_linked_accounts(session: Session, campaign: str, sent: Sequence[AddressedJudgment]) -> bool:
+def block_leases_if_accounts_linked(session: Session, campaign: str, sent: Sequence[AddressedJudgment]) -> bool:
     """Return whether any rater has other accounts. If so, block new leases until the transaction ends. Raises NotFound.
 
     Call this before the campaign's row is locked, because leasing takes the two locks in this order.
     """
     row = campaigns.load_campaign(session, campaign)
-    people = external_judges.load_linked_persons(session, row.id, sorted({one.rater for one in sent}))
+    people = external_judges.load_persons_behind_raters(session, row.id, sorted({one.rater for one in sent}))
     several = any(one.several for one in people.values())
     if several:
         replans.block_new_leases(session, row.id)
@@ -42,7 +42,7 @@ def refuse_second_judgments(
     left: indices of the judgments that are not known yet. Raises PersonJudgedAlready; places are `("body", i,
     "rater")`.
     """
-    people = external_judges.load_linked_persons(session, campaign_id, sorted({sent[i].rater for i in left}))
+    people = external_judges.load_persons_behind_raters(session, campaign_id, sorted({sent[i].rater for i in left}))
     raters = sorted(rater for rater, one in people.items() if one.several)
     documents = sorted({sent[i].document for i in left if sent[i].rater in people})
     theirs = external_judges.load_other_accounts_work(session, campaign_id, raters, documents) if raters else {}

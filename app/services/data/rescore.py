@@ -1,6 +1,6 @@
 """Check of derived scores against the payloads they were derived from.
 
-`check_stored_scores` compares, and `rescore_campaign` corrects what differs.
+`check_stored_scores` compares, and `recompute_stored_scores` corrects what differs.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def check_stored_scores(session: Session, campaign: str) -> ScoreCheckReport:
     return ScoreCheckReport(campaign, tuple(compared))
 
 
-def rescore_campaign(session: Session, campaign: str, *, actor: str) -> ScoreCheckReport:
+def recompute_stored_scores(session: Session, campaign: str, *, actor: str) -> ScoreCheckReport:
     """Correct wrong scores and add missing ones; if there are any, under a new data version. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign, lock=True), get_campaign(session, campaign)
     profiles = stored_scores.load_weight_profiles(session, row.id)
@@ -99,7 +99,7 @@ def _compare_profile(
         if len(wrong) + len(absent) >= BLOCK:
             _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
     _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
-    places = stored_scores.format_judgment_positions(session, campaign_id, [one.judgment_id for _, one in shown])
+    places = stored_scores.describe_judgments_by_id(session, campaign_id, [one.judgment_id for _, one in shown])
     checked.first = [f"{places[is_.judgment_id]}: {was.score!r} is stored, {is_.score!r} it is" for was, is_ in shown]
     return checked
 
@@ -129,7 +129,7 @@ def _store(
 ) -> None:
     """Store a block if `put_right` is set, and clear it."""
     if put_right and wrong:
-        stored_scores.update_scores(session, campaign_id, profile.id, wrong)
+        stored_scores.correct_stored_scores(session, campaign_id, profile.id, wrong)
     if put_right and absent:
         rows = [(one.judgment_id, one.score, one.n_errors) for one in absent]
         stored_profiles.store_scores(session, campaign_id, profile.id, rows)
@@ -162,4 +162,4 @@ def _options(view: CampaignInfo, profile: StoredWeightProfile) -> ScoringOptions
 
 def _by_score(view: CampaignInfo) -> bool:
     """Return whether the campaign's own score is something other than weighted errors."""
-    return not find_campaign_protocol(view).find_measure(parse_campaign_scoring_options(view)).uses_profile
+    return not find_campaign_protocol(view).find_requested_measure(parse_campaign_scoring_options(view)).uses_profile

@@ -111,7 +111,7 @@ class StagingWriter:
     def scoring_needs_texts(self) -> bool:
         """Whether the score for rankings cannot be computed from a payload alone."""
         protocol, options = self.get_protocol()
-        return protocol.find_measure(options).needs_text
+        return protocol.find_requested_measure(options).needs_text
 
     def add_record(self, record: Record | OutputJudgments, log: ReadLog) -> None:
         """Stage a record other than the campaign's. A record that is not valid goes to the log as a bad line."""

@@ -89,7 +89,7 @@ def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
     return _system_view(load_system_row(session, campaigns.load_campaign(session, campaign).id, key))
 
 
-def get_outputs_on_document(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
+def get_system_outputs_on_document(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
     """Return a system's outputs on a document, one entry for each segment. Raises NotFound."""
     return get_outputs_of_systems(session, campaign, document, [system])[system]
 
@@ -104,7 +104,7 @@ def get_outputs_of_systems(
     return {
         key: [
             _output_view(row, markup=markup)
-            for row in stored.load_outputs_on_document(
+            for row in stored.load_system_outputs_on_document(
                 session, about.id, load_system_row(session, about.id, key).id, on.id
             )
         ]
@@ -118,7 +118,7 @@ def count_outputs_by_document(
     """List the documents on which a system has outputs, by key, starting after `after`. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     of = load_system_row(session, campaign_id, system)
-    rows = stored.load_documents_with_outputs_page(session, campaign_id, of.id, after=after, limit=limit)
+    rows = stored.load_system_documents_page(session, campaign_id, of.id, after=after, limit=limit)
     return [DocumentOutputCount(row.document, row.segments, row.outputs) for row in rows]
 
 

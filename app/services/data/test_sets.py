@@ -169,7 +169,7 @@ def put_system(session: Session, campaign: str, key: str, given: SystemInput, *,
     return put
 
 
-def put_outputs_on_document(
+def put_system_outputs_on_document(
     session: Session,
     campaign: str,
     system: str,
@@ -186,7 +186,7 @@ def put_outputs_on_document(
     texts = given.texts
     row = _open_for_changes(session, campaign)
     of, on = load_system_row(session, row.id, system), load_document_row(session, row.id, document)
-    before = stored.load_outputs_on_document(session, row.id, of.id, on.id)
+    before = stored.load_system_outputs_on_document(session, row.id, of.id, on.id)
     spans: Sequence[Sequence[Span] | None] = [None] * len(texts) if given.prefill is None else given.prefill
     links: Sequence[str | None] = [None] * len(texts) if given.alignment is None else given.alignment
     _check_numbers(len(before), segments=texts, prefill=spans, alignment=links)
@@ -225,7 +225,7 @@ def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> N
     """Delete a draft's system without outputs. Raises NotFound, DeleteNeedsDraft, TestSetPartInUse."""
     row = _draft(session, campaign)
     system = load_system_row(session, row.id, key)
-    if stored.is_system_used(session, row.id, system.id):
+    if stored.has_system_items_or_outputs(session, row.id, system.id):
         raise TestSetPartInUse("the system has outputs or judgments")
     if metrics.has_metric_scores(session, row.id, system_id=system.id):
         raise TestSetPartInUse(SCORED)
@@ -233,7 +233,9 @@ def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> N
     _new_data_version(session, row.id, actor=actor, what={"system": key, "deleted": True})
 
 
-def delete_outputs_on_document(session: Session, campaign: str, system: str, document: str, *, actor: str) -> None:
+def delete_system_outputs_on_document(
+    session: Session, campaign: str, system: str, document: str, *, actor: str
+) -> None:
     """Delete a system's outputs on a document of a draft.
 
     Raises NotFound, DeleteNeedsDraft, TextAlreadyShown, TestSetPartInUse.
@@ -244,8 +246,8 @@ def delete_outputs_on_document(session: Session, campaign: str, system: str, doc
         raise TextAlreadyShown(f"the output of {system} on {document}")
     if metrics.has_metric_scores(session, row.id, system_id=of.id, document_id=on.id):
         raise TestSetPartInUse(SCORED)
-    ids = [one.segment_id for one in stored.load_outputs_on_document(session, row.id, of.id, on.id)]
-    stored.delete_outputs_of_segments(session, row.id, of.id, ids)
+    ids = [one.segment_id for one in stored.load_system_outputs_on_document(session, row.id, of.id, on.id)]
+    stored.delete_system_outputs_of_segments(session, row.id, of.id, ids)
     what = {"system": system, "document": document, "deleted": True}
     _new_data_version(session, row.id, actor=actor, what=what)
 

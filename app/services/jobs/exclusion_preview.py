@@ -9,8 +9,12 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from app.domain.recipe import NamedExclusion, Recipe
-from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, StabilityForecast, forecast_stability
+from app.domain.recipe import ExclusionTarget, Recipe
+from app.reports.exclusion_preview.forecasts import (
+    StabilityBeforeAndAfter,
+    StabilityForecast,
+    forecast_stability_by_recipe,
+)
 from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
@@ -54,7 +58,7 @@ def parse_stored_exclusion_preview(body: bytes) -> ExclusionEffect:
 
 
 def find_or_queue_exclusion_preview(
-    database: Database, campaign: str, wanted: NamedExclusion, *, recipe: Recipe
+    database: Database, campaign: str, wanted: ExclusionTarget, *, recipe: Recipe
 ) -> ExclusionEffect | JobView:
     """Return the preview if its rankings are stored or can be made quickly, else the job that makes it.
 
@@ -90,7 +94,7 @@ def make_exclusion_preview_work(database: Database, request: JobRequest) -> Repo
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]
         made = rankings.find_or_compute_ranking_in_job(database, campaign, recipe, version=version, told=told)
-        (sure,) = forecast_stability(database, campaign, [recipe], as_of=version)
+        (sure,) = forecast_stability_by_recipe(database, campaign, [recipe], as_of=version)
         return (
             StoredRankingWithForecast(view=ranking_view.read_ranking_view(made.body), stability=sure)
             .model_dump_json()

@@ -172,7 +172,7 @@ def find_running_job(database: Database, request: JobRequest) -> JobView:
     Raises JobNotRequested if none is running, and the error for which a worker has already refused the request.
     """
     with database.transaction() as session:
-        row = jobs.find_job(session, request.report_digest)
+        row = jobs.find_job_by_report_key(session, request.report_digest)
         if row is not None and row.state == "failed" and not row.error["again"]:
             raise decode_job_error(row.error)
         if row is None or row.state not in jobs.UNFINISHED:
@@ -278,8 +278,8 @@ def decode_job_error(kept: Mapping[str, Any]) -> AppError:
     return error
 
 
-def list_next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]:
-    """List the next queue entries for a job, whatever has been done so far."""
+def make_next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]:
+    """Make the next queue entries for a job, whatever has been done so far."""
     if row.state == "queued":
         return [QueueEntry(PREPARE, row.id, priority=READING, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
@@ -393,5 +393,5 @@ def _enter_again(database: Database, job_id: int) -> bool:
             end_job(session, row, JobGivenUp("the queue lost it repeatedly"), again=True)
         else:
             jobs.record_job_attempt(session, job_id)
-            jobs_queue.enqueue_entries(session, list_next_queue_entries(session, row))
+            jobs_queue.enqueue_entries(session, make_next_queue_entries(session, row))
         return True

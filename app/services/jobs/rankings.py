@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.domain.recipe import Recipe
 from app.reports.inputs import snapshot
-from app.reports.inputs.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignSize, estimate_ranking_seconds
+from app.reports.inputs.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignTestSetSize, estimate_ranking_seconds
 from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
@@ -52,7 +52,7 @@ def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool
     numbers = sorted({one.about.campaign_id for one in missing})
     if judgments.has_more_judgments_than(session, numbers, QUICK_JUDGMENTS):
         return True
-    sizes = {number: CampaignSize.load(session, number) for number in numbers}
+    sizes = {number: CampaignTestSetSize.load(session, number) for number in numbers}
     return sum(estimate_ranking_seconds(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 

@@ -83,7 +83,7 @@ def find_or_queue_recipe_rankings(
     with database.transaction(snapshot=True) as session:
         about, wanted = side_by_side.look_up_recipe_rankings(session, campaign, names, as_of)
         rows = [RequestedRanking(name, about, one) for name, one in wanted.items()]
-        outcome = _find_or_request(session, KIND, side_by_side.describe_ranked_campaign(about), rows)
+        outcome = _find_or_request(session, KIND, side_by_side.label_ranked_campaign(about), rows)
     return (
         side_by_side.compute_missing_recipe_rankings(database, about, wanted)
         if outcome is None
@@ -98,10 +98,10 @@ def find_or_queue_series_rankings(
 
     Raises the errors of `series.find_or_compute_series_rankings`.
     """
-    subject = series.describe_ranked_series(name, recipe)
+    subject = series.label_ranked_series(name, recipe)
     with database.transaction(snapshot=True) as session:
         members = series.look_up_series_rankings(session, name, recipe, only)
-        rows = [RequestedRanking(one.name, one.about, one.ranking) for one in members]
+        rows = [RequestedRanking(one.column_name, one.about, one.ranking) for one in members]
         outcome = _find_or_request(session, SERIES, subject, rows)
     return (
         series.compute_missing_series_rankings(database, subject, members)
@@ -161,7 +161,7 @@ def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWor
         name, campaign, recipe, told = columns[n]
         if recipe is None:
             return (
-                StoredComparedRanking.from_ranking(series.make_column_without_recipe(name)).model_dump_json().encode()
+                StoredComparedRanking.from_ranking(series.make_missing_recipe_column(name)).model_dump_json().encode()
             )
         meant, version = parse_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(

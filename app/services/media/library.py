@@ -226,7 +226,7 @@ def delete_media(session: Session, campaign: str, name: str, *, actor: str) -> N
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     row = rows.load_media(session, campaign_id, name, lock=True)
     of_texts = (place for place, used in rows.load_media_uses(session, campaign_id) if used == name)
-    uses = [*islice(of_texts, MOST_PLACES), *rows.load_file_names_by_captions(session, campaign_id, name)]
+    uses = [*islice(of_texts, MOST_PLACES), *rows.load_names_of_files_with_captions(session, campaign_id, name)]
     if uses:
         raise MediaInUse(places=tuple(Place(("media", name), f"{use} refers to it") for use in uses))
     rows.delete_media(session, row.id)

@@ -14,7 +14,7 @@ def load_heard_stretches(
 ) -> dict[str, HeardStretches]:
     """Load what a rater has heard of some files in a task, by their ids."""
     events: dict[str, list[PlaybackEvent]] = {public_id: [] for public_id in media}
-    for row in rows.load_play_events(session, campaign_id, task_id, rater_id):
+    for row in rows.load_play_events_of_rater(session, campaign_id, task_id, rater_id):
         if row.media in events:
             events[row.media].append(PlaybackEvent(row.session, row.kind, row.at_ms, row.media_ms))
     return {public_id: find_heard_stretches(of) for public_id, of in events.items()}

@@ -13,7 +13,7 @@ from app.storage.media.rows import MediaRow
 MISSING = "missing"
 
 
-def load_shown_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> dict[str, ShownMedia]:
+def load_shown_media_by_text(session: Session, campaign_id: int, texts: Iterable[str | None]) -> dict[str, ShownMedia]:
     """Load what is shown in place of each text that is media, by the text."""
     elements = {text: element for text in texts if text and (element := parse_media_element(text)) is not None}
     if not elements:

@@ -69,7 +69,7 @@ def create_upload(
     policy.require_upload_folder()
     _check_size(size, name, policy.limits)
     campaign_id = campaigns.load_campaign(session, campaign).id
-    if len(rows.load_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)) >= MOST_UPLOADS:
+    if len(rows.load_unfinished_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)) >= MOST_UPLOADS:
         raise TooManyUploads
     row = rows.insert_upload(session, campaign_id, name=name, size=size, sha256=sha256, actor=actor)
     return _view(policy, row)
@@ -89,7 +89,9 @@ def get_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str
 def list_uploads(session: Session, policy: MediaPolicy, campaign: str) -> list[UploadView]:
     """List all uploads in progress."""
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [_view(policy, row) for row in rows.load_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)]
+    return [
+        _view(policy, row) for row in rows.load_unfinished_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)
+    ]
 
 
 def delete_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str) -> None:

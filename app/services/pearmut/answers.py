@@ -66,7 +66,7 @@ class SentAnnotation:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedAnnotation:
+class StoredAnnotation:
     """A stored answer, and its effect on the plan. task: the user's; None if somebody else has it."""
 
     user: PearmutUser
@@ -83,14 +83,14 @@ def record_sent_annotation(session: Session, user: PearmutUser, sent: SentAnnota
     row = campaigns.load_campaign(session, user.loaded.key, lock=True)
     if row.state == "closed":
         raise PearmutCampaignClosed
-    prepared = check_and_keep_annotation(session, user, sent)
+    prepared = check_and_store_annotation(session, user, sent)
     if prepared is not None:
         store_annotation_judgments(session, user.loaded, [prepared], actor=user.rater.actor)
 
 
-def check_and_keep_annotation(
+def check_and_store_annotation(
     session: Session, user: PearmutUser, sent: SentAnnotation, *, real_names: bool = False
-) -> CheckedAnnotation | None:
+) -> StoredAnnotation | None:
     """Check an answer and store it; None if it was already stored. real_names: models have the names of the file.
 
     Raises Invalid, PearmutPlaceUnknown.
@@ -124,11 +124,11 @@ def check_and_keep_annotation(
     if pearmut.insert_answer(session, loaded.campaign_id, user.rater.rater_id, values) is None:
         return None
     store_form_answers(session, user, sent.place)
-    return CheckedAnnotation(user, sent, rows, task)
+    return StoredAnnotation(user, sent, rows, task)
 
 
 def store_annotation_judgments(
-    session: Session, loaded: LoadedCampaign, prepared: Sequence[CheckedAnnotation], *, actor: str
+    session: Session, loaded: LoadedCampaign, prepared: Sequence[StoredAnnotation], *, actor: str
 ) -> None:
     """Store the judgments of answers, at most one for each output and user, and hand in their tasks."""
     rows = [row for one in prepared for row in one.rows]
@@ -147,7 +147,7 @@ def store_annotation_judgments(
             _hand_in(session, answer, answer.task)
 
 
-def _hand_in(session: Session, answer: CheckedAnnotation, task: pearmut.Row) -> None:
+def _hand_in(session: Session, answer: StoredAnnotation, task: pearmut.Row) -> None:
     campaign_id, rater_id = answer.user.rater.campaign_id, answer.user.rater.rater_id
     if task.state == "free":
         external_judgments.record_task_holder(session, campaign_id, task.id, rater_id)
@@ -167,7 +167,7 @@ def _hand_in(session: Session, answer: CheckedAnnotation, task: pearmut.Row) -> 
     ]
     page = f"pearmut-{answer.sent.digest.hex()[:32]}"
     moments = [(kind, int(at * 1000)) for kind, at in events[:MOST_EVENTS]]
-    pearmut.insert_user_activity(session, campaign_id, task.id, rater_id, page=page, events=moments)
+    pearmut.insert_user_activity_events(session, campaign_id, task.id, rater_id, page=page, events=moments)
 
 
 def _shorten_comment(comment: str | None) -> str:

@@ -23,7 +23,7 @@ from app.services.pearmut.loading import PearmutUserLink, add_user
 from app.services.pearmut.users import PearmutUser
 from app.services.tasks import board, campaign_judgments
 from app.services.tasks.campaign_judgments import JudgmentFilter
-from app.stats.testing.paired import paired_t_p_value
+from app.stats.testing.paired import two_sided_paired_t_p_value
 from app.storage import pearmut
 from app.storage.db import Session
 
@@ -33,8 +33,10 @@ MOST_USERS = 1000
 Line = dict[str, Any]
 
 
-class UsersHaveTasks(Invalid):
+class AddUserNeedsSingleStream(Invalid):
     """Add new user is only supported for single-stream assignments"""
+
+    published = "UsersHaveTasks"
 
 
 def make_dashboard_data(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
@@ -152,7 +154,7 @@ def _score(answer: object) -> float | None:
 
 def _differ(better: Mapping[str, float], other: Mapping[str, float]) -> bool:
     common = sorted(better.keys() & other.keys())
-    return paired_t_p_value([better[key] for key in common], [other[key] for key in common]) < ALPHA
+    return two_sided_paired_t_p_value([better[key] for key in common], [other[key] for key in common]) < ALPHA
 
 
 def reset_user_work(session: Session, loaded: LoadedCampaign, user: str, *, by: Caller) -> None:
@@ -179,9 +181,9 @@ def set_user_note(session: Session, loaded: LoadedCampaign, user: str, note: str
 
 
 def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -> list[PearmutUserLink]:
-    """Enrol more users, each with a link. Raises UsersHaveTasks, Invalid."""
+    """Enrol more users, each with a link. Raises AddUserNeedsSingleStream, Invalid."""
     if not loaded.is_single_stream:
-        raise UsersHaveTasks
+        raise AddUserNeedsSingleStream
     if not 1 <= n <= MOST_USERS:
         raise Invalid(f"users: must be 1 to {MOST_USERS}")
     there = pearmut.load_pearmut_users(session, loaded.campaign_id)

@@ -71,13 +71,13 @@ class LoadedCampaign:
             return "rating"
         return PROTOCOLS.get(str(self.info["protocol"]).casefold(), "da")
 
-    def document_owner(self, user: str) -> str | None:
+    def documents_key_of_user(self, user: str) -> str | None:
         """Return the name under which a user's documents are stored."""
         return None if self.is_single_stream else user
 
     def documents_of_user(self, user: str) -> list[Document]:
         """Return the documents that a user may get, in order."""
-        return self.data.get(self.document_owner(user), [])
+        return self.data.get(self.documents_key_of_user(user), [])
 
     def find_document(self, user: str, place: Place) -> Document:
         """Return the document at a place of a user. Raises PearmutPlaceUnknown."""
@@ -94,7 +94,7 @@ class LoadedCampaign:
 
     def find_planned_document(self, user: str, place: Place) -> PlannedPearmutDocument | None:
         """Return the planned document at a place; None if its answers are not judgments of systems."""
-        return self.planned.get((self.document_owner(user), place)) if isinstance(place, int) else None
+        return self.planned.get((self.documents_key_of_user(user), place)) if isinstance(place, int) else None
 
 
 def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) -> LoadedCampaign:

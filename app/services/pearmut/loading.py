@@ -39,8 +39,10 @@ class PearmutCampaignExists(Conflict):
     """A campaign with this key exists already."""
 
 
-class UserNamesAmbiguous(Conflict):
+class UserNamesNeedDefaultOrganization(Conflict):
     """Names of users are credentials in the default organization only: they do not say whose they are."""
+
+    published = "UserNamesAmbiguous"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def add_pearmut_campaign(
     Raises Invalid, and PearmutCampaignExists.
     """
     if old_ids and current_organization_number() != DEFAULT:
-        raise UserNamesAmbiguous
+        raise UserNamesNeedDefaultOrganization
     key = make_key(campaign.campaign_id)
     _check_new(session, key)
     if campaign.info.get("shuffle", True) and not shuffled:

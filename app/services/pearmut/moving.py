@@ -14,9 +14,9 @@ from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import Caller
 from app.services.pearmut import pages
 from app.services.pearmut.answers import (
-    CheckedAnnotation,
     SentAnnotation,
-    check_and_keep_annotation,
+    StoredAnnotation,
+    check_and_store_annotation,
     store_annotation_judgments,
 )
 from app.services.pearmut.campaign_file import CampaignFileUser, parse_campaign_file
@@ -128,7 +128,7 @@ def _replay(
 
     A second answer of a user to a document is a revision, so its judgments are stored in a later round.
     """
-    rounds: dict[int, list[CheckedAnnotation]] = {}
+    rounds: dict[int, list[StoredAnnotation]] = {}
     times = Counter[tuple[object, object]]()
     again = 0
     for number, entry in log:
@@ -146,7 +146,7 @@ def _replay(
 
 def _prepare_answer(
     session: Session, loaded: LoadedCampaign, known: Mapping[str, PearmutUser], number: int, entry: Mapping[str, Any]
-) -> CheckedAnnotation | None:
+) -> StoredAnnotation | None:
     place, annotation, actions = entry.get("item_i"), entry.get("annotation"), entry.get("actions") or []
     user = known.get(str(entry.get("user_id")))
     line = f"{loaded.name}.jsonl"
@@ -158,7 +158,7 @@ def _prepare_answer(
     comment = entry.get("comment")
     sent = SentAnnotation(place, annotation, timed, comment if isinstance(comment, str) else None)
     try:
-        return check_and_keep_annotation(session, user, sent, real_names=True)
+        return check_and_store_annotation(session, user, sent, real_names=True)
     except Invalid as error:
         detail = "; ".join(place.msg for place in error.places) or error.detail
         raise Invalid("a line of the log cannot be taken over", places=(At((line, number), detail),)) from None
@@ -167,7 +167,7 @@ def _prepare_answer(
 def _move_progress(session: Session, user: PearmutUser, said: Mapping[str, Any]) -> MovedUserProgress:
     progress = pages.load_user_progress(session, user)
     before = sum(state == pages.DONE for state in said.get("progress", ()))
-    place = pages.find_place_without_lease(user, progress)
+    place = pages.find_place_needing_no_lease(user, progress)
     if place is None:
         place = next((n for n, state in enumerate(progress.documents) if state is None), None)
     now = progress.documents.count(pages.DONE)

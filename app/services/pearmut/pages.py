@@ -101,7 +101,7 @@ def make_user_progress(
     )
 
 
-def find_place_without_lease(user: PearmutUser, progress: UserProgress) -> int | str | None:
+def find_place_needing_no_lease(user: PearmutUser, progress: UserProgress) -> int | str | None:
     """Return where a user continues if that needs no lease: welcome, a random check, or a form or check in the data."""
     for n, state in enumerate(progress.welcome):
         if state is None:
@@ -118,7 +118,7 @@ def has_document_to_judge(user: PearmutUser, progress: UserProgress) -> bool:
     return any(user.loaded.find_planned_document(user.name, n) is not None for n in _open_documents(user, progress))
 
 
-def find_place_after_judging(user: PearmutUser, progress: UserProgress) -> int | str | None:
+def find_place_after_last_document(user: PearmutUser, progress: UserProgress) -> int | str | None:
     """Return where a user without documents to judge continues, or None at the end."""
     for n in _open_documents(user, progress):
         if user.loaded.find_planned_document(user.name, n) is None:
@@ -268,7 +268,7 @@ def load_annotation_from_judgments(
     task = progress.tasks.get(planned.number) if planned is not None else None
     if planned is None or task is None:
         return None
-    rows = pearmut.load_task_judgments(session, user.loaded.campaign_id, task.id, user.rater.rater_id)
+    rows = pearmut.load_rater_judgments_of_task(session, user.loaded.campaign_id, task.id, user.rater.rater_id)
     if not rows:
         return None
     models = {key: model for model, key in planned.systems.items()}

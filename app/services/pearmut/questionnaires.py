@@ -38,7 +38,7 @@ def make_questionnaires_setting(aside: Mapping[str, Sequence[Document]]) -> dict
         for kind, moment in MOMENTS.items()
     }
     made = Questionnaires(before=asked["before"], after=asked["after"])
-    if not any(map(made.has_questions, MOMENTS.values())):
+    if not any(map(made.has_questions_at, MOMENTS.values())):
         return {}
     return {NAME: made.model_dump(mode="json", exclude_defaults=True)}
 

@@ -44,7 +44,7 @@ def find_error_span_field(campaign: CampaignInfo) -> str | None:
 
 def _measures(campaign: CampaignInfo) -> tuple[JudgmentMeasure, ...]:
     """Return the measures of a judgment; the first one ranks."""
-    return find_campaign_protocol(campaign).derive_measures(parse_campaign_scoring_options(campaign))
+    return find_campaign_protocol(campaign).list_judgment_measures(parse_campaign_scoring_options(campaign))
 
 
 def _find_marking(campaign: CampaignInfo) -> SpansWidget | None:
@@ -88,7 +88,7 @@ def list_broken_rules(
     Raises Invalid if an answer is not valid, with places in the payload.
     """
     values = [_compute_measures(campaign, n, items, answer) for n, answer in enumerate(given)]
-    ranking = find_campaign_protocol(campaign).find_measure(parse_campaign_scoring_options(campaign))
+    ranking = find_campaign_protocol(campaign).find_requested_measure(parse_campaign_scoring_options(campaign))
     sign = 1 if ranking.higher_is_better else -1
     field = find_error_span_field(campaign)
 

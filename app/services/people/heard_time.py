@@ -11,7 +11,7 @@ from app.storage.db import Session
 from app.storage.media import rows
 
 
-def load_heard_seconds(
+def load_heard_seconds_by_day(
     session: Session, campaign_id: int, raters: Sequence[int] | None, *, offset: int
 ) -> Mapping[int, Mapping[date, float]]:
     """Return seconds by rater and day. A stretch counts for the day on which it began. raters: None for all.

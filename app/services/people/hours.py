@@ -18,13 +18,13 @@ from app.reports.kit.table import Cell
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.people.heard_time import load_heard_seconds
+from app.services.people.heard_time import load_heard_seconds_by_day
 from app.services.people.raters import ActingRater
 from app.stats.timing.active_time import derive_actions_from_log
-from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds
+from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds_by_rater_and_day
 from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
-from app.storage.hours import SpaceDelimitedLanguages
+from app.storage.hours import SpaceDelimitedSides
 
 Heard = Annotated[float | None, Field(exclude_if=is_empty_field)]
 EPOCH = date(1970, 1, 1)
@@ -93,7 +93,7 @@ class CampaignHours:
 
 
 @dataclass(frozen=True, slots=True)
-class HoursCorrection:
+class HoursAdjustmentOrDispute:
     """An adjustment, a dispute or a refusal. answers: the dispute that it answers. answered: what a dispute led to."""
 
     id: int
@@ -112,7 +112,7 @@ class OwnHours:
     """A rater's own hours, and all entries about them."""
 
     hours: RaterHours
-    entries: tuple[HoursCorrection, ...]
+    entries: tuple[HoursAdjustmentOrDispute, ...]
 
 
 def make_hours_report(
@@ -132,7 +132,9 @@ def make_hours_report(
     accounts = [one for one in people if wanted is None or one.person in wanted]
     by_rater = _by_rater(session, view, row.id, accounts, utc_offset, everybody=only is None)
     entries = hours.load_hours_entries(session, row.id, team=only)
-    heard = load_heard_seconds(session, row.id, None if only is None else [one.id for one in shown], offset=utc_offset)
+    heard = load_heard_seconds_by_day(
+        session, row.id, None if only is None else [one.id for one in shown], offset=utc_offset
+    )
     counted = tuple(_rater(one, by_rater.get(one.id, {}), entries, utc_offset, heard.get(one.id, {})) for one in shown)
     return CampaignHours(campaign, utc_offset, PAUSE, PER_WORD, counted, _teams(counted))
 
@@ -140,16 +142,16 @@ def make_hours_report(
 def get_own_hours(session: Session, rater: ActingRater, *, utc_offset: int = 0) -> OwnHours:
     """Return the rater's own hours by day. Simultaneous work in several accounts of a person counts once."""
     view = get_campaign(session, rater.campaign)
-    accounts = hours.load_person_accounts(session, rater.campaign_id, rater.rater_id)
+    accounts = hours.load_accounts_of_same_person(session, rater.campaign_id, rater.rater_id)
     by_rater = _by_rater(session, view, rater.campaign_id, accounts, utc_offset, everybody=False)
     me = next(one for one in accounts if one.id == rater.rater_id)
     entries = hours.load_hours_entries(session, rater.campaign_id, rater_id=rater.rater_id)
-    heard = load_heard_seconds(session, rater.campaign_id, [me.id], offset=utc_offset).get(me.id, {})
+    heard = load_heard_seconds_by_day(session, rater.campaign_id, [me.id], offset=utc_offset).get(me.id, {})
     counted = _rater(me, by_rater.get(me.id, {}), entries, utc_offset, heard)
     return OwnHours(counted, tuple(_entry(row) for row in entries))
 
 
-def list_hours_corrections(
+def list_hours_adjustments_and_disputes(
     session: Session,
     campaign: str,
     *,
@@ -158,7 +160,7 @@ def list_hours_corrections(
     limit: int,
     answered: bool | None = None,
     q: str = "",
-) -> list[HoursCorrection]:
+) -> list[HoursAdjustmentOrDispute]:
     """List adjustments, disputes and refusals by id, starting after `after`; a coordinator gets those of their team.
 
     answered: only answered disputes, or only unanswered ones. q: words, each of which must be part of the rater or the
@@ -174,7 +176,7 @@ def list_hours_corrections(
 
 def adjust_hours(
     session: Session, campaign: str, *, rater: str, seconds: int, reason: str, answers: int | None, actor: str
-) -> HoursCorrection:
+) -> HoursAdjustmentOrDispute:
     """Add seconds to a rater's payable time, or subtract some. answers: the dispute that this accepts.
 
     Raises NotFound, DisputeAlreadyAnswered, Invalid for a rater who is not enrolled or a dispute of another rater.
@@ -188,17 +190,19 @@ def adjust_hours(
     return _add(session, row.id, account.id, "adjustment", seconds, reason, actor, answers)
 
 
-def refuse_hours_dispute(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursCorrection:
+def refuse_hours_dispute(
+    session: Session, campaign: str, *, dispute: int, reason: str, actor: str
+) -> HoursAdjustmentOrDispute:
     """Refuse a dispute with a reason. Raises NotFound, DisputeAlreadyAnswered."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     entry = _to_answer(session, row.id, dispute)
     return _add(session, row.id, entry.rater_id, "refusal", 0, reason, actor, dispute)
 
 
-def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursCorrection:
+def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursAdjustmentOrDispute:
     """Record a rater's claim that some seconds are missing. Raises TooManyDisputes."""
     campaigns.load_campaign(session, rater.campaign, lock=True)
-    if hours.count_open_disputes(session, rater.campaign_id, rater.rater_id) >= MOST_OPEN:
+    if hours.count_open_disputes_of_rater(session, rater.campaign_id, rater.rater_id) >= MOST_OPEN:
         raise TooManyDisputes
     return _add(session, rater.campaign_id, rater.rater_id, "dispute", seconds, reason, rater.actor, None)
 
@@ -240,14 +244,16 @@ def _by_rater(
     everybody: bool,
 ) -> Mapping[int, Mapping[date, float]]:
     """Return active seconds by rater id and day."""
-    spacing = SpaceDelimitedLanguages(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
+    spacing = SpaceDelimitedSides(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     only = None if everybody else [one.id for one in accounts]
     read = hours.load_recorded_activity(session, campaign_id, spacing, only)
     persons = {one.id: int(one.person) for one in accounts}
     person = [persons.get(rater, -rater) for rater in read.raters]
     active: dict[int, dict[date, float]] = {}
     if read.raters:
-        paid = payable_seconds(derive_actions_from_log(read.log, read.screens), offset=offset * 60, person=person)
+        paid = payable_seconds_by_rater_and_day(
+            derive_actions_from_log(read.log, read.screens), offset=offset * 60, person=person
+        )
         for (code, day), seconds in paid.items():
             active.setdefault(read.raters[code], {})[EPOCH + timedelta(days=day)] = seconds
     return active
@@ -320,7 +326,7 @@ def _add(
     reason: str,
     actor: str,
     answers: int | None,
-) -> HoursCorrection:
+) -> HoursAdjustmentOrDispute:
     values = {"rater_id": rater_id, "kind": kind, "seconds": seconds, "reason": reason, "actor": actor}
     made = _entry(hours.insert_hours_entry(session, campaign_id, {**values, "answers_id": answers}))
     what = {"entry": made.id, "rater": made.rater, "seconds": seconds, "answers": answers}
@@ -328,5 +334,5 @@ def _add(
     return made
 
 
-def _entry(row: hours.Row) -> HoursCorrection:
-    return HoursCorrection(**{name: getattr(row, name) for name in HoursCorrection.__slots__})
+def _entry(row: hours.Row) -> HoursAdjustmentOrDispute:
+    return HoursAdjustmentOrDispute(**{name: getattr(row, name) for name in HoursAdjustmentOrDispute.__slots__})

@@ -55,7 +55,7 @@ def list_idle_warnings(
     return sentences
 
 
-def list_enrolment_warnings(session: Session, campaign: str, keys: Sequence[str]) -> list[str]:
+def list_idle_warnings_on_enrolment(session: Session, campaign: str, keys: Sequence[str]) -> list[str]:
     """List the warnings for a manager who enrols these raters. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     idle = idle_raters.load_unassigned_rater_keys(session, row.id, keys) if row.state in UNDER_WAY else []

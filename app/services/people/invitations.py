@@ -227,7 +227,7 @@ def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: floa
     no seat is taken twice. Raises InvitationNotFound (also for a wrong secret), ClaimNotSigned, SeatAlreadyClaimed,
     NoInvitationSeatLeft, InvitationRateExceeded, InvitingCampaignClosed, RaterErased.
     """
-    invitation = invitations.find_invitation(session, public_id)
+    invitation = invitations.find_invitation_by_id(session, public_id)
     known = invitation.hash if invitation is not None else bytes(32)
     if not hmac.compare_digest(hash_secret(given.secret), known) or invitation is None or not invitation.live:
         raise invitations.InvitationNotFound
@@ -256,7 +256,7 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
 
     Raises NoInvitationSeatLeft, InvitationRateExceeded, InvitationNotFound if it has just ended.
     """
-    row = invitations.find_invitation(session, public_id)  # read again under the lock, for the current number of seats
+    row = invitations.find_invitation_by_id(session, public_id)  # read again under the lock, for the current seats
     if row is None or not row.live:
         raise invitations.InvitationNotFound
     if row.taken >= row.seats:

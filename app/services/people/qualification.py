@@ -215,7 +215,7 @@ def list_qualification_results(
     part of the key of the rater or of the team.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    rows = qualification.load_qualification_results(
+    rows = qualification.load_qualification_results_page(
         session, campaign_id, after=after, limit=limit, passed=passed, sort=sort, words=q.split()
     )
     return [RaterQualificationResult(**row._asdict()) for row in rows]

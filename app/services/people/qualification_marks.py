@@ -82,7 +82,7 @@ def compute_payload_measures(
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     parsed = _parse_payload(protocol, options, item, payload)
     values = {}
-    for measure in protocol.derive_measures(options):
+    for measure in protocol.list_judgment_measures(options):
         asked = replace(options, measure=measure.name)
         values[measure.name] = protocol.score(parsed, item.judged_texts, asked).score
     return values

@@ -83,7 +83,7 @@ def is_questionnaire_outstanding(
     session: Session, settings: Mapping[str, object], rater: ActingRater, moment: Moment
 ) -> bool:
     """Return whether a rater still has to answer the questions of a moment."""
-    if NAME not in settings or not read_questionnaires(settings).has_questions(moment):
+    if NAME not in settings or not read_questionnaires(settings).has_questions_at(moment):
         return False
     return not questionnaires.has_answered(session, rater.campaign_id, rater.rater_id, moment)
 
@@ -94,14 +94,14 @@ def list_own_questionnaires(session: Session, rater: ActingRater) -> list[OwnQue
     given = questionnaires.load_rater_answers(session, rater.campaign_id, rater.rater_id)
     own = []
     for moment in MOMENTS:
-        if asked.questions(moment):
+        if asked.questions_at(moment):
             row = given.get(moment)
             shown = row is not None and (rater.answers_since is None or row.at >= rater.answers_since)
             own.append(
                 OwnQuestionnaire(
                     moment,
-                    asked.questions(moment),
-                    outstanding=row is None and asked.has_questions(moment),
+                    asked.questions_at(moment),
+                    outstanding=row is None and asked.has_questions_at(moment),
                     answers=row.answers if row is not None and shown else None,
                     revision=0 if row is None else row.n,
                     at=None if row is None else row.at,
@@ -118,9 +118,9 @@ def put_own_questionnaire_answers(
     Raises QuestionnaireNotFound, and Invalid naming each answer that is not valid.
     """
     asked = get_questionnaires(session, rater.campaign)[1]
-    if not asked.questions(moment):
+    if not asked.questions_at(moment):
         raise QuestionnaireNotFound
-    parsed, places = parse_answers(asked.questions(moment), answers)
+    parsed, places = parse_answers(asked.questions_at(moment), answers)
     if places:
         where = tuple(Place(("body", "answers", *place.loc), place.msg) for place in places)
         raise Invalid("the answers are not valid", places=where)
@@ -145,7 +145,7 @@ def list_questionnaire_answers(
     team's key or the answers.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    rows = questionnaires.load_answers_page(
+    rows = questionnaires.load_answers_page_by_rater(
         session,
         campaign_id,
         after=after,

@@ -45,7 +45,9 @@ def send_messages(session: Session, campaign: str, keys: Sequence[str], *, text:
     ]
     if faults:
         raise Invalid("nothing was sent because some of these raters cannot get it", places=tuple(faults[:MOST_NAMED]))
-    rater_messages.insert_messages(session, campaign_id, [row.id for row in mine.values()], text=text, actor=by.actor)
+    rater_messages.insert_message_for_raters(
+        session, campaign_id, [row.id for row in mine.values()], text=text, actor=by.actor
+    )
     audit.record_action(session, campaign_id, actor=by.actor, action="messages sent", what={"raters": sorted(mine)})
     return len(mine)
 

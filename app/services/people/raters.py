@@ -41,7 +41,7 @@ class RemovalNeedsDraft(Conflict):
     published = "NotDraft"
 
 
-class DeclareForbidden(Forbidden):
+class DeclareNeedsManager(Forbidden):
     """A front-end cannot create what the campaign does not know; `declare` is for managers."""
 
     published = "MayNotDeclare"
@@ -280,10 +280,10 @@ def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> No
 def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str], *, declare: bool) -> None:
     """Check that a front end names only enrolled raters, and does not ask to create unknown names.
 
-    Raises DeclareForbidden, and Invalid at `("body", i, "rater")` for each rater who is not enrolled.
+    Raises DeclareNeedsManager, and Invalid at `("body", i, "rater")` for each rater who is not enrolled.
     """
     if declare:
-        raise DeclareForbidden
+        raise DeclareNeedsManager
     there = raters.filter_enrolled_raters(session, campaigns.load_campaign(session, campaign).id, sorted(set(named)))
     places = [Place(("body", i, "rater"), "is not enrolled") for i, key in enumerate(named) if key not in there]
     if places:

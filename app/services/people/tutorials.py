@@ -84,7 +84,7 @@ class TutorialLesson:
         return [replace(self.item, text=text) for text in self.columns]
 
     @property
-    def answer_address(self) -> tuple[str, int]:
+    def answer_storage_key(self) -> tuple[str, int]:
         """The key under which answers are stored."""
         return self.key, self.position
 
@@ -143,7 +143,7 @@ def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
     view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
     kept = tutorials.load_answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
-    done = frozenset(one.n for one in lessons if one.answer_address in kept)
+    done = frozenset(one.n for one in lessons if one.answer_storage_key in kept)
     left = len(done) < len(lessons) and not tutorials.has_begun_tasks(session, rater.campaign_id, rater.rater_id)
     return TutorialCourse(view.protocol, lessons, done, left, get_display_settings(view.settings).markup)
 
@@ -196,7 +196,7 @@ def list_tutorial_results(
     or of the team.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    rows = tutorials.load_tutorial_results(
+    rows = tutorials.load_tutorial_results_page(
         session, campaign_id, after=after, limit=limit, answered=answered, sort=sort, words=q.split()
     )
     return [RaterTutorialResult(**row._asdict()) for row in rows]

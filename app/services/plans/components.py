@@ -54,7 +54,7 @@ def load_forecast_variance_components(
         return ForecastVarianceComponents(None, why=error.detail or error.title())
 
 
-def parse_pilot_variance_components(report: Mapping[str, Any]) -> ForecastVarianceComponents | None:
+def parse_pilot_from_plan_report(report: Mapping[str, Any]) -> ForecastVarianceComponents | None:
     """Read a plan's pilot from its report for the campaign's next plan, without reading the pilot itself again.
 
     Return None if the plan had no pilot.
@@ -99,7 +99,7 @@ def _unfit_pilot(what: str) -> Invalid:
 def _fit_own_components(session: Session, snapshot: CampaignSnapshot) -> ForecastVarianceComponents | None:
     recipe = NAMED["recommended"]
     # A preview of a plan may run in a read-only transaction.
-    if not profiles.has_any_score(session, snapshot.campaign_id):
+    if not profiles.has_score_under_any_profile(session, snapshot.campaign_id):
         return None
     try:
         selection = select_rows_by_recipe(load_recipe_ratings(session, snapshot, recipe), recipe)

@@ -19,7 +19,7 @@ START = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class PlanItemRatingGroup:
+class PlanItemRating:
     """The rating that an item belongs to. unit: the same for all ratings of the same outputs.
 
     nth: number of the rating.
@@ -62,7 +62,7 @@ class PlannedItemView:
     last: int | None
     role: str
     systems: tuple[str, ...]
-    group: PlanItemRatingGroup | None
+    group: PlanItemRating | None
     of: OriginalItemPlace | None
     variant: str | None
     reference: str | None
@@ -114,14 +114,14 @@ def _iterate_items(database: Database, campaign: str) -> Iterator[Sequence[Plann
 
 def _make_item_views(version: int, plan: Plan) -> Iterable[PlannedItemView]:
     """Yield the items of a plan as it was compiled, in order."""
-    groups = {group.number: PlanItemRatingGroup(group.number, group.unit, group.nth) for group in plan.groups}
+    groups = {group.number: PlanItemRating(group.number, group.unit, group.nth) for group in plan.groups}
     for task in sorted(plan.tasks, key=lambda one: one.number):
         for item in task.items:
             yield _make_item_view(version, plan, task, item, None if item.group is None else groups[item.group])
 
 
 def _make_item_view(
-    version: int, plan: Plan, task: Task, item: PlanItem, group: PlanItemRatingGroup | None
+    version: int, plan: Plan, task: Task, item: PlanItem, group: PlanItemRating | None
 ) -> PlannedItemView:
     arm = None if task.arm is None else plan.arms[task.arm]
     return PlannedItemView(
@@ -176,7 +176,7 @@ def _view(row: Row) -> PlannedItemView:
         last=row.last,
         role=RatingRole(row.role).name.lower(),
         systems=tuple(row.systems),
-        group=None if row.group is None else PlanItemRatingGroup(row.group, row.unit, row.nth),
+        group=None if row.group is None else PlanItemRating(row.group, row.unit, row.nth),
         of=None if row.of_task is None else OriginalItemPlace(row.of_task, row.of_number, row.of_item),
         variant=row.variant,
         reference=row.reference,

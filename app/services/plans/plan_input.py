@@ -101,7 +101,7 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
         rater_ids={row.key: row.id for row in enrolled},
         calibration=frozenset(row.key for row in rows if row.kind == "calibration"),
         judged=plans.count_documents_judged_without_plan(session, campaign_id),
-        checks=attention.count_attention_check_texts(session, campaign_id),
+        checks=attention.count_texts_by_attention_check(session, campaign_id),
     )
 
 

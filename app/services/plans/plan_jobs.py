@@ -120,13 +120,13 @@ def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: in
     return [
         hash_design_inputs(texts, systems, material.raters),
         [view.protocol, dict(view.options), dict(view.settings), view.source_language, view.target_language],
-        profiles.has_any_score(session, campaign_id),
+        profiles.has_score_under_any_profile(session, campaign_id),
     ]
 
 
 def _pilot_cache_key(session: Session, about: CampaignSnapshot) -> list[object]:
     campaign = about.campaign
-    scored = profiles.has_any_score(session, about.campaign_id)
+    scored = profiles.has_score_under_any_profile(session, about.campaign_id)
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
 
 

@@ -32,7 +32,7 @@ def check_prefills_exist(session: Session, campaign_id: int, view: CampaignInfo,
     if not find_campaign_protocol(view).requires_prefill:
         return
     shown = choose_arm_prefills(view, design.arms) or (choose_campaign_prefill(session, campaign_id, view),)
-    if DEFAULT_PREFILL in shown and not prefills.has_prefilled_errors(session, campaign_id, DEFAULT_PREFILL):
+    if DEFAULT_PREFILL in shown and not prefills.has_prefill_with_name(session, campaign_id, DEFAULT_PREFILL):
         raise PrefilledErrorsMissing
 
 
@@ -45,7 +45,7 @@ def check_setting_prefill_exists(session: Session, campaign_id: int, view: Campa
     said = view.settings.get(SETTING)
     if design.arms or not isinstance(said, str) or not find_campaign_protocol(view).accepts_prefill:
         return
-    if not prefills.is_prefill_in_plan(session, campaign_id, said) and not prefills.has_prefilled_errors(
+    if not prefills.is_prefill_in_plan(session, campaign_id, said) and not prefills.has_prefill_with_name(
         session, campaign_id, said
     ):
         raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _no_such_output(said)),))
@@ -66,10 +66,10 @@ def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignIn
     if protocol.requires_prefill:
         return DEFAULT_PREFILL
     silent = SETTING not in view.settings
-    return DEFAULT_PREFILL if silent and prefills.has_prefilled_errors(session, campaign_id, DEFAULT_PREFILL) else None
+    return DEFAULT_PREFILL if silent and prefills.has_prefill_with_name(session, campaign_id, DEFAULT_PREFILL) else None
 
 
-def choose_prefill_of_planned_tasks(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
+def keep_or_choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
     """Do what `choose_campaign_prefill` does, but without a setting, keep the name that planned tasks already have."""
     had = prefills.find_planned_prefill_name(session, campaign_id)
     return choose_campaign_prefill(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
@@ -99,7 +99,7 @@ def _faults(session: Session, campaign_id: int, view: CampaignInfo, design: Desi
     for place, name in named:
         if name is not None and not find_campaign_protocol(view).accepts_prefill:
             yield Place(place, TAKES_NONE)
-        elif name is not None and not prefills.has_prefilled_errors(session, campaign_id, name):
+        elif name is not None and not prefills.has_prefill_with_name(session, campaign_id, name):
             yield Place(place, _no_such_output(name))
 
 

@@ -17,7 +17,7 @@ from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanChartDa
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.plan_forecast import forecast_plan, list_few_documents_warnings
-from app.stats.planning.planning import RatingPrices
+from app.stats.planning.planning import StudyCostAssumptions
 
 SECONDS_A_WORD = "seconds_per_word"
 NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}
@@ -30,10 +30,10 @@ def make_plan_report(
 ) -> dict[str, object]:
     """Make the report as plain JSON values. components: variance components for the forecast."""
     checks = check_plan(plan)
-    prices = get_rating_prices(view)
+    assumptions = choose_study_cost_assumptions(view)
     made = {
-        "raters": [_load(load, prices, material) for load in checks.loads],
-        "total": {**asdict(checks.total), "tasks": len(plan.tasks), "hours": _hours(checks.total.words, prices)},
+        "raters": [_load(load, assumptions, material) for load in checks.loads],
+        "total": {**asdict(checks.total), "tasks": len(plan.tasks), "hours": _hours(checks.total.words, assumptions)},
         "balance": {
             "normalized_entropy": round(checks.normalized_entropy, ENTROPY_DECIMALS),
             "spread": [asdict(spread) for spread in checks.spreads],
@@ -68,26 +68,30 @@ def make_plan_report(
     return plain
 
 
-def get_rating_prices(view: CampaignInfo) -> RatingPrices:
+def choose_study_cost_assumptions(view: CampaignInfo) -> StudyCostAssumptions:
     """Return the basis for hours: the campaign's seconds per word if set, else the value with which WMT planned."""
     given = view.settings.get(SECONDS_A_WORD)
     usable = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 3600
-    return RatingPrices(seconds_per_word=float(given)) if usable and isinstance(given, int | float) else RatingPrices()
+    return (
+        StudyCostAssumptions(seconds_per_word=float(given))
+        if usable and isinstance(given, int | float)
+        else StudyCostAssumptions()
+    )
 
 
-def _hours(words: int, prices: RatingPrices) -> float:
+def _hours(words: int, assumptions: StudyCostAssumptions) -> float:
     """Return the hours for reading and judging: source and output are read, so each source word counts twice."""
-    return round(2 * words * prices.seconds_per_word / 3600, 2)
+    return round(2 * words * assumptions.seconds_per_word / 3600, 2)
 
 
-def _load(load: PlannedRaterLoad, prices: RatingPrices, material: PlanInput) -> dict[str, object]:
+def _load(load: PlannedRaterLoad, assumptions: StudyCostAssumptions, material: PlanInput) -> dict[str, object]:
     return {
         "rater": load.rater,
         "seat": load.rater in material.seats,
         "tasks": load.tasks,
         "groups": load.groups,
         **asdict(load.size),
-        "hours": _hours(load.size.words, prices),
+        "hours": _hours(load.size.words, assumptions),
     }
 
 

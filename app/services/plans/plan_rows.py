@@ -139,7 +139,7 @@ def choose_task_presentation(target: PlanStorageTarget, plan: Plan, task: Task) 
 
 def _prefills(session: Session, target: PlanStorageTarget, plan: Plan) -> dict[int | None, str | None]:
     """Return the name of the errors that tasks show, by their arm."""
-    of_campaign = plan_prefills.choose_prefill_of_planned_tasks(session, target.campaign_id, target.view)
+    of_campaign = plan_prefills.keep_or_choose_campaign_prefill(session, target.campaign_id, target.view)
     return {None: of_campaign, **dict(enumerate(plan_prefills.choose_arm_prefills(target.view, plan.arms)))}
 
 
@@ -227,7 +227,7 @@ def _make_degraded_texts(
         plans.load_degradation_donor_texts(session, target.campaign_id, MOST_DONORS), language
     )
     method = plan.design.controls.method
-    seen: set[tuple[int, str | None]] = {*plans.load_degraded_outputs(session, target.campaign_id)}
+    seen: set[tuple[int, str | None]] = {*plans.load_degraded_output_ids(session, target.campaign_id)}
     for item in items:
         for position in range(item.first, item.last + 1):
             output = output_ids.get((item.system or "", item.document, position))

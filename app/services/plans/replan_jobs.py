@@ -66,7 +66,9 @@ def replan_or_require_job(
             return _make_compiled_replan(basis, left, body)
         if (
             dry_run
-            or jobs.count_jobs_of_same_request(session, request.key.campaign_id, KIND, request.arguments["question"])
+            or jobs.count_completed_jobs_of_same_request(
+                session, request.key.campaign_id, KIND, request.arguments["question"]
+            )
             < ATTEMPTS - 1
         ):
             raise PlanNeedsJob(request)

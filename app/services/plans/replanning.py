@@ -117,7 +117,7 @@ def load_replan_input(session: Session, campaign: str) -> ReplanInput:
     before = stored.find_plan_in_force(session, row.id)
     if before is None:
         raise NoPlanYet
-    tasks = replans.load_tasks_in_force(session, row.id, before.version)
+    tasks = replans.load_plan_tasks_not_withdrawn(session, row.id, before.version)
     return ReplanInput(
         int(before.version), tuple(tasks), plan_input.load_plan_input(session, get_campaign(session, campaign), row.id)
     )
@@ -157,7 +157,7 @@ class RemainingWork:
 
     def load_variance_components(self, session: Session, version: int | None = None) -> ForecastVarianceComponents:
         """Load the components for the forecast. version: of the campaign's judgments, if its own are used."""
-        kept = plan_components.parse_pilot_variance_components(self.before.report)
+        kept = plan_components.parse_pilot_from_plan_report(self.before.report)
         return kept or plan_components.load_forecast_variance_components(session, self.view, version=version)
 
     def make_plan_report(self, plan: Plan, known: ForecastVarianceComponents) -> Mapping[str, object]:
@@ -172,7 +172,7 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, 
     CalibrationSetMissing.
     """
     before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
-    old = plan_with_current_holders(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
+    old = assign_plan_to_current_holders(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
     view = get_campaign(session, campaign)
     plan_prefills.check_setting_prefill_exists(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
@@ -223,7 +223,7 @@ class CompiledReplan:
         """Store the plan. What its input was read from must be locked."""
         campaign, before, merged = self.remaining_work.view.key, self.basis.version, self.merged
         row, digest = campaigns.load_campaign(session, campaign), self.digest
-        old_groups = replans.load_group_ids(session, row.id, before)
+        old_groups = replans.load_group_ids_of_items(session, row.id, before)
         given = (row, self.remaining_work.before.design, merged.plan, self.report, digest)
         version = plans.store_frozen_plan(
             session, *given, actor=actor, change=make_replan_change_record(self.replan, reason)
@@ -250,7 +250,7 @@ def make_replan_change_record(replanned: Replan, reason: str) -> dict[str, objec
     return {"reason": reason, "counts": dict(replanned.count_ratings_by_change()), "changes": changes}
 
 
-def plan_with_current_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
+def assign_plan_to_current_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
     """Return the plan with reassigned tasks, and their groups, assigned to the raters who have them now.
 
     seats: those that still exist. Tasks that an invited rater holds from a removed seat move to the rater's current
@@ -321,7 +321,7 @@ def _apply(
     replans.mark_groups_surplus(session, campaign_id, surplus, data_version)
     for group, system in replanned.credited:
         if group in ids:
-            replans.credit_group_to_system(session, campaign_id, ids[group], system)
+            replans.credit_group_items_to_system(session, campaign_id, ids[group], system)
 
 
 def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> dict[int, int]:

@@ -44,13 +44,13 @@ class DatabaseSeriesBackend:
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Create a campaign."""
         said = wanted.model_dump(exclude={"files", "raters", "design", "basis"})
-        basis = wanted.basis or import_options.choose_default_basis(wanted.protocol)
+        basis = wanted.basis or import_options.choose_default_judgment_basis(wanted.protocol)
         with self._database.transaction() as session:
             campaigns.create_campaign(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
 
     def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files, and return what was stored, by noun."""
-        report = imports.run_import(
+        report = imports.import_local_files(
             self._database,
             campaign,
             format=files.format,

@@ -41,7 +41,7 @@ class ManifestFiles(_ManifestModel):
     skip_bad_lines: bool = False
 
 
-class ManifestContact(_ManifestModel):
+class ManifestRaterContact(_ManifestModel):
     """Personal data of a rater."""
 
     name: str | None = None
@@ -61,7 +61,7 @@ class ManifestRater(_ManifestModel):
     languages: list[str] = []
     attributes: dict[str, JsonValue] = {}
     person: Key | None = None
-    contact: ManifestContact | None = None
+    contact: ManifestRaterContact | None = None
 
     def to_enrolment(self) -> Enrolment:
         """Return the enrolment for the service."""

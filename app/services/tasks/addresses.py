@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from app.domain.media_types import ShownMedia
 from app.protocols import find_visible_texts
 from app.protocols.base import JudgedTexts, Side, Span
-from app.services.media.shown_media import load_shown_media
+from app.services.media.shown_media import load_shown_media_by_text
 from app.services.tasks.judging_rules import JudgingRules
 from app.services.tasks.task_content import TaskAddressNotFound, list_visible_prefilled_errors
 from app.storage import tasks
@@ -64,18 +64,18 @@ class TaskAnswerAddresses:
         """Return the id of the item at a position. Raises TaskAddressNotFound."""
         return self.ids[self._item_index(item)]
 
-    def n_segments(self, item: int) -> int:
+    def count_item_segments(self, item: int) -> int:
         """Return the number of segments of the item at a position. Raises TaskAddressNotFound."""
         at = self._item_index(item)
         return self.starts[at + 1] - self.starts[at]
 
-    def count_columns(self, screen: int) -> int:
+    def count_screen_columns(self, screen: int) -> int:
         """Return how many items a screen shows side by side."""
         return self.screens.count(screen)
 
     def segment_index_at(self, item: int, segment: int) -> int:
         """Return the index of a segment. Segments of an item are numbered from 1. Raises TaskAddressNotFound."""
-        n = self.n_segments(item)
+        n = self.count_item_segments(item)
         if not 1 <= segment <= n:
             raise TaskAddressNotFound(f"the item has the segments 1 to {n}")
         return self.starts[self._item_index(item)] + segment - 1
@@ -213,7 +213,7 @@ def _load_media(
     """Load the files that are shown in place of sources and of texts, by segment index."""
     sources = [text for row in rows for text in row.source_elements]
     texts = [text for row in rows for text in row.text_elements]
-    media = load_shown_media(session, campaign_id, (*sources, *texts))
+    media = load_shown_media_by_text(session, campaign_id, (*sources, *texts))
     of_sources, of_texts = (
         {i: media[text] for i, text in enumerate(of) if text is not None and text in media} for of in (sources, texts)
     )

@@ -191,7 +191,7 @@ def _make_result(
     outcomes: set[bool] = set()
     broken: list[dict[str, int | None]] = []
     warnings: list[Mapping[str, str]] = []
-    for segment in attention.load_attention_check_segments(session, sheet.campaign_id, sheet.task_id):
+    for segment in attention.load_segments_of_attention_check(session, sheet.campaign_id, sheet.task_id):
         note = _read_note(segment.meta)
         given = _find_payloads(sheet, answers, segment.id, note)
         if note is None or given is None:

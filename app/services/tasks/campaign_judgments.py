@@ -49,7 +49,7 @@ class JudgmentFilter:
     q: str | None = None
 
     @property
-    def conditions(self) -> dict[str, object]:
+    def conditions_by_field(self) -> dict[str, object]:
         """The conditions that are set, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
@@ -101,7 +101,7 @@ def list_judgments(
     row = campaigns.load_campaign(session, campaign)
     profile = _profile(session, row.id, campaign)
     rows, reached = campaign_judgments.load_judgments_page(
-        session, row.id, profile, after=after, limit=limit, only=wanted.conditions
+        session, row.id, profile, after=after, limit=limit, only=wanted.conditions_by_field
     )
     return [_view(one) for one in rows], reached
 
@@ -116,7 +116,9 @@ def stream_judgments_jsonl(database: Database, campaign: str, wanted: JudgmentFi
 
 def _lines(database: Database, campaign_id: int, profile: int, wanted: JudgmentFilter) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
-        for row in campaign_judgments.stream_judgment_rows(session, campaign_id, profile, only=wanted.conditions):
+        for row in campaign_judgments.stream_judgment_rows(
+            session, campaign_id, profile, only=wanted.conditions_by_field
+        ):
             said = {name: getattr(_view(row), name) for name in JudgmentView.__slots__}
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
 
@@ -138,7 +140,9 @@ def _table_lines(
     writer = csv.writer(out, dialect=csv.excel_tab if tabs else csv.excel, lineterminator="\n" if tabs else "\r\n")
     writer.writerow(TABLE_COLUMNS)
     with database.transaction(snapshot=True) as session:
-        for row in campaign_judgments.stream_judgment_rows(session, campaign_id, profile, only=wanted.conditions):
+        for row in campaign_judgments.stream_judgment_rows(
+            session, campaign_id, profile, only=wanted.conditions_by_field
+        ):
             writer.writerow(_table_row(_view(row)))
             yield out.getvalue().encode()
             out.seek(0)
@@ -158,16 +162,16 @@ def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, r
 
     Raises NotFound, and Invalid if the filter has no conditions.
     """
-    if not wanted.conditions:
+    if not wanted.conditions_by_field:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
     row = campaigns.load_campaign(session, campaign, lock=True)
-    if not campaign_judgments.count_voidable_judgments(session, row.id, only=wanted.conditions):
+    if not campaign_judgments.count_voidable_judgments(session, row.id, only=wanted.conditions_by_field):
         return VoidResult(0, row.data_version)
     version = campaigns.take_next_data_version(session, row.id, actor=actor, what="voids", judged=True)
     n = campaign_judgments.insert_judgment_voids(
-        session, row.id, only=wanted.conditions, reason=reason, actor=actor, version=version
+        session, row.id, only=wanted.conditions_by_field, reason=reason, actor=actor, version=version
     )
-    what = {"judgments": n, "filter": wanted.conditions, "data_version": version}
+    what = {"judgments": n, "filter": wanted.conditions_by_field, "data_version": version}
     audit.record_action(session, row.id, actor=actor, action="judgments set aside", what=what)
     return VoidResult(n, version)
 

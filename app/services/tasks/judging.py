@@ -291,7 +291,7 @@ def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -
 
 def _check_comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> ScreenComparison:
     """Check an answer that compares the columns of a screen, and return it in the stored form."""
-    columns = task.addresses.count_columns(screen)
+    columns = task.addresses.count_screen_columns(screen)
     if "screen" not in task.rules.forms or columns < 2:
         raise TaskAddressNotFound("nothing is asked of this screen")
     asked = next(widget for widget in task.rules.forms["screen"].widgets if isinstance(widget, PreferenceWidget))

@@ -36,7 +36,7 @@ class JudgingRules:
     @property
     def scoring_needs_texts(self) -> bool:
         """Whether a score cannot be computed without the text of the output."""
-        return any(measure.needs_text for measure in self.protocol.derive_measures(self.options))
+        return any(measure.needs_text for measure in self.protocol.list_judgment_measures(self.options))
 
 
 def load_judging_rules(session: Session, key: str) -> JudgingRules:

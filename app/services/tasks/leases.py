@@ -25,7 +25,7 @@ from app.storage.db import Session
 from app.storage.leases import leases
 from app.storage.leases.attention import AttentionCheckSampling
 from app.storage.recorder import activity
-from app.storage.recorder.activity import ActivityEvent, Heartbeat, HeartbeatResult
+from app.storage.recorder.activity import ActivityEvent, Heartbeat, LeaseAfterHeartbeat
 from app.storage.recorder.judgments import Connection
 from app.storage.recorder.recorder import CampaignWriteQueue
 from app.storage.tasks import TaskNotFound
@@ -115,14 +115,14 @@ async def extend_lease(
     BadCredential, Unavailable.
     """
 
-    def beat_as_asked(task: AnswerableTask) -> Awaitable[list[HeartbeatResult]]:
+    def beat_as_asked(task: AnswerableTask) -> Awaitable[list[LeaseAfterHeartbeat]]:
         _check_places(task.addresses, events)
         write_target = task.rules.write_target
 
-        async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[HeartbeatResult]:
-            return await activity.record_heartbeats(connection, write_target, beats)
+        async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[LeaseAfterHeartbeat]:
+            return await activity.extend_leases_by_heartbeats(connection, write_target, beats)
 
-        def lane() -> CampaignWriteQueue[Heartbeat, HeartbeatResult]:
+        def lane() -> CampaignWriteQueue[Heartbeat, LeaseAfterHeartbeat]:
             return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True, at_once=True, sharing=BEATS_SHARE)
 
         beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events), rater.session_id)
@@ -154,7 +154,7 @@ def _check_places(addresses: TaskAnswerAddresses, events: Sequence[ActivityEvent
             continue
         if not addresses.has_item(event.item):
             places.append(Place(("body", "events", n, "item"), "the task has no such item"))
-        elif event.segment is not None and event.segment > addresses.n_segments(event.item):
+        elif event.segment is not None and event.segment > addresses.count_item_segments(event.item):
             places.append(Place(("body", "events", n, "segment"), "the item has no such segment"))
     if places:
         raise Invalid("events name what the task does not have", places=tuple(places[:MOST_PLACES]))

@@ -13,7 +13,7 @@ from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rate
 from app.protocols.base import Basis, Level, Protocol, Side, resolve_scoring_options
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.campaigns.protocols import ProtocolNameAndOptions
-from app.services.media.shown_media import extract_text_without_media, load_shown_media
+from app.services.media.shown_media import extract_text_without_media, load_shown_media_by_text
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, list_visible_prefilled_errors
 from app.services.tasks.tasks import OwnAnswers, TaskView, make_task_view
@@ -112,10 +112,10 @@ def _items(
         system = test_sets.find_system(session, campaign_id, key)
         if system is None:
             continue
-        rows = test_sets.load_outputs_on_document(session, campaign_id, system.id, document.id)
+        rows = test_sets.load_system_outputs_on_document(session, campaign_id, system.id, document.id)
         outputs = {row.segment_id: row for row in rows}
         texts = [*(source.source for source in sources), *(row.text for row in rows)]
-        media = load_shown_media(session, campaign_id, texts)
+        media = load_shown_media_by_text(session, campaign_id, texts)
         shown = tuple(_segment(source, outputs[source.id], document, media) for source in sources)
         yield ItemContent(id=n, position=n, screen=1, column=n, side_order=0, segments=shown)
 

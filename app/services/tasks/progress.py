@@ -62,11 +62,11 @@ def make_campaign_progress(
     counts = keeper.count_judged_work(session, seen, rows)
     sources = _ProgressCounts(sight, raters, counts)
     tasks = sources.tasks(rows)
-    plan = progress.load_plan_version_and_entropy(session, seen.campaign_id) if sight.team is None else None
+    plan = progress.load_plan_version_and_workload_entropy(session, seen.campaign_id) if sight.team is None else None
     balance = counted.measure_work_balance(raters, tasks, plan) if sight.team is None else None
-    began = keeper.load_first_lease_times(session, seen, everybody)
+    began = keeper.load_first_lease_time_by_rater(session, seen, everybody)
     forecast = counted.forecast_completion(raters, began, tasks, seen)
-    find_idle = partial(keeper.load_idle_raters, session, seen, everybody, began, rows)
+    find_idle = partial(keeper.load_raters_without_tasks, session, seen, everybody, began, rows)
     return Progress(
         campaign=seen.key,
         state=seen.state,

@@ -139,7 +139,7 @@ class ProgressCountCache:
         leased = {row.id: row for row in progress.load_leased_tasks(session, seen.campaign_id)}
         return [leased.get(row.id, row) for row in rows] if leased else rows
 
-    def load_first_lease_times(
+    def load_first_lease_time_by_rater(
         self, session: Session, seen: ProgressSnapshot, raters: Iterable[progress.Row]
     ) -> Mapping[int, datetime]:
         """Return when raters leased their first task, by rater; read once for each rater who has begun."""
@@ -148,11 +148,11 @@ class ProgressCountCache:
             if missing := [one.id for one in raters if one.id not in campaign.began]:
                 campaign.began = {
                     **campaign.began,
-                    **progress.load_first_lease_times(session, seen.campaign_id, missing),
+                    **progress.load_first_lease_time_by_rater(session, seen.campaign_id, missing),
                 }
             return campaign.began
 
-    def load_idle_raters(
+    def load_raters_without_tasks(
         self,
         session: Session,
         seen: ProgressSnapshot,
@@ -310,7 +310,7 @@ def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressSnapshot)
     after, counts = kept.newest, kept.counts
     begun: set[int] = set()
     if kept.version < seen.data_version:
-        for row in progress_counts.count_new_judgments(
+        for row in progress_counts.count_new_judgments_by_item(
             session, seen.campaign_id, after=after, version=seen.data_version
         ):
             first = not row.begun and row.item not in begun

@@ -89,7 +89,7 @@ def _request(database: Database, request: jobs.JobRequest) -> str:
     One that failed or was cancelled is left alone for a while, and for good if another attempt would fail, too.
     """
     with database.transaction() as session:
-        row = stored_jobs.find_job(session, request.report_digest)
+        row = stored_jobs.find_job_by_report_key(session, request.report_digest)
     if row is not None and row.state in stored_jobs.AGAIN:
         is_final = row.state == "failed" and not row.error["again"]
         if is_final or row.finished_at > row.now - NOT_AGAIN:
@@ -109,7 +109,7 @@ def _count(database: Database, campaign: str) -> bytes:
         return count_work_to_store(session, progress.load_progress_snapshot(session, campaign, WHOLE))
 
 
-def summarize_stored_counts(report: StoredReport) -> dict[str, int]:
+def sum_stored_counts(report: StoredReport) -> dict[str, int]:
     """Return how much was counted, for people who ask for the result of the job."""
     counts = json.loads(report.body)["counts"]["tasks"].values()
     return {"tasks": len(counts), "judgments": sum(each["judgments"] for each in counts)}

@@ -59,7 +59,7 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
             right = tutorials.load_correct_answer_share(session, rater.campaign_id, rater.rater_id)
             passed = _load_passed_share(session, asked, rater.campaign_id, rater.rater_id)
             fresh = _code(asked, decide_overall_rater_verdict(asked, quality, right, passed))
-            code = quality_policy.assign_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
+            code = quality_policy.assign_task_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
         if quality is not None:
             _act(session, rater, asked, quality)
     return HandInReceipt(code, warning)
@@ -120,7 +120,11 @@ def load_overall_rater_verdict(session: Session, campaign: str, rater: str) -> O
 
 def _load_passed_share(session: Session, asked: RaterQualitySettings, campaign_id: int, rater_id: int) -> float | None:
     """Return the share of attention checks passed at the first attempt; None if it has no consequences."""
-    return None if asked.code_attention is None else attention.load_first_try_pass_share(session, campaign_id, rater_id)
+    return (
+        None
+        if asked.code_attention is None
+        else attention.load_first_try_pass_share_of_rater(session, campaign_id, rater_id)
+    )
 
 
 def _code(asked: RaterQualitySettings, overall: OverallRaterVerdict) -> str:
@@ -138,7 +142,7 @@ def _act(session: Session, rater: ActingRater, asked: RaterQualitySettings, qual
         ):
             continue
         if then == "block":
-            quality_policy.pause_enrolment(session, rater.campaign_id, rater.rater_id)
+            quality_policy.pause_rater_enrolment(session, rater.campaign_id, rater.rater_id)
         what = {"rater": rater.rater, "check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}
         audit.record_action(session, rater.campaign_id, actor=ACTOR, action=quality_policy.ACTION, what=what)
         about = {"check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}

@@ -14,7 +14,7 @@ from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
 from app.services.campaigns.display_settings import AS_STORED, DisplaySettings
-from app.services.media.shown_media import extract_text_without_media, load_shown_media
+from app.services.media.shown_media import extract_text_without_media, load_shown_media_by_text
 from app.services.tasks.judging_rules import load_judging_rules
 from app.storage import tasks
 from app.storage.db import Session
@@ -134,7 +134,7 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemContent]:
     rows: dict[int, list[tasks.Row]] = {}
     for text in tasks.load_task_texts(session, row.campaign_id, row.id):
         rows.setdefault(text.item, []).append(text)
-    media = load_shown_media(
+    media = load_shown_media_by_text(
         session, row.campaign_id, [text for texts in rows.values() for one in texts for text in (one.source, one.text)]
     )
     return {

@@ -180,8 +180,8 @@ class OwnAnswers:
         cls, session: Session, campaign_id: int, task_id: int, rater_id: int, *, since: datetime | None = None
     ) -> OwnAnswers:
         """Load the latest answer at each address. since: the payloads of earlier answers are left out."""
-        rows = tasks.load_task_answers(session, campaign_id, task_id, rater_id)
-        screens = tasks.load_screen_answers(session, campaign_id, task_id, rater_id)
+        rows = tasks.load_rater_task_answers(session, campaign_id, task_id, rater_id)
+        screens = tasks.load_rater_screen_answers(session, campaign_id, task_id, rater_id)
         return cls(
             {(row.item_id, row.segment_id): OwnAnswer.from_row(row, since) for row in rows},
             {row.screen: OwnAnswer.from_row(row, since) for row in screens},
@@ -233,7 +233,7 @@ def _own_comments(session: Session, sheet: TaskContent, rater: ActingRater) -> C
     asked = _asked_comments(sheet)
     if asked is None:
         return None
-    rows = comments.load_own_comments(
+    rows = comments.load_comments_of_rater_in_task(
         session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since
     )
     places: dict[tuple[int, int | None], tuple[int, int | None]] = {
@@ -276,7 +276,7 @@ def find_rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) 
     if row.rater_id == rater.rater_id and row.state in ("leased", "handed_in"):
         return "handed_in" if row.state == "handed_in" else "leased"
     free = row.state == "free" and row.rater_id in (None, rater.rater_id)
-    last = tasks.find_holder_of_lease(session, row.campaign_id, row.id, row.lease) == rater.rater_id
+    last = tasks.find_holder_of_nth_lease(session, row.campaign_id, row.id, row.lease) == rater.rater_id
     return "lapsed" if free and last else "surplus"
 
 

@@ -88,7 +88,7 @@ def _fault(url: str, outward: AllowedWebhookAddresses) -> str | None:
 
 
 def _fault_of_host(parts: SplitResult, host: str, outward: AllowedWebhookAddresses) -> str | None:
-    address = parse_address(host)
+    address = parse_ip_address(host)
     if parts.scheme == "http" and not outward.is_listed(host, address):
         return "must start with https://; others can read what goes over http://"
     if address is not None and not outward.is_allowed(host, address):
@@ -96,7 +96,7 @@ def _fault_of_host(parts: SplitResult, host: str, outward: AllowedWebhookAddress
     return None
 
 
-def parse_address(host: str) -> Address | None:
+def parse_ip_address(host: str) -> Address | None:
     """Return the address that a host is; None for a name."""
     try:
         return ip_address(host)

@@ -32,7 +32,7 @@ def bootstrap_document_counts(units: ValuesByUnit, draws: int, *, seed: int, par
     )
 
 
-def bootstrap_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, seed: int) -> Floats:
+def bootstrap_distribution(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, seed: int) -> Floats:
     """Return a statistic in every draw of part 0, shape (draws,); draws are held in memory block by block."""
     shared = np.unique(units.with_two_or_more_values().document)
     subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)

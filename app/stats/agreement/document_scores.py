@@ -67,7 +67,7 @@ class DocumentScoreCorrelations:
     kendall: float | None
 
 
-def join_document_scores(ratings: Ratings) -> DocumentAndSegmentScores:
+def join_document_and_segment_scores(ratings: Ratings) -> DocumentAndSegmentScores:
     """Join document and segment scores, using each rater's latest rating of each.
 
     A document is included if its rater scored every segment of it that any rater scored (for the same system).
@@ -113,7 +113,9 @@ def _latest(rows: Ratings, place: tuple[str, ...]) -> Ratings:
     return rows.take(np.sort(order[first]))
 
 
-def correlate_document_scores(data: DocumentAndSegmentScores, part: str, where: Bools) -> DocumentScoreCorrelations:
+def correlate_document_with_segment_scores(
+    data: DocumentAndSegmentScores, part: str, where: Bools
+) -> DocumentScoreCorrelations:
     """Pearson, Spearman and Kendall (τ-b) between the document score and one summary of its segments."""
     x, y = data.score[where], data.parts[part][where]
     return DocumentScoreCorrelations(
@@ -131,7 +133,7 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray((upper - (counts - 1) / 2)[code], dtype=np.float64)
 
 
-def document_weighted_pearson(data: DocumentAndSegmentScores, part: str, where: Bools) -> OfDocuments:
+def document_score_pearson(data: DocumentAndSegmentScores, part: str, where: Bools) -> OfDocuments:
     """Pearson's correlation as a function of document weights, for its bootstrap interval."""
     x = data.score[where] - (data.score[where].mean() if where.any() else 0.0)
     y = data.parts[part][where] - (data.parts[part][where].mean() if where.any() else 0.0)

@@ -115,7 +115,7 @@ def _by_document(
     return table if shape[0] * shape[1] > _HELD else np.asarray(table.toarray(), dtype=np.float64)
 
 
-def mean_tau_over_shared_documents(units: ValuesByUnit) -> OfDocuments:
+def mean_tau_of_overall_rankings(units: ValuesByUnit) -> OfDocuments:
     """τ between two raters' rankings from all documents that both rated, averaged over rater pairs."""
     pair_cells = sum_rater_pair_scores(units)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))

@@ -20,7 +20,7 @@ FEWEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class ExternalCorrelation:
+class CorrelationOverLanguagePairs:
     """Correlation of human with automatic scores over n language pairs.
 
     pearson, r_squared, split_half: None if one score is constant. error: standard error over the splits.
@@ -36,9 +36,9 @@ class ExternalCorrelation:
     why: str | None = None
 
 
-def correlate_external_scores(
+def correlate_over_language_pairs(
     automatic: Floats, human: Floats, *, rng: np.random.Generator, splits: int = SPLITS
-) -> ExternalCorrelation:
+) -> CorrelationOverLanguagePairs:
     """Correlate human with automatic scores over language pairs.
 
     Parameters
@@ -50,17 +50,23 @@ def correlate_external_scores(
     """
     r = pearson(automatic, human)
     if automatic.size < 2:
-        return ExternalCorrelation(automatic.size, None, None, None, None, 0, "a correlation needs two language pairs")
+        return CorrelationOverLanguagePairs(
+            automatic.size, None, None, None, None, 0, "a correlation needs two language pairs"
+        )
     if not np.isfinite(r):
-        return ExternalCorrelation(automatic.size, None, None, None, None, 0, "one of the two scores is constant")
+        return CorrelationOverLanguagePairs(
+            automatic.size, None, None, None, None, 0, "one of the two scores is constant"
+        )
     if automatic.size < FEWEST:
         why = f"halves need {FEWEST} language pairs"
-        return ExternalCorrelation(automatic.size, r, r * r, None, None, 0, why)
+        return CorrelationOverLanguagePairs(automatic.size, r, r * r, None, None, 0, why)
     held = held_out_r_squared(automatic, human, draw_split_halves(automatic.size, rng, splits))
     known = held[np.isfinite(held)]
     mean = float(known.mean()) if known.size else float("nan")
     error = float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else float("nan")
-    return ExternalCorrelation(automatic.size, r, r * r, number_or_none(mean), number_or_none(error), int(known.size))
+    return CorrelationOverLanguagePairs(
+        automatic.size, r, r * r, number_or_none(mean), number_or_none(error), int(known.size)
+    )
 
 
 def draw_split_halves(n: int, rng: np.random.Generator, splits: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:

@@ -17,11 +17,11 @@ from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.lines import (
     CalibrationFixedPoints,
     Method,
-    compute_calibration_lines,
+    compute_slopes_and_intercepts,
     fixed_points_as_arrays,
     make_fixed_points,
 )
-from app.stats.document_draws import bootstrap_document_counts, draws_per_block, sum_documents_by_draw
+from app.stats.document_draws import draws_per_block, iterate_bootstrap_document_counts, sum_documents_by_draw
 from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -31,7 +31,7 @@ FEWEST_DRAWS = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationPairs:
+class CalibrationPairRatings:
     """Calibration pairs that raters of a language judged.
 
     units: one unit per pair. pair: number of each unit's pair, common to all languages. consensus: its agreed score.
@@ -50,7 +50,7 @@ class LanguagePairRatings:
     name: str
     systems: ValuesByUnit
     humans: ValuesByUnit
-    anchors: CalibrationPairs
+    anchors: CalibrationPairRatings
     sign: int = 1
 
 
@@ -111,18 +111,18 @@ class LanguagePairBootstrap:
     seed: int
     number: int
 
-    def document_means(self, samples: Sequence[tuple[Floats, Codes]]) -> list[Floats]:
+    def means_in_document_draws(self, samples: Sequence[tuple[Floats, Codes]]) -> list[Floats]:
         """Mean of each sample (values, document codes) in every draw, shapes (n,), (n,) → (draws,) each."""
         return _weighted_means(self._count_documents(), self.n_documents, samples)
 
-    def calibration_pair_means(self, samples: Sequence[tuple[Floats, Indices]]) -> list[Floats]:
+    def means_in_calibration_pair_draws(self, samples: Sequence[tuple[Floats, Indices]]) -> list[Floats]:
         """Mean of each sample (values, pair numbers) in every draw, shapes (n,), (n,) → (draws,) each."""
         rng = np.random.default_rng([self.seed, 2])
-        return _weighted_means(bootstrap_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
+        return _weighted_means(iterate_bootstrap_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
 
     def _count_documents(self) -> Iterator[Floats]:
         rng, rows = np.random.default_rng([self.seed, 1, self.number]), draws_per_block(self.n_documents)
-        for drawn in bootstrap_document_counts(rng, self.held.size, self.draws, rows=rows):
+        for drawn in iterate_bootstrap_document_counts(rng, self.held.size, self.draws, rows=rows):
             counts = np.zeros((len(drawn), self.n_documents))
             counts[:, self.held] = drawn
             yield counts
@@ -167,10 +167,10 @@ def calibrate_systems(
     middle = unit_medians(pair.systems)
     codes = np.unique(pair.systems.system).tolist()
     owns = [pair.systems.system == code for code in codes]
-    consensus, anchors = drawn.calibration_pair_means(
+    consensus, anchors = drawn.means_in_calibration_pair_draws(
         [(values, pair.anchors.pair) for values in (pair.anchors.consensus, unit_medians(pair.anchors.units))]
     )
-    human, *by_system = drawn.document_means(
+    human, *by_system = drawn.means_in_document_draws(
         [
             (unit_medians(pair.humans), pair.humans.document),
             *((middle[own], pair.systems.document[own]) for own in owns),
@@ -186,8 +186,8 @@ def calibrate_systems(
             if why is not None:
                 moved[method] = CalibratedScore(None, None, why)
                 continue
-            slope, intercept = compute_calibration_lines(method, *single, sign=pair.sign)
-            slopes, intercepts = compute_calibration_lines(method, *at, sign=pair.sign)
+            slope, intercept = compute_slopes_and_intercepts(method, *single, sign=pair.sign)
+            slopes, intercepts = compute_slopes_and_intercepts(method, *at, sign=pair.sign)
             ends = _percentile_interval(slopes * redrawn + intercepts, level)
             moved[method] = CalibratedScore(float(slope[0] * raw + intercept[0]), ends)
         n_ratings = int(own[pair.systems.unit].sum())
@@ -220,7 +220,7 @@ def calibrate_by_rater(
     )
     human = _rater_mean(pair.humans, pair.humans.value, size)
     goal = np.full(size, np.nan if target is None else target)
-    slope, intercept = compute_calibration_lines(method, consensus, anchor_means, goal, human, pair.sign)
+    slope, intercept = compute_slopes_and_intercepts(method, consensus, anchor_means, goal, human, pair.sign)
     usable = np.isfinite(slope) & np.isfinite(intercept)
     slope, intercept = np.where(usable, slope, 1.0), np.where(usable, intercept, 0.0)
 

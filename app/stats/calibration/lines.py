@@ -90,11 +90,11 @@ def make_calibration_line(method: Method, points: CalibrationFixedPoints) -> Cal
     why = explain_unavailable_method(method, points)
     if why is not None:
         raise ValueError(why)
-    slope, intercept = compute_calibration_lines(method, *fixed_points_as_arrays(points), sign=points.sign)
+    slope, intercept = compute_slopes_and_intercepts(method, *fixed_points_as_arrays(points), sign=points.sign)
     return CalibrationLine(float(slope[0]), float(intercept[0]))
 
 
-def compute_calibration_lines(
+def compute_slopes_and_intercepts(
     method: Method, consensus: Floats, anchors: Floats, target: Floats, human: Floats, sign: int = 1
 ) -> tuple[Floats, Floats]:
     """Slopes and intercepts of many lines; NaN if a fixed point is missing or, for `cs_ht`, h is no better than c."""
@@ -112,7 +112,7 @@ def compute_calibration_lines(
 
 
 def fixed_points_as_arrays(points: CalibrationFixedPoints) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return C, c, H and h as arrays of size 1, NaN if missing, for `compute_calibration_lines`."""
+    """Return C, c, H and h as arrays of size 1, NaN if missing, for `compute_slopes_and_intercepts`."""
     values = (points.consensus, points.anchors, points.target, points.human)
     c, a, t, h = (np.array([np.nan if v is None else v]) for v in values)
     return c, a, t, h

@@ -89,7 +89,7 @@ def _mean_of_others(units: ValuesByUnit) -> Floats:
     return np.asarray(mean, dtype=np.float64)
 
 
-def standardize_by_rater(units: ValuesByUnit, by: ValuesByUnit) -> tuple[ValuesByUnit, tuple[str, ...]]:
+def standardize_raters_by_calibration(units: ValuesByUnit, by: ValuesByUnit) -> tuple[ValuesByUnit, tuple[str, ...]]:
     """Compute z-scores with each rater's mean and standard deviation on other items, `by`.
 
     Raters with fewer than two scores in `by`, or with constant scores, are left out; the second value is their names.

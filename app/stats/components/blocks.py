@@ -81,12 +81,12 @@ class EliminatedRowBlock:
             np.add.at(entries, _entries(batch, some).ravel(), added_up.ravel())
         return inverse
 
-    def add_to_spanning_equations(self, matrix: Floats) -> None:
+    def add_to_cross_document_equations(self, matrix: Floats) -> None:
         """Add what remains of the documents to the equations that span documents."""
         for batch in self.documents:
             batch.add_to(matrix)
 
-    def project_within_segments(self, values: Floats) -> Floats:
+    def multiply_by_segment_precision(self, values: Floats) -> Floats:
         """Multiply values of rows by the segments' precision P; shape (k, rows)."""
         made = np.empty_like(values)
         for batch, inverse in zip(self.share.segments, self.patterns, strict=True):

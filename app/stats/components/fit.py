@@ -167,7 +167,7 @@ def _at_the_bound(reached: RemlOptimum, score: Floats) -> RemlOptimum:
     if not small:
         return reached
     tried = MixedModelEquations(reached.equations.layout, {t: LOWEST if t in small else r for t, r in ratios.items()})
-    if tried.solve(score).criterion > reached.solution.criterion + _WORSE:
+    if tried.solve_and_evaluate(score).criterion > reached.solution.criterion + _WORSE:
         return reached
     return minimize_reml(tried, score, close=_CLOSE, held=small)
 

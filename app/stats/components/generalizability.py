@@ -157,7 +157,7 @@ def run_decision_studies(
     units.
     """
     rows = fitted.rows
-    segments = rows.n_segments / max(rows.n_units, 1)
+    segments = rows.n_segments / max(rows.n_sampled_units, 1)
     pool = raters or len(rows.raters)
     between, components = system_variance(fitted), assign_confounded_variance_to_systems(fitted, fitted.components)
     return tuple(

@@ -43,7 +43,7 @@ def evaluate_reml(layout: ModelLayout, score: Floats, ratios: Mapping[str, float
     score : shape (N,). ratios : γ of every estimated term, above 0.
     Raises LinAlgError if the fixed effects cannot be estimated.
     """
-    return MixedModelEquations(layout, ratios).solve(score)
+    return MixedModelEquations(layout, ratios).solve_and_evaluate(score)
 
 
 class MixedModelEquations:
@@ -60,7 +60,7 @@ class MixedModelEquations:
         for share in layout.shares:
             eliminated = EliminatedRowBlock(share, ratios)
             self._log_determinant += eliminated.log_determinant
-            eliminated.add_to_spanning_equations(added)
+            eliminated.add_to_cross_document_equations(added)
             if len(layout.shares) == 1:
                 self._kept.append(eliminated)
         matrix, random = self._spread_matrix(added), self._random_diagonal()
@@ -113,7 +113,7 @@ class MixedModelEquations:
             at += n
         return traces
 
-    def solve(self, score: Floats) -> RemlEvaluation:
+    def solve_and_evaluate(self, score: Floats) -> RemlEvaluation:
         """Evaluate the criterion for scores of shape (N,)."""
         rest, solution, _ = self._apply(score[None])
         free = self.layout.n_rows - self.layout.n_systems
@@ -135,7 +135,7 @@ class MixedModelEquations:
         right = np.zeros((len(values), self.layout.n_accumulated_columns))
         for share in self._shares():
             at = slice(share.share.start, share.share.stop)
-            rest[:, at] = share.project_within_segments(values[:, at])
+            rest[:, at] = share.multiply_by_segment_precision(values[:, at])
             vector = share.sum_rows_by_cell(rest[:, at])
             for documents in share.documents:
                 documents.add_vector_to(documents.eliminate(vector).left, right)
@@ -154,7 +154,7 @@ class MixedModelEquations:
             vector, effects = share.sum_rows_by_cell(rest[:, at]), np.empty((len(values), share.share.n_cells))
             for documents in share.documents:
                 effects[:, documents.batch.cells] = documents.effects(documents.eliminate(vector), seen)
-            rest[:, at] -= share.project_within_segments(effects[:, share.share.cell])
+            rest[:, at] -= share.multiply_by_segment_precision(effects[:, share.share.cell])
         return rest, solution, right
 
     def average_information(self, solution: RemlEvaluation, terms: Sequence[str]) -> Floats:

@@ -36,12 +36,12 @@ class ModelObservations:
         return int(self.score.size)
 
     @property
-    def n_units(self) -> int:
+    def n_sampled_units(self) -> int:
         """Number of sampled units: documents, or segments if the documents are unknown."""
         return len(self.documents) if self.documents_known else self.n_segments
 
     @property
-    def mean_units_per_system(self) -> int:
+    def mean_sampled_units_per_system(self) -> int:
         """Mean number of sampled units on which a system was rated, rounded, at least 1; 0 without rows."""
         if not len(self):
             return 0

@@ -40,7 +40,7 @@ def minimize_reml(
 
     held : terms whose ratios stay fixed.
     """
-    equations, solution = start, start.solve(score)
+    equations, solution = start, start.solve_and_evaluate(score)
     terms = [term for term in start.ratios if term not in held]
     if not terms:
         return RemlOptimum(equations, solution, converged=True)
@@ -56,7 +56,7 @@ def minimize_reml(
             moved = np.clip(at + part * step, LOWEST, HIGHEST)
             ratios = {**equations.ratios, **dict(zip(terms, moved.tolist(), strict=True))}
             tried = MixedModelEquations(start.layout, ratios)
-            there = tried.solve(score)
+            there = tried.solve_and_evaluate(score)
             if there.criterion <= solution.criterion + _ENOUGH * part * float(slope @ step):
                 break
         else:

@@ -136,7 +136,7 @@ def decide_claim(
     """
     documents = int((np.asarray(weights) > 0).sum())
     if documents < FEWEST_DOCUMENTS:
-        return make_undecided_gate_decision(documents)
+        return make_no_data_gate_decision(documents)
     counts = np.asarray(weights, dtype=np.float64)
     difference = float(round_scores(np.asarray(sums.sum() / counts.sum())))
     known = estimate_precision(sums, counts) if known is None else known
@@ -152,7 +152,7 @@ def decide_claim(
     return GateDecision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, None, bounds.skew)
 
 
-def make_undecided_gate_decision(documents: int = 0, why: str | None = None) -> GateDecision:
+def make_no_data_gate_decision(documents: int = 0, why: str | None = None) -> GateDecision:
     """Return no_data because there are too few documents, or for the given reason."""
     if why is not None:
         return GateDecision("no_data", holds=False, documents=documents, why=why)

@@ -12,7 +12,7 @@ import scipy
 
 from app.stats.aggregate import Indices
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import PairBlock, count_permuted_sums
+from app.stats.testing.permutation import PairsWithSameSegments, count_permuted_sums
 
 PERMUTATIONS = 1_000
 _HELD = 1 << 21  # most segment differences held at once
@@ -63,7 +63,7 @@ def compute_pair_p_values(
         rows = np.concatenate((sums[pairs], np.zeros((1, n_units))))
         ends = np.arange(pairs.size), np.full(pairs.size, pairs.size)
         counts = count_permuted_sums(
-            [PairBlock(rows, *ends, pairs, np.arange(n_units))],
+            [PairsWithSameSegments(rows, *ends, pairs, np.arange(n_units))],
             first.size,
             n_units,
             permutations=permutations,

@@ -18,7 +18,7 @@ from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import ranked_score_matrix
 from app.stats.testing.pair_tests import PAIRED_TESTS, PairTestResults, run_pair_tests
-from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs, reduce_to_common_segments
+from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs, reduce_pairs_to_common_segments
 from app.stats.testing.verdict import decide_wins
 
 Marks = npt.NDArray[np.int8]
@@ -168,7 +168,7 @@ class _Universes:
         if test.test in STRATIFIED_TESTS and self.domains is None:
             return "the domains of the documents are unknown"
         if test.unit not in self.shared:
-            self.shared[test.unit] = reduce_to_common_segments(self.laid, self.sign, unit=test.unit)
+            self.shared[test.unit] = reduce_pairs_to_common_segments(self.laid, self.sign, unit=test.unit)
         recipe = self.space.make_universe_recipe(self.recipe, test, "none", self.place.size)
         tests = run_pair_tests(self.laid, self.shared[test.unit], recipe, self.sign)
         return tests if tests.testable.any() else "no pair has enough data for this test"

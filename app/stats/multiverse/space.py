@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
-from app.domain.recipe import SIGNED_RANK_TESTS, Adjust, NamedExclusion, Normalize, Recipe, Test, Unit
+from app.domain.recipe import SIGNED_RANK_TESTS, Adjust, ExclusionTarget, Normalize, Recipe, Test, Unit
 from app.stats.testing.permutation import capped_number_of_permutations
 
 Dimension = Literal["scoring", "exclusion", "normalize", "test", "adjust"]
@@ -60,7 +60,7 @@ class ExclusionChoice:
 
     name: str
     accepted_only: bool
-    exclude: tuple[NamedExclusion, ...] = ()
+    exclude: tuple[ExclusionTarget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,10 @@ class PilotRatings:
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapForecast:
-    """What studies that resample the pilot's documents would find, and whether they would agree; see StudyForecast.
+class BootstrapStabilityForecast:
+    """What studies that resample the pilot's documents would find, and whether they would agree.
+
+    See RankingStabilityForecast.
 
     significant_again: for each pair (in the order of the systems), the share of studies in which it is significant in
     the direction of the whole pilot.
@@ -180,7 +182,7 @@ def forecast_srp_by_bootstrap(
     studies: int = 250,
     documents: int | None = None,
     rng: np.random.Generator,
-) -> BootstrapForecast:
+) -> BootstrapStabilityForecast:
     """Forecast SRP, and for each pair whether it would be found again, by resampling documents.
 
     All studies share the documents that happened to be in the pilot, so they agree more than new studies would.
@@ -200,7 +202,7 @@ def forecast_srp_by_bootstrap(
     full_sums, full_counts = source.full
     true = find_better_of_pairs(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
     n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
-    return BootstrapForecast(
+    return BootstrapStabilityForecast(
         srp=pooled_srp([group]),
         mc_error=0.0 if np.isnan(error) else error,
         mean_significant_pairs=float(n_claims.mean()),

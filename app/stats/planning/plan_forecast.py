@@ -14,7 +14,13 @@ from app.domain.errors import Invalid
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.pilot import estimate_power_by_resampling, prepare_pilot_ratings
 from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_for_significance, forecast_power
-from app.stats.planning.studies import PlannedClaimRule, RaterPools, StudyForecast, forecast_srp, make_rater_pools
+from app.stats.planning.studies import (
+    PlannedClaimRule,
+    RankingStabilityForecast,
+    RaterPools,
+    forecast_srp,
+    make_rater_pools,
+)
 
 ALPHA = 0.05
 WORLDS = 6
@@ -143,7 +149,9 @@ def _srp(plan: Plan, layout: StudyLayout, basis: ForecastVarianceComponents) -> 
     return _forecast_as_json(made, basis, len(plan.systems))
 
 
-def _forecast_as_json(made: StudyForecast, basis: ForecastVarianceComponents, systems: int) -> dict[str, object]:
+def _forecast_as_json(
+    made: RankingStabilityForecast, basis: ForecastVarianceComponents, systems: int
+) -> dict[str, object]:
     told = asdict(made)
     source = basis.components.source if basis.components else ""
     return {

@@ -274,7 +274,7 @@ def fewest_documents_for_significance(pairs: int, alpha: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class RatingPrices:
+class StudyCostAssumptions:
     """The cost of a rating.
 
     seconds_per_word: of source and output shown (WMT25 planned with .8). overhead: share added for control items and
@@ -289,7 +289,7 @@ class RatingPrices:
 
 @dataclass(frozen=True, slots=True)
 class StudyCost:
-    """Hours of judging and of onboarding, and their price in the unit of `RatingPrices.hourly`."""
+    """Hours of judging and of onboarding, and their price in the unit of `StudyCostAssumptions.hourly`."""
 
     judging_hours: float
     onboarding_hours: float
@@ -297,17 +297,18 @@ class StudyCost:
 
 
 def compute_study_cost(
-    layout: StudyLayout, prices: RatingPrices, *, systems: int, words_per_segment: float
+    layout: StudyLayout, assumptions: StudyCostAssumptions, *, systems: int, words_per_segment: float
 ) -> StudyCost:
     """Hours and price of a layout: seconds/word × words × systems × ratings, plus overhead and onboarding.
 
     words_per_segment: of the source and one output together.
 
-    >>> compute_study_cost(StudyLayout(30, 10, 5), RatingPrices(hourly=20.0), systems=6, words_per_segment=40).price
+    >>> paid = StudyCostAssumptions(hourly=20.0)
+    >>> compute_study_cost(StudyLayout(30, 10, 5), paid, systems=6, words_per_segment=40).price
     452.0
     """
     shown = layout.documents * layout.segments * layout.ratings_per_item * systems * words_per_segment
-    judging = shown * prices.seconds_per_word * (1 + prices.overhead) / 3600
-    onboarding = prices.onboarding_hours * layout.raters
-    price = None if prices.hourly is None else round((judging + onboarding) * prices.hourly, 2)
+    judging = shown * assumptions.seconds_per_word * (1 + assumptions.overhead) / 3600
+    onboarding = assumptions.onboarding_hours * layout.raters
+    price = None if assumptions.hourly is None else round((judging + onboarding) * assumptions.hourly, 2)
     return StudyCost(judging, onboarding, price)

@@ -65,7 +65,7 @@ class RaterPools:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyForecast:
+class RankingStabilityForecast:
     """What studies under a plan would find, and whether they would agree.
 
     srp with mc_error, its standard error from drawing finitely many; mean_significant_pairs and
@@ -161,7 +161,7 @@ def forecast_srp(
     worlds: int = WORLDS,
     studies: int = STUDIES,
     rng: np.random.Generator,
-) -> StudyForecast:
+) -> RankingStabilityForecast:
     """Forecast SRP and the figures that must accompany it.
 
     In each world, the effects of documents and the ratings that every rater of the pool would give to every item are
@@ -202,11 +202,13 @@ def forecast_srp(
     return _study_forecast(groups, np.concatenate(n_claims), wrong, pool)
 
 
-def _study_forecast(groups: list[SumsOverStudyPairs], n_claims: Codes, wrong: int, pool: Pool) -> StudyForecast:
+def _study_forecast(
+    groups: list[SumsOverStudyPairs], n_claims: Codes, wrong: int, pool: Pool
+) -> RankingStabilityForecast:
     """Figures over all worlds; n_claims: number of claims of each study, wrong: of those against the true order."""
     error = srp_monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
-    return StudyForecast(
+    return RankingStabilityForecast(
         srp=pooled_srp(groups),
         mc_error=0.0 if np.isnan(error) else error,
         mean_significant_pairs=float(n_claims.mean()),

@@ -59,7 +59,7 @@ class SegmentEditMatrix:
     own: tuple[OwnPostEditDistance, ...] = field(default=())
 
     @property
-    def is_post_edit(self) -> npt.NDArray[np.bool_]:
+    def is_post_edit_reference(self) -> npt.NDArray[np.bool_]:
         """Which references are post-edits, shape (r,)."""
         return np.asarray(self.origin != EXTERNAL, dtype=np.bool_)
 

@@ -29,7 +29,7 @@ class EditRate:
 
 
 @dataclass(frozen=True, slots=True)
-class EditSums:
+class EditsByText:
     """Edits and lengths of one system, one entry per text, with the document of each."""
 
     edits: Floats
@@ -48,24 +48,24 @@ class EditSums:
         return EditRate(100.0 * float(self.edits.sum()) / total, interval, self.edits.size)
 
 
-def sum_edits(rows: Iterator[tuple[float, float, int]]) -> EditSums:
+def make_edits_by_text(rows: Iterator[tuple[float, float, int]]) -> EditsByText:
     """Build them from (edits, length, document)."""
     columns = np.array(list(rows), dtype=np.float64).reshape(-1, 3).T
-    return EditSums(*columns)
+    return EditsByText(*columns)
 
 
-def sum_hter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditSums:
+def collect_hter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditsByText:
     """Edits of outputs against their own post-edits, one entry per post-edit.
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
     """
-    return sum_edits(
+    return make_edits_by_text(
         (one.operations.total_edits, one.operations.length, at.document)
         for at, one in iterate_own_post_edit_distances(segments, system)
     )
 
 
-def sum_mter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditSums:
+def collect_mter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditsByText:
     """Edits of outputs against the closest post-edit of the segment, over their mean length; one entry per segment.
 
     Source: Bentivogli et al. 2018, §4. With nine references of 187 words in all, 3 edits are 27/187.
@@ -73,16 +73,16 @@ def sum_mter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditSu
     return _against(segments, system, external=False)
 
 
-def sum_external_ter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditSums:
+def collect_external_ter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditsByText:
     """Edits of outputs against the external reference."""
     return _against(segments, system, external=True)
 
 
-def _against(segments: Sequence[SegmentEditMatrix], system: int, *, external: bool) -> EditSums:
+def _against(segments: Sequence[SegmentEditMatrix], system: int, *, external: bool) -> EditsByText:
     pairs = (
         (at.document, at.edits_to_closest_reference(system, (at.origin == EXTERNAL) == external)) for at in segments
     )
-    return sum_edits((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
+    return make_edits_by_text((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
 
 
 def iterate_own_post_edit_distances(

@@ -134,7 +134,7 @@ class EditAlignment:
     token_errors: list[int]
 
 
-def find_best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
+def count_shifts_and_steps(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
     """Number of sacrebleu's shifts, and the remaining steps KEEP, SUBSTITUTE, DELETE, INSERT, the last first.
 
     seek: whether to search for shifts.

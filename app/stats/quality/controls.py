@@ -124,7 +124,9 @@ def _share_failing(
     if theirs.size < MIN_POOL:
         return None
     drawn = np.random.default_rng((SEED, rater)).choice(theirs, (DRAWS, n))
-    tests = [lower_score_test(sign * pairs.changed[rows], sign * pairs.original[rows], test) for rows in drawn]
+    tests = [
+        degraded_below_original_test(sign * pairs.changed[rows], sign * pairs.original[rows], test) for rows in drawn
+    ]
     return float(np.mean([one is None or one.p_value >= limit for one in tests]))
 
 
@@ -165,17 +167,18 @@ def _test_or_reason(
 ) -> _SampleTest | str:
     if changed.size < min_pairs:
         return f"{changed.size} of at least {min_pairs} pairs"
-    result = lower_score_test(sign * changed, sign * original, test)
+    result = degraded_below_original_test(sign * changed, sign * original, test)
     return "all differences are the same" if result is None else result
 
 
-def lower_score_test(changed: Floats, original: Floats, test: ControlTestName) -> _SampleTest | None:
+def degraded_below_original_test(changed: Floats, original: Floats, test: ControlTestName) -> _SampleTest | None:
     """Statistic and p for `changed` being smaller than `original`; None if the test is undefined.
 
     >>> import numpy as np
     >>> original = np.array([80.0, 72, 65, 90, 55, 77, 83, 68, 71, 60])
     >>> bad = np.array([40.0, 75, 30, 62, 50, 20, 81, 33, 45, 25])
-    >>> [round(lower_score_test(bad, original, test).p_value, 10) for test in ("signed_rank", "paired_t", "rank_sum")]
+    >>> names = ("signed_rank", "paired_t", "rank_sum")
+    >>> [round(degraded_below_original_test(bad, original, test).p_value, 10) for test in names]
     [0.0029296875, 0.0009684341, 0.0056648483]
     """
     difference = round_scores(changed - original)

@@ -42,7 +42,7 @@ class ScoringHabits:
     constant_p: float | None = None
 
 
-def compute_rater_habits(score: Floats, n_errors: Codes, scale: ScoreScale | None) -> ScoringHabits:
+def compute_habits_of_rater(score: Floats, n_errors: Codes, scale: ScoreScale | None) -> ScoringHabits:
     """Habits of one rater from their scores in the order in which they were given, at least one.
 
     Source: the behaviour flags of WMT21's `ad-wrkr-stats.csv`.

@@ -79,7 +79,7 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
     right = np.bincount(rater, weights=score - mean[item], minlength=n_raters)
     matrix = np.zeros((n_raters, n_raters))
     np.add.at(matrix, (rater, rater), 1.0)
-    for first, second in iterate_cell_pairs(item):
+    for first, second in iterate_cell_pairs_within_items(item):
         np.add.at(matrix, (rater[first], rater[second]), -1.0 / count[item[first]])
     known = np.bincount(rater, minlength=n_raters) > 0
     at = np.flatnonzero(known)
@@ -91,7 +91,7 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
     return solved
 
 
-def iterate_cell_pairs(item: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def iterate_cell_pairs_within_items(item: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield pairs of cells of one item, including each cell with itself, by their distance in the order of items.
 
     item : code of each cell, shape (cells,). Yields parallel indices of cells, shape (pairs at this distance,). Goes

@@ -130,7 +130,7 @@ def _constant(rows: Ratings, order: Orders, rater: int) -> float:
     return float(((given + 1) / (met + 2)) ** documents * ((stayed + 1) / (followed + 2)) ** (n - documents))
 
 
-def deviation_from_group(score: Floats, group: Ints, trusted: Bools) -> Floats:
+def relative_deviation_from_group_mean(score: Floats, group: Ints, trusted: Bools) -> Floats:
     """Distance of each score above the mean of its group, relative to the average distance of the group's scores.
 
     Other scores of the same output are not used, because a rater who stops reading would affect their partners.

@@ -56,7 +56,7 @@ def summarize_repeats(
     return {int(rater): _agreement(*pairs.scores_of_rater(int(rater)), within) for rater in np.unique(pairs.rater)}
 
 
-def compare_repeats_with_other_raters(
+def add_repeat_p_values(
     by_rater: dict[int, RepeatConsistency],
     pairs: PairsWithOriginals,
     trusted: Bools,

@@ -14,7 +14,7 @@ from app.stats.quality.choices import CHECKS, Check, RaterQualityCriteria
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import PositionsInRaterWork, SeverityDrift, estimate_drift_by_rater
 from app.stats.quality.flags import Flag, FlagEvidence, flag_raters
-from app.stats.quality.habits import ScoringHabits, compute_rater_habits
+from app.stats.quality.habits import ScoringHabits, compute_habits_of_rater
 from app.stats.quality.levels import RaterScoreLevels, estimate_rater_score_levels
 from app.stats.quality.pairing import find_original_rows, mask_first_rows_of_judgments, pair_with_originals
 from app.stats.quality.panel import (
@@ -25,7 +25,7 @@ from app.stats.quality.panel import (
 )
 from app.stats.quality.panel_tests import Orders
 from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references
-from app.stats.quality.repeats import RepeatConsistency, compare_repeats_with_other_raters, summarize_repeats
+from app.stats.quality.repeats import RepeatConsistency, add_repeat_p_values, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
 from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, measure_change_within_tasks
@@ -244,7 +244,7 @@ def _evidence(
     them. checks: those whose evidence is wanted. only: code of the one rater in question.
     """
     limits, rows, order = chosen.limits, work.rows, work.order
-    ways = {r: compute_rater_habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
+    ways = {r: compute_habits_of_rater(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
     ways = panel_tests.add_habit_p_values(ways, rows, order, limits.min_judgments)
     speeds = panel_tests.add_pace_p_values(compute_rater_paces(rows, work.events, work.words), limits.min_timed)
     none = FlagEvidence(ways, speeds, {}, {}, {}, {}, ())
@@ -264,9 +264,7 @@ def _evidence(
             summarize_repeats(rows, work.links, tolerance=chosen.tolerance),
             pair_with_originals(rows, work.links, RatingRole.REPEAT),
         )
-        agreement = compare_repeats_with_other_raters(
-            agreement, pairs, trusted, margin=limits.repeats, least=limits.min_repeats
-        )
+        agreement = add_repeat_p_values(agreement, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
         evidence = replace(evidence, again=agreement)
     if "drift" in checks:
         drifting = estimate_drift_by_rater(
@@ -334,7 +332,7 @@ def _steps(rows: Ratings, order: Orders, rater_levels: RaterScoreLevels, trusted
     degraded = rows.role == RatingRole.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
     level = np.where(degraded, 0.0, np.nan_to_num(rater_levels.of_rater)[rows.rater])
-    usual = panel_tests.deviation_from_group(rows.score - level, group, trusted[rows.rater])
+    usual = panel_tests.relative_deviation_from_group_mean(rows.score - level, group, trusted[rows.rater])
     units = rows.document if rows.documents_known else rows.segment
     steps = {}
     for r, at in order.items():

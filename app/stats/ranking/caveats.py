@@ -22,7 +22,7 @@ from app.stats.testing.pair_tests import (
     PAIRED_TESTS,
     PairTestResults,
     number_of_sign_draws,
-    required_sign_draws,
+    sign_draws_needed_beyond_cap,
 )
 from app.stats.testing.significance import CommonSegmentsByPair
 
@@ -140,7 +140,7 @@ def data_caveats(
     return tuple(warnings)
 
 
-def caveats_of_claims_by_document(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
+def document_claim_assumption_caveats(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
     """Return warnings if the data violate what every claim by document assumes, whatever the test."""
     warnings = [*_raters(ratings), *recipe_caveats.confounding_caveats(ratings, panel)]
     if ratings.documents_known:
@@ -187,7 +187,7 @@ def _systems(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
 
 
 def _raters(ratings: Ratings) -> list[str]:
-    groups = design_checks.group_connected_systems(ratings)
+    groups = design_checks.group_systems_linked_by_raters(ratings)
     if len(groups) < 2:
         return []
     named = " | ".join(_first_names(group) for group in groups)
@@ -255,7 +255,7 @@ def _warn_few_resampled(shared: CommonSegmentsByPair, tests: PairTestResults, re
     """Warn of how often a bootstrap over so few documents claims a difference where there is none."""
     if recipe.test != "bootstrap" or recipe.unit != "document" or not tests.testable.any():
         return []
-    fewest = int(shared.documents[tests.testable].min())
+    fewest = int(shared.n_common_documents[tests.testable].min())
     if fewest >= ENOUGH_TO_DRAW:
         return []
     size = next(size for documents, size in sorted(_DRAWN.items(), reverse=True) if fewest >= documents)
@@ -264,7 +264,7 @@ def _warn_few_resampled(shared: CommonSegmentsByPair, tests: PairTestResults, re
 
 
 def _too_few_draws(tests: PairTestResults, n_pairs: int, recipe: Recipe) -> list[str]:
-    enough = required_sign_draws(tests, recipe, n_pairs)
+    enough = sign_draws_needed_beyond_cap(tests, recipe, n_pairs)
     if enough is None:
         return []
     drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
@@ -307,7 +307,7 @@ def _untestable_pairs(tests: PairTestResults, shared: CommonSegmentsByPair, reci
         varied = " or no variation" if recipe.test == "welch" else ""
         do = "judge more documents" if by_document else _SAME_TEXTS
         return _not_testable(int(untested.sum()), untested.size, f"{why}{varied}", do)
-    few = shared.documents < FEWEST_DOCUMENTS if by_document else shared.segments == 0
+    few = shared.n_common_documents < FEWEST_DOCUMENTS if by_document else shared.segments == 0
     why = f"have fewer than {FEWEST_DOCUMENTS} common documents" if by_document else "have no common segment"
     constant = "differ by the same amount everywhere and leave no variation to test with"
     return [

@@ -33,24 +33,24 @@ def share_of_documents_with_same_raters(ratings: Ratings) -> float:
     return 1 - np.unique(visit_of[partial]).size / documents.size
 
 
-def group_connected_systems(ratings: Ratings) -> list[list[str]]:
-    """Return the groups of `group_connected_system_codes` as keys of systems."""
-    return [[ratings.labels.systems[code] for code in group] for group in group_connected_system_codes(ratings)]
+def group_systems_linked_by_raters(ratings: Ratings) -> list[list[str]]:
+    """Return the groups of `group_system_codes_linked_by_raters` as keys of systems."""
+    return [[ratings.labels.systems[code] for code in group] for group in group_system_codes_linked_by_raters(ratings)]
 
 
-def find_comparable_pairs(ratings: Ratings, systems: Codes) -> Bools:
+def find_pairs_linked_by_raters(ratings: Ratings, systems: Codes) -> Bools:
     """Return which pairs of `systems` are linked by a chain of common raters, shape (S, S), False on the diagonal.
 
     For any other pair, no test can separate the difference of the systems from the difference of their raters.
     """
     group = np.full(max(ratings.n_systems, 1), -1)
-    for number, members in enumerate(group_connected_system_codes(ratings)):
+    for number, members in enumerate(group_system_codes_linked_by_raters(ratings)):
         group[members] = number
     of = group[systems]
     return np.asarray((of[:, None] == of[None, :]) & ~np.eye(systems.size, dtype=np.bool_))
 
 
-def group_connected_system_codes(ratings: Ratings) -> list[list[int]]:
+def group_system_codes_linked_by_raters(ratings: Ratings) -> list[list[int]]:
     """Group systems that are connected through raters: two systems with a common rater are in one group.
 
     If there are several groups, a difference of systems across groups cannot be separated from a difference of raters,

@@ -24,11 +24,11 @@ from app.stats.aggregate import (
 )
 from app.stats.inference.by_document import EstimatePrecision, estimate_precision
 from app.stats.inference.rater_totals import RaterDocumentTotals, sum_by_rater_and_document
-from app.stats.intervals import scores_relative_to_mean
+from app.stats.intervals import document_sums_relative_to_mean
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking.effects import SuperiorityChances, count_better_segments
 from app.stats.ratings import Codes, Floats, RatingLabels
-from app.stats.testing.permutation import PairBlock
+from app.stats.testing.permutation import PairsWithSameSegments
 from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs, common_segment_masks
 
 _PAIRS_AT_ONCE = 16
@@ -94,9 +94,9 @@ class BlockTotals:
 
     documents: codes of the D rated ones. sums, raw: sums of the segment scores that the recipe ranks by, and of raw
     ones, shape (S, D). held: number of segments behind the sums. n: ratings of each system. relative, relative_held: as
-    in `scores_relative_to_mean`, shapes (S, D) and (D,). pairs: None if every system has every segment. better: numbers
-    of segments on which the first of a pair is better, the second is better, and both are present, shape (3, pairs).
-    visits: None if segment scores are not means over raters. n_scored, n_dropped: numbers of ratings that were
+    in `document_sums_relative_to_mean`, shapes (S, D) and (D,). pairs: None if every system has every segment. better:
+    numbers of segments on which the first of a pair is better, the second is better, and both are present, shape (3,
+    pairs). visits: None if segment scores are not means over raters. n_scored, n_dropped: numbers of ratings that were
     averaged, and of those left out because their rater's scores are constant.
     """
 
@@ -126,7 +126,7 @@ def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: C
         unscaled = average_segment_scores(normalized.raw, repeats=recipe.repeats, median=median)
         raw = _lay_out(unscaled, scored.labels, systems)
     shape = (systems.size, matrix.n_documents)
-    relative = scores_relative_to_mean(matrix) or (np.zeros(shape), np.zeros(shape))
+    relative = document_sums_relative_to_mean(matrix) or (np.zeros(shape), np.zeros(shape))
     return BlockTotals(
         documents=scored.labels.segment_document[matrix.segments[matrix.starts]],
         sums=matrix.document_sums(),
@@ -254,12 +254,14 @@ class _TurnedPairs:
 def _share(
     matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
 ) -> CommonSegmentsByPair:
-    """Return what pairs have in common, as `reduce_to_common_segments` does by document."""
+    """Return what pairs have in common, as `reduce_pairs_to_common_segments` does by document."""
     first, second = all_system_pairs(matrix.systems.size)
     if all(block.pairs is None for block in blocks) and first.size:
         weight = matrix.held[0]
-        whole = PairBlock(sign * matrix.score, first, second, np.arange(first.size), np.flatnonzero(weight), weight)
-        pair_blocks: tuple[PairBlock, ...] = (whole,)
+        whole = PairsWithSameSegments(
+            sign * matrix.score, first, second, np.arange(first.size), np.flatnonzero(weight), weight
+        )
+        pair_blocks: tuple[PairsWithSameSegments, ...] = (whole,)
     else:
         pair_blocks = tuple(_blocks_of_pairs(matrix, blocks, turned, sign, raw=raw))
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
@@ -283,7 +285,7 @@ def _share(
 
 def _blocks_of_pairs(
     matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
-) -> list[PairBlock]:
+) -> list[PairsWithSameSegments]:
     """Return a block for each pair with a common segment, because the common segments may differ by pair."""
     first, second = all_system_pairs(matrix.systems.size)
     ends = np.cumsum([block.documents.size for block in blocks])
@@ -303,5 +305,5 @@ def _blocks_of_pairs(
         if held.size:
             ends_of_pair = np.array([0]), np.array([1])
             sums = np.stack((apart, np.zeros_like(apart)))
-            made.append(PairBlock(sums, *ends_of_pair, np.array([pair]), held, common))
+            made.append(PairsWithSameSegments(sums, *ends_of_pair, np.array([pair]), held, common))
     return made

@@ -22,7 +22,7 @@ from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.significance import (
     CommonSegmentsByPair,
     all_system_pairs,
-    differences_by_block,
+    iterate_pair_differences_in_batches,
 )
 from app.stats.testing.verdict import AdjustedTestResults
 
@@ -105,7 +105,7 @@ def make_pair_rows(
             chance_worse=number_or_none(chances.worse[k]),
             influence=influence[k] if left_out else None,
             n_common=int(shared.segments[k]),
-            documents_common=int(shared.documents[k]) if known else None,
+            documents_common=int(shared.n_common_documents[k]) if known else None,
             effective_documents=number_or_none(precise.effective[k]) if known else None,
         )
         for k, (i, j) in enumerate(zip(first, second, strict=True))
@@ -144,7 +144,7 @@ def _pair_intervals(
     low, high = difference - widths, difference + widths
     if shared is None or recipe.interval == "t":
         return low, high
-    for pairs, differences, weights in differences_by_block(shared.by_document):
+    for pairs, differences, weights in iterate_pair_differences_in_batches(shared.by_document):
         low[pairs], high[pairs] = resampling.bootstrap_intervals(
             differences, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
         )

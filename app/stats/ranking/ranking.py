@@ -16,11 +16,11 @@ from app.stats.aggregate import (
     average_segment_scores,
     make_score_matrix,
     round_scores,
-    split_segments_by_rating,
+    treat_ratings_as_segments,
 )
 from app.stats.inference.by_document import EstimatePrecision
 from app.stats.inference.by_rater import precision_for_new_raters
-from app.stats.intervals import scores_relative_to_mean
+from app.stats.intervals import document_sums_relative_to_mean
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import caveats, design_checks, influence, ranking_rows, recipe_caveats
 from app.stats.ranking.effects import probability_of_superiority
@@ -33,7 +33,7 @@ from app.stats.ratings import Bools, Codes, Floats, Ratings
 from app.stats.selection import DroppedRows, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import PAIRED_TESTS
-from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
+from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
 from app.stats.testing.verdict import run_tests_and_decide_wins
 
 
@@ -95,7 +95,7 @@ def rank_systems(
         ),
         (matrix, raw_laid),
         evidence,
-        scores_relative_to_mean(matrix),
+        document_sums_relative_to_mean(matrix),
         resolved,
         recipe,
         left_out=_left_out(matrix, scored, documents, resolved, paired=paired),
@@ -133,11 +133,11 @@ def rank_averaged_systems(
     """Test, adjust and cluster, once scores are averaged and pairs are reduced to what they have in common.
 
     panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
-    relative : of `scores_relative_to_mean`. resolved : the recipe that is followed; requested : the recipe as
+    relative : of `document_sums_relative_to_mean`. resolved : the recipe that is followed; requested : the recipe as
     requested.
     """
     rows, (matrix, raw) = ranked.rows, panels
-    linked = design_checks.find_comparable_pairs(rows, matrix.systems)
+    linked = design_checks.find_pairs_linked_by_raters(rows, matrix.systems)
     shared = replace(evidence.shared, linked=linked[all_system_pairs(len(linked))])
     evidence = replace(evidence, shared=shared)
     verdict = run_tests_and_decide_wins(matrix, shared, resolved, rows.better_sign)
@@ -172,7 +172,7 @@ def rank_averaged_systems(
 def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recipe: Recipe) -> PairEvidence:
     """Return the evidence on pairs from their common segments. scored: the normalized rows behind `matrix`."""
     sign = scored.better_sign
-    shared = reduce_to_common_segments(matrix, sign, unit=recipe.unit)
+    shared = reduce_pairs_to_common_segments(matrix, sign, unit=recipe.unit)
     paired = uses_common_segments(recipe, shared)
 
     def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
@@ -182,7 +182,7 @@ def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recip
 
     return PairEvidence(
         shared,
-        shared if raw is matrix else reduce_to_common_segments(raw, sign, unit="document"),
+        shared if raw is matrix else reduce_pairs_to_common_segments(raw, sign, unit="document"),
         probability_of_superiority(raw, sign, paired=paired),
         for_new_raters,
     )
@@ -274,8 +274,8 @@ def _rows_to_aggregate(normalized: NormalizedRatings, recipe: Recipe) -> tuple[R
     """Return normalized and raw rows, with every rating as its own segment if the recipe says so."""
     if recipe.repeats != "separate":
         return normalized.scored, normalized.raw
-    scored = split_segments_by_rating(normalized.scored)
-    return scored, scored if normalized.raw is normalized.scored else split_segments_by_rating(normalized.raw)
+    scored = treat_ratings_as_segments(normalized.scored)
+    return scored, scored if normalized.raw is normalized.scored else treat_ratings_as_segments(normalized.raw)
 
 
 def _judgments(ratings: Ratings) -> int:

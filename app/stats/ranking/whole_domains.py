@@ -6,7 +6,7 @@ import numpy as np
 
 from app.stats.aggregate import ScoreMatrix
 from app.stats.inference.by_document import EstimatePrecision, estimate_precision
-from app.stats.testing.significance import CommonSegmentsByPair, differences_by_block
+from app.stats.testing.significance import CommonSegmentsByPair, iterate_pair_differences_in_batches
 
 
 def precision_for_new_domains(shared: CommonSegmentsByPair, panel: ScoreMatrix) -> EstimatePrecision | None:
@@ -20,7 +20,7 @@ def precision_for_new_domains(shared: CommonSegmentsByPair, panel: ScoreMatrix) 
     n = shared.difference.size
     error, degrees, effective = np.full(n, np.nan), np.zeros(n), np.zeros(n)
     count = np.zeros(n, dtype=np.intp)
-    for pairs, differences, weights in differences_by_block(shared.by_document):
+    for pairs, differences, weights in iterate_pair_differences_in_batches(shared.by_document):
         known = estimate_precision(differences @ gathered, weights @ gathered)
         error[pairs], degrees[pairs], effective[pairs] = known.error, known.degrees, known.effective
         count[pairs] = known.documents

@@ -50,7 +50,7 @@ class ScoreChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreChangeContext:
+class ScoreChangePrerequisites:
     """The facts that decide which changes are possible.
 
     order: systems, best first. humans: keys of human translations.
@@ -61,12 +61,14 @@ class ScoreChangeContext:
     documents: DocumentTable | None = None
 
 
-def list_score_changes(rows: Ratings, facts: ScoreChangeContext, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
+def list_score_changes(
+    rows: Ratings, facts: ScoreChangePrerequisites, groups: Sequence[Group]
+) -> tuple[ScoreChange, ...]:
     """Return every change of the requested groups that is possible with these data, in a fixed order."""
     return tuple(change for group in GROUPS if group in groups for change in _changes_of_group(rows, facts, group))
 
 
-def explain_missing_change(rows: Ratings, facts: ScoreChangeContext, group: Group) -> str | None:
+def explain_missing_change(rows: Ratings, facts: ScoreChangePrerequisites, group: Group) -> str | None:
     """Return why a group has no change here; None if it has one."""
     if next(_changes_of_group(rows, facts, group), None) is not None:
         return None
@@ -81,7 +83,7 @@ def explain_missing_change(rows: Ratings, facts: ScoreChangeContext, group: Grou
     return f"this requires 2 to {MOST_UNITS:,} {group}s"
 
 
-def _changes_of_group(rows: Ratings, facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_group(rows: Ratings, facts: ScoreChangePrerequisites, group: Group) -> Iterator[ScoreChange]:
     if group in {"references", "degraded", "degraded_reference_rows"}:
         return _changes_of_references(rows, facts, group)
     return (
@@ -91,7 +93,7 @@ def _changes_of_group(rows: Ratings, facts: ScoreChangeContext, group: Group) ->
     )
 
 
-def _changes_of_references(rows: Ratings, facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_references(rows: Ratings, facts: ScoreChangePrerequisites, group: Group) -> Iterator[ScoreChange]:
     """Yield the removal or degradation by each factor of human systems and reference rows; humans are unranked."""
     humans = facts.humans & frozenset(facts.order)
     reference_rows = bool((rows.role == RatingRole.REFERENCE).any())
@@ -106,7 +108,7 @@ def _changes_of_references(rows: Ratings, facts: ScoreChangeContext, group: Grou
         yield ScoreChange(group, f"{d:g}", scaled=scaled, references=True, factor=d, unshown=humans)
 
 
-def _changes_of_ranks(facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_ranks(facts: ScoreChangePrerequisites, group: Group) -> Iterator[ScoreChange]:
     """Yield changes of systems by rank: the last or first removed, the last inflated, or each removed in turn."""
     if not 2 < len(facts.order) <= MOST_UNITS:
         return
@@ -120,14 +122,14 @@ def _changes_of_ranks(facts: ScoreChangeContext, group: Group) -> Iterator[Score
         yield ScoreChange(group, f"system:{system}", left_out=gone, unshown=gone)
 
 
-def _changes_of_units(rows: Ratings, facts: ScoreChangeContext, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_units(rows: Ratings, facts: ScoreChangePrerequisites, group: Group) -> Iterator[ScoreChange]:
     """Yield the removal of each rater, document or domain."""
     names = _domains(rows, facts) if group == "domain" else _units(rows, group)
     if 1 < len(names) <= MOST_UNITS:
         yield from (ScoreChange(group, f"{group}:{name}") for name in names)
 
 
-def _domains(rows: Ratings, facts: ScoreChangeContext) -> list[str]:
+def _domains(rows: Ratings, facts: ScoreChangePrerequisites) -> list[str]:
     if facts.documents is None or not rows.documents_known:
         return []
     return sorted({facts.documents.domain[code] or "unknown" for code in np.unique(rows.document)})

@@ -16,7 +16,7 @@ from app.stats.aggregate import (
     average_segment_scores,
     make_score_matrix,
     round_scores,
-    split_segments_by_rating,
+    treat_ratings_as_segments,
 )
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
@@ -25,7 +25,7 @@ from app.stats.recipe_normalization import normalize_ranked_rows
 from app.stats.robustness.changes import (
     Group,
     ScoreChange,
-    ScoreChangeContext,
+    ScoreChangePrerequisites,
     apply_score_change,
     explain_missing_change,
     list_score_changes,
@@ -56,7 +56,7 @@ class ScoreChangeExperiments(ABC):
     """
 
     recipe: Recipe
-    facts: ScoreChangeContext
+    facts: ScoreChangePrerequisites
     warnings: tuple[str, ...] = ()
     dropped: tuple[DroppedRows, ...] = ()
 
@@ -130,7 +130,7 @@ def make_score_change_experiment_fields(
     order = tuple(row.system for row in base.systems)
     return {
         "recipe": base.recipe,
-        "facts": ScoreChangeContext(order, humans, documents),
+        "facts": ScoreChangePrerequisites(order, humans, documents),
         "warnings": tuple(base.warnings),
         "dropped": tuple(one for one in base.dropped if one.n),
     }
@@ -145,7 +145,7 @@ def _effect(change: ScoreChange, before: RankingPlaces | str, after: RankingPlac
     return ScoreChangeEffect(change, before, after, compare_rankings(before, after))
 
 
-def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: ScoreChangeContext) -> Ranking:
+def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: ScoreChangePrerequisites) -> Ranking:
     """Normalize by all rows, remove the systems that are not shown, and rank the others.
 
     Raises Invalid if the recipe does not fit the rows.
@@ -186,7 +186,7 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
         raise Invalid("macro_domain needs the domains of the documents, which are unknown")
     scored, _ = select_normalized_rows(rows, recipe)
     if recipe.repeats == "separate":
-        scored = split_segments_by_rating(scored)
+        scored = treat_ratings_as_segments(scored)
     scores = average_segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
     matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
     return matrix.reorder_systems(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.system_means()))))

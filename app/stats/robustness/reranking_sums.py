@@ -32,7 +32,7 @@ class SummableChangedRatings(Protocol):
         be made.
         """
 
-    def load_document_rater_rows(self, recipe: Recipe) -> Ratings:
+    def load_row_per_document_and_rater(self, recipe: Recipe) -> Ratings:
         """Return a row for each document, rater and role that is ranked or of a reference."""
 
 
@@ -57,7 +57,7 @@ class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
 
     def load_changeable_rows(self) -> Ratings:
         """Return a row for each document, rater and role."""
-        return self.sums.load_document_rater_rows(self.recipe)
+        return self.sums.load_row_per_document_and_rater(self.recipe)
 
     def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
         """Return the ranking after a change. Raises Invalid if there is none."""

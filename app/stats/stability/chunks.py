@@ -102,7 +102,7 @@ def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
     """Return the chunks of a resolved request; those of one point are adjacent."""
     chunks: list[StudyChunk] = []
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
-    for assignment, methods in request.assignments().items():
+    for assignment, methods in request.normalizations_by_assignment().items():
         for documents in request.document_counts:
             for first in range(0, request.n_document_sets, at_once):
                 last = min(first + at_once, request.n_document_sets)

@@ -109,7 +109,7 @@ class StabilityRequest:
         """Number of document sets of a point."""
         return -(-self.studies // self.per_set)
 
-    def assignments(self) -> dict[RaterAssignmentScheme, tuple[Method, ...]]:
+    def normalizations_by_assignment(self) -> dict[RaterAssignmentScheme, tuple[Method, ...]]:
         """Return each assignment with its normalizations: designs that differ only in those are simulated once."""
         by_assignment: dict[RaterAssignmentScheme, tuple[Method, ...]] = {}
         for design in self.designs:

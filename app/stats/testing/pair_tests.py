@@ -28,8 +28,8 @@ from app.stats.testing.significance import (
     all_system_pairs,
     common_unit_differences,
     common_unit_scores,
-    differences_by_block,
-    document_means,
+    document_means_of_system,
+    iterate_pair_differences_in_batches,
 )
 from app.stats.testing.unpaired import UnpairedTestResult, welch_t_test, wilcoxon_rank_sum
 
@@ -106,7 +106,7 @@ def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
     return capped_number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
 
 
-def required_sign_draws(tests: PairTestResults, recipe: Recipe, n_pairs: int) -> int | None:
+def sign_draws_needed_beyond_cap(tests: PairTestResults, recipe: Recipe, n_pairs: int) -> int | None:
     """Return the number of draws needed if the number used was capped and decides a pair; None if it was not."""
     if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
         return None
@@ -132,7 +132,7 @@ def _by_permutation(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Re
         two_sided=two_sided,
         enumerate_small=recipe.test != "marot",
     )
-    units = shared.documents if by_document else shared.segments
+    units = shared.n_common_documents if by_document else shared.segments
     testable = units >= (FEWEST_DOCUMENTS if by_document else 1)
     p, reverse = counts.p_values(plus_one=recipe.plus_one), counts.p_reverse(plus_one=recipe.plus_one)
     p[~testable] = reverse[~testable] = np.nan
@@ -223,9 +223,9 @@ def _by_bootstrap(shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResul
     by_document = recipe.unit == "document"
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
     n_draws = number_of_sign_draws(recipe, shared.segments.size)
-    for pairs, apart, weights in differences_by_block(shared.blocks):
+    for pairs, apart, weights in iterate_pair_differences_in_batches(shared.blocks):
         p[pairs], reverse[pairs] = resampling.bootstrap_p_values(apart, weights, draws=n_draws, seed=recipe.seed)
-    units = shared.documents if by_document else shared.segments
+    units = shared.n_common_documents if by_document else shared.segments
     few = units < (FEWEST_DOCUMENTS if by_document else 2)
     lean = np.where(few, 0, np.sign(round_scores(np.nan_to_num(shared.difference)))).astype(np.int8)
     least = np.maximum(0.5 ** np.minimum(units, _FLIPS), 1 / n_draws)
@@ -281,7 +281,7 @@ def _sample(panel: ScoreMatrix, system: int, mask: Bools, unit: str, sign: int) 
     """Segment scores of a system where `mask` is true, or their means by document; larger is better."""
     if unit == "segment":
         return np.asarray(sign * panel.score[system][mask], dtype=np.float64)
-    return document_means(panel, system, mask, sign)
+    return document_means_of_system(panel, system, mask, sign)
 
 
 def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> UnpairedTestResult | None:

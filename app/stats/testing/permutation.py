@@ -29,7 +29,7 @@ Tallies = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class PairBlock:
+class PairsWithSameSegments:
     """Pairs of systems that share the same segments.
 
     sums: sums of scores over the shared segments, shape (systems, units), 0 in units that they do not share; larger is
@@ -105,7 +105,7 @@ def capped_number_of_permutations(hypotheses: int, alpha: float) -> int:
 
 
 def count_permuted_sums(
-    blocks: Sequence[PairBlock],
+    blocks: Sequence[PairsWithSameSegments],
     n_pairs: int,
     n_units: int,
     *,
@@ -128,7 +128,7 @@ def count_permuted_sums(
         total=np.full(n_pairs, permutations, dtype=np.int64),
         exact=np.zeros(n_pairs, dtype=np.bool_),
     )
-    sampled, enumerated = list[PairBlock](), dict[int, list[PairBlock]]()
+    sampled, enumerated = list[PairsWithSameSegments](), dict[int, list[PairsWithSameSegments]]()
     for block in blocks:
         if enumerate_small and block.units.size < 63 and 2**block.units.size <= permutations:
             counts.total[block.pair], counts.exact[block.pair] = 2**block.units.size, True
@@ -164,7 +164,7 @@ class _StackPart:
 class _Stack:
     """The stacked sums of several blocks, so that one product permutes them all."""
 
-    def __init__(self, blocks: Sequence[PairBlock]) -> None:
+    def __init__(self, blocks: Sequence[PairsWithSameSegments]) -> None:
         # A block with fewer pairs than systems is cheaper as differences. If every pair has its own segments, all
         # blocks are such, and one part holds them all: handling them one by one would cost more than the computation.
         small = [block for block in blocks if block.pair.size <= len(block.sums)]
@@ -206,11 +206,11 @@ class _Stack:
                 _compare(apart, part.observed[pairs], part.pair[pairs], counts)
 
 
-def _stack_part_of_block(block: PairBlock) -> _StackPart:
+def _stack_part_of_block(block: PairsWithSameSegments) -> _StackPart:
     return _StackPart(block.sums, block.sum_differences(), block.pair, (block.first, block.second))
 
 
-def _stack_part_of_pairs(blocks: Sequence[PairBlock]) -> _StackPart:
+def _stack_part_of_pairs(blocks: Sequence[PairsWithSameSegments]) -> _StackPart:
     apart = [block.differences() for block in blocks]
     rows = np.ascontiguousarray(apart[0]) if len(apart) == 1 else np.concatenate(apart)
     return _StackPart(rows, rows.sum(axis=1), np.concatenate([block.pair for block in blocks]))

@@ -14,7 +14,7 @@ import scipy
 
 from app.domain.recipe import IntervalKind
 from app.stats import intervals
-from app.stats.document_draws import bootstrap_document_counts
+from app.stats.document_draws import iterate_bootstrap_document_counts
 from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Floats
 
@@ -39,7 +39,7 @@ def _draw_blocks(sums: Floats, weights: Floats, draws: int, seed: int) -> Iterat
     documents, rng = sums.shape[1], np.random.Generator(np.random.PCG64(seed))
     if (weights == weights[:1]).all():
         weights = weights[:1]  # systems with the same documents have the same weight in a draw
-    for counts in bootstrap_document_counts(rng, documents, draws, rows=max(1, _CHUNK // max(documents, 1))):
+    for counts in iterate_bootstrap_document_counts(rng, documents, draws, rows=max(1, _CHUNK // max(documents, 1))):
         with np.errstate(invalid="ignore", divide="ignore"):
             values = (sums @ counts.T) / (weights @ counts.T)
         yield values

@@ -13,7 +13,7 @@ import numpy as np
 from app.stats.aggregate import Indices, ScoreMatrix
 from app.stats.inference.by_document import EstimatePrecision, estimate_precision
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import PairBlock
+from app.stats.testing.permutation import PairsWithSameSegments
 
 _CHUNK = 1 << 20
 _PAIRS_AT_ONCE = 256
@@ -33,23 +33,25 @@ class CommonSegmentsByPair:
     precision: EstimatePrecision
     segments: Indices
     share: Floats
-    blocks: tuple[PairBlock, ...]
-    by_document: tuple[PairBlock, ...]
+    blocks: tuple[PairsWithSameSegments, ...]
+    by_document: tuple[PairsWithSameSegments, ...]
     linked: Bools | None = None
 
     @property
-    def documents(self) -> Indices:
+    def n_common_documents(self) -> Indices:
         """Number of common documents of each pair."""
         return self.precision.documents
 
 
-def differences_by_block(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices, Floats, Floats]]:
+def iterate_pair_differences_in_batches(
+    blocks: Sequence[PairsWithSameSegments],
+) -> Iterator[tuple[Indices, Floats, Floats]]:
     """Yield pairs with their differences and weights by unit, shapes (pairs, units), many small blocks at a time.
 
     If every pair has its own segments, each has its own block, and processing one pair costs as much as processing
     hundreds.
     """
-    held: list[PairBlock] = []
+    held: list[PairsWithSameSegments] = []
     for n, block in enumerate(blocks, 1):
         held.append(block)
         if n == len(blocks) or sum(b.pair.size for b in held) >= _PAIRS_AT_ONCE:
@@ -76,7 +78,7 @@ def all_system_pairs(n_systems: int) -> tuple[Indices, Indices]:
     return first, second
 
 
-def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegmentsByPair:
+def reduce_pairs_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegmentsByPair:
     """Reduce each pair to its common segments.
 
     d_D = Σ_{common segments of D} w·(x_A − x_B), n_D their number (or weight), Δ = Σd_D/Σn_D.
@@ -93,7 +95,7 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
     degrees, effective = np.zeros(first.size), np.zeros(first.size)
     segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
-    blocks, documented = list[PairBlock](), list[PairBlock]()
+    blocks, documented = list[PairsWithSameSegments](), list[PairsWithSameSegments]()
     for mask, pair in common_segment_masks(panel):
         importance = panel.segment_weights(mask)
         systems, rows = np.unique(np.concatenate((first[pair], second[pair])), return_inverse=True)
@@ -102,7 +104,7 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
         held = np.add.reduceat(mask.astype(np.intp), panel.starts) > 0
         ends = (rows[: pair.size], rows[pair.size :])
         weight = np.add.reduceat(importance, panel.starts)
-        by_document = PairBlock(sums, *ends, pair, np.flatnonzero(held), weight)
+        by_document = PairsWithSameSegments(sums, *ends, pair, np.flatnonzero(held), weight)
         step = max(1, _CHUNK // weight.size)
         for start in range(0, pair.size, step):
             some = slice(start, start + step)
@@ -114,7 +116,9 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
         segments[pair], documents[pair] = mask.sum(), held.sum()
         documented.append(by_document)
         blocks.append(
-            by_document if unit == "document" else PairBlock(scores, *ends, pair, np.flatnonzero(mask), importance)
+            by_document
+            if unit == "document"
+            else PairsWithSameSegments(scores, *ends, pair, np.flatnonzero(mask), importance)
         )
     n = panel.n_segments_by_system()
     share = segments / (n[first] + n[second] - segments)
@@ -139,7 +143,7 @@ def common_segment_masks(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
             yield mask, np.array(pairs, dtype=np.intp)
 
 
-def document_means(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> Floats:
+def document_means_of_system(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> Floats:
     """Means by document of a system where `mask`, shape (segments,), is true; larger is better.
 
     The shape is (documents with such a segment,); other documents are left out.
@@ -169,7 +173,7 @@ def common_unit_scores(
         if unit == "segment":
             scores = sign * panel.score[np.ix_(systems, np.flatnonzero(used))]
         else:
-            scores = np.stack([document_means(panel, i, used, sign) for i in systems])
+            scores = np.stack([document_means_of_system(panel, i, used, sign) for i in systems])
         yield pairs, (rows[: pairs.size], rows[pairs.size :]), scores
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import PairBlock, all_sign_patterns, sample_sign_patterns
+from app.stats.testing.permutation import PairsWithSameSegments, all_sign_patterns, sample_sign_patterns
 
 _CHUNK = 1 << 16  # values at a time: they stay in the processor's cache
 
 
 def max_t_p_values(
-    blocks: Sequence[PairBlock],
+    blocks: Sequence[PairsWithSameSegments],
     testable: Bools,
     n_units: int,
     *,
@@ -29,8 +29,8 @@ def max_t_p_values(
 
     Parameters
     ----------
-    blocks : from `reduce_to_common_segments`. testable : pairs in the family, shape (pairs,). n_units : columns of the
-        blocks.
+    blocks : from `reduce_pairs_to_common_segments`. testable : pairs in the family, shape (pairs,). n_units : columns
+        of the blocks.
 
     Source: Westfall & Young 1993, §2.6 (algorithm 2.8).
     """
@@ -58,7 +58,7 @@ def max_t_p_values(
     return adjusted
 
 
-def _statistics(blocks: Sequence[PairBlock], flips: Floats, n_pairs: int) -> Floats:
+def _statistics(blocks: Sequence[PairsWithSameSegments], flips: Floats, n_pairs: int) -> Floats:
     """|Δ*|/SE* of every pair under each pattern (1 keeps the sign of a unit, 0 changes it); shape (pairs, patterns)."""
     statistics = np.zeros((n_pairs, len(flips)))
     signs = 2.0 * flips.T - 1.0
@@ -74,7 +74,7 @@ def _statistics(blocks: Sequence[PairBlock], flips: Floats, n_pairs: int) -> Flo
     return statistics
 
 
-def _pair_differences(block: PairBlock, of_systems: Floats) -> Floats:
+def _pair_differences(block: PairsWithSameSegments, of_systems: Floats) -> Floats:
     return of_systems[block.first] - of_systems[block.second]
 
 

@@ -127,7 +127,7 @@ def trim_overlapping_stretches(work: WorkStretches, person: Codes | Sequence[int
     return WorkStretches(rater[keep], begins[keep], left[keep] / 1e6)
 
 
-def divide_shared_time(starts: Micros, ends: Micros) -> Floats:
+def divide_time_among_concurrent_tasks(starts: Micros, ends: Micros) -> Floats:
     """Seconds of each of one rater's periods of work; moments shared by several periods are divided among them.
 
     Parameters
@@ -139,7 +139,7 @@ def divide_shared_time(starts: Micros, ends: Micros) -> Floats:
     Source: WMT21 `ad-corrected-hit-times` (concurrent HITs).
 
     >>> import numpy as np
-    >>> divide_shared_time(np.array([0, 4_000_000]), np.array([10_000_000, 8_000_000])).tolist()
+    >>> divide_time_among_concurrent_tasks(np.array([0, 4_000_000]), np.array([10_000_000, 8_000_000])).tolist()
     [8.0, 2.0]
     """
     if (ends < starts).any():
@@ -154,7 +154,7 @@ def divide_shared_time(starts: Micros, ends: Micros) -> Floats:
     return np.asarray((share[last] - share[first]) / 1e6, dtype=np.float64)
 
 
-def payable_seconds(
+def payable_seconds_by_rater_and_day(
     actions: RaterActions,
     adjustments: Mapping[tuple[int, int], float] | None = None,
     *,

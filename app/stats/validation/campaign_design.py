@@ -36,14 +36,14 @@ UNRECORDED_TOPICS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RedrawnCampaign:
+class CampaignWithRedrawnScores:
     """Rows whose scores are simulated. topic: of each document code, shape (documents,)."""
 
     rows: Ratings
     topic: Codes
 
     @classmethod
-    def from_ratings(cls, rows: Ratings, documents: DocumentTable | None) -> RedrawnCampaign:
+    def from_ratings(cls, rows: Ratings, documents: DocumentTable | None) -> CampaignWithRedrawnScores:
         """Take the rows of a campaign, with its domains as topics if there are two or more."""
         n = len(rows.labels.documents)
         topic, names = (np.arange(n) % UNRECORDED_TOPICS, ()) if documents is None else documents.domain_codes()

@@ -15,7 +15,7 @@ from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
-from app.stats.validation.campaign_design import OwnWorld, RedrawnCampaign
+from app.stats.validation.campaign_design import CampaignWithRedrawnScores, OwnWorld
 from app.stats.validation.proportion import Proportion
 from app.stats.validation.studies import StudyPopulation
 from app.stats.validation.study_findings import LEVELS, TrueScores, compare_ranking_with_truth
@@ -90,7 +90,7 @@ class RecipeValidator:
     recipe: Recipe
     truth: Ranking
     seed: int
-    own: RedrawnCampaign
+    own: CampaignWithRedrawnScores
 
     @classmethod
     def from_ratings(cls, population: StudyPopulation, recipe: Recipe, seed: int) -> RecipeValidator:
@@ -99,9 +99,9 @@ class RecipeValidator:
         rows = population.rows.in_canonical_order()
         truth = rank_systems(rows, plain, population.documents)
         settled = replace(truth.recipe, exclude=(), fallback=recipe.fallback)
-        return cls(population, settled, truth, seed, RedrawnCampaign.from_ratings(rows, population.documents))
+        return cls(population, settled, truth, seed, CampaignWithRedrawnScores.from_ratings(rows, population.documents))
 
-    def simulate_study_rates(self, world: World, number: int) -> dict[str, float]:
+    def simulate_study_findings(self, world: World, number: int) -> dict[str, float]:
         """Return the findings of one study by name of the rate; rates that are undefined in it are left out."""
         rng = np.random.Generator(np.random.PCG64([self.seed, _NUMBER[world], number]))
         if world in {"null", "resampled"}:

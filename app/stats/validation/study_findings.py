@@ -38,7 +38,7 @@ class TrueScores:
         )
 
     @property
-    def all_equal(self) -> bool:
+    def are_all_equal(self) -> bool:
         """Whether no system is better."""
         return len(set(self.scores.values())) <= 1
 
@@ -78,7 +78,7 @@ def _claims(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
         "wrong_claims": wrong / len(tested),
         "any_claim": float(wrong > 0),
     }
-    if not truth.all_equal:
+    if not truth.are_all_equal:
         return measures
     clusters = {row.cluster for row in ranking.systems}
     if None not in clusters:

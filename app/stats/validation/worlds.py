@@ -123,7 +123,7 @@ def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Fl
     return rows.with_scores(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
 
 
-def simulate_campaign_sums(
+def simulate_sums_of_campaigns(
     world: SimulatedWorld, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
 ) -> list[tuple[Floats, Floats, SimulatedDesign]]:
     """Simulate n campaigns as sums of segment scores: [(sums (k, S, D), counts (D,), design)].

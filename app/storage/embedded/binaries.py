@@ -19,7 +19,7 @@ SERVER_PROGRAMS = ("postgres", "initdb", "pg_ctl", "pg_isready")
 COPIES = Path("/var/cache/plumbline")
 
 
-def find_server_programs(bin_dir: Path | None = None) -> Path:
+def find_server_program_folder(bin_dir: Path | None = None) -> Path:
     """Return the folder of the server programs: the given one, else the wheel's newest, else the machine's.
 
     Raises PostgresNotFound.
@@ -30,7 +30,7 @@ def find_server_programs(bin_dir: Path | None = None) -> Path:
     raise PostgresNotFound(f"{bin_dir} holds no Postgres server" if bin_dir else "")
 
 
-def find_client_programs(server_major: int, bin_dir: Path | None = None) -> Path:
+def find_client_program_folder(server_major: int, bin_dir: Path | None = None) -> Path:
     """Return a folder with a pg_dump and pg_restore that work with a server of this major version.
 
     An older client refuses a newer server, and a much newer client sets parameters that an older server does not know.
@@ -81,7 +81,7 @@ def _number(name: str) -> int:
     return int(digits[0]) if digits else 0
 
 
-def make_programs_runnable(account: OsAccount, bin_dir: Path, copies: Path = COPIES) -> Path:
+def provide_runnable_program_folder(account: OsAccount, bin_dir: Path, copies: Path = COPIES) -> Path:
     """Return a folder with the same programs that the account can run.
 
     The server's account has no access to a virtual environment below /root. We must not open its parent folders, so the

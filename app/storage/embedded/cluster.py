@@ -148,7 +148,7 @@ def find_postmaster(cluster: PostgresCluster, pids: set[int]) -> int | None:
     return pid if pid in pids else None
 
 
-def launch_server(cluster: PostgresCluster) -> None:
+def start_server_without_waiting(cluster: PostgresCluster) -> None:
     """Begin to start the server unless one of its processes exists; do not wait. The caller holds the lock."""
     if not find_server_processes(cluster):
         _drop_foreign_pids(cluster)
@@ -156,7 +156,7 @@ def launch_server(cluster: PostgresCluster) -> None:
         _pg_ctl(cluster, "start", "-W", "-l", LOG)
 
 
-def start_server_process(cluster: PostgresCluster) -> bool:
+def start_server_and_wait(cluster: PostgresCluster) -> bool:
     """Start the server unless it runs; return True if this call started it. The caller holds the lock.
 
     Raises ServerNotStarting with the end of the log.

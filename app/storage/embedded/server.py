@@ -85,7 +85,7 @@ def start_server(
 
     Raises BadDataFolder, PostgresMajorDiffers, DatabasePasswordsLost, PostgresNotFound or ServerNotStarting.
     """
-    tools = binaries.find_server_programs(bin_dir)
+    tools = binaries.find_server_program_folder(bin_dir)
     home = folders.prepare_data_folder(data_dir)
     with _lock_home(home):
         server_cluster = _open(home, tools)
@@ -117,12 +117,12 @@ def _create_roles(url: str, passwords: dict[str, str]) -> None:
 def _bring_up(server_cluster: PostgresCluster) -> bool:
     settings.write_server_settings(server_cluster.folder, server_cluster.sockets, server_cluster.account)
     cluster.rotate_server_log(server_cluster)
-    return cluster.start_server_process(server_cluster)
+    return cluster.start_server_and_wait(server_cluster)
 
 
 def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
     """Stop the server of a data folder, even if others use it; do nothing if none runs."""
-    tools = binaries.find_server_programs(bin_dir)
+    tools = binaries.find_server_program_folder(bin_dir)
     home = folders.prepare_data_folder(data_dir)
     with _lock_home(home):
         if cluster.cluster_folder(home).exists():
@@ -137,7 +137,7 @@ def find_running_server(data_dir: Path, *, bin_dir: Path | None = None) -> str |
     server_cluster = PostgresCluster(
         home,
         folders.read_socket_folder(home),
-        binaries.find_server_programs(bin_dir),
+        binaries.find_server_program_folder(bin_dir),
         choose_server_account(cluster.cluster_folder(home)),
     )
     there = cluster.find_server_processes(server_cluster)
@@ -149,7 +149,7 @@ def find_running_server(data_dir: Path, *, bin_dir: Path | None = None) -> str |
 def _open(home: Path, tools: Path) -> PostgresCluster:
     account = choose_server_account(cluster.cluster_folder(home))
     folders.chown_data_folder(home, account)
-    programs = binaries.make_programs_runnable(account, tools)
+    programs = binaries.provide_runnable_program_folder(account, tools)
     return PostgresCluster(home, folders.make_socket_folder(home, account), programs, account)
 
 

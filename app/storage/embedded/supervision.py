@@ -98,7 +98,7 @@ class ServerSupervisor:
         except BlockingIOError:
             return False
         else:
-            cluster.launch_server(self._cluster)
+            cluster.start_server_without_waiting(self._cluster)
             return True
         finally:
             os.close(handle)

@@ -41,17 +41,19 @@ WHERE me.campaign_id = :campaign AND me.key = ANY(:raters)"""
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedPerson:
+class PersonBehindRater:
     """The person behind an account. several: whether the person has other accounts in the campaign."""
 
     person: int
     several: bool
 
 
-def load_linked_persons(session: Session, campaign_id: int, raters: Sequence[str]) -> dict[str, LinkedPerson]:
+def load_persons_behind_raters(
+    session: Session, campaign_id: int, raters: Sequence[str]
+) -> dict[str, PersonBehindRater]:
     """Return the raters, by key, who are linked to a person."""
     rows = session.execute(sa.text(_LINKED), {"campaign": campaign_id, "raters": list(raters)})
-    return {row.rater: LinkedPerson(row.person, row.several) for row in rows}
+    return {row.rater: PersonBehindRater(row.person, row.several) for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

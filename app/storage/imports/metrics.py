@@ -51,7 +51,7 @@ FROM scored WHERE is_here AND metric = ANY(:metrics)
 ORDER BY metric COLLATE "C", system_id, segment_id"""
 
 
-def find_changed_metrics(session: Session, campaign_id: int) -> tuple[Sequence[str], int]:
+def find_metrics_with_changed_scores(session: Session, campaign_id: int) -> tuple[Sequence[str], int]:
     """Return the metrics whose staged set differs from the stored one, and the number of scores for unknown objects.
 
     Raises ImportContradiction, with file and line, if the files contradict themselves.
@@ -64,7 +64,7 @@ def find_changed_metrics(session: Session, campaign_id: int) -> tuple[Sequence[s
     return list(session.execute(text(CHANGED), keys).scalars()), left
 
 
-def store_staged_metrics(session: Session, campaign_id: int, metrics: Sequence[str], *, version: int) -> int:
-    """Store the sets of these metrics, after `find_changed_metrics`; return the number of scores."""
+def store_staged_metric_scores(session: Session, campaign_id: int, metrics: Sequence[str], *, version: int) -> int:
+    """Store the sets of these metrics, after `find_metrics_with_changed_scores`; return the number of scores."""
     keys = {"campaign": campaign_id, "metrics": list(metrics), "version": version}
     return int(getattr(session.execute(text(STORE), keys), "rowcount", 0))

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.db import COMMAND_TIMEOUT, driver_connection
 from app.storage.imports.copy_text import NAMES, TABLES, CopyBuffer, canonical_json
-from app.storage.temporary_tables import prepare_for_temporary_tables
+from app.storage.temporary_tables import enable_temporary_table_subqueries
 
 __all__ = [
     "OUTPUTS_OF",
@@ -41,7 +41,7 @@ JOIN outputs x ON x.campaign_id = :campaign AND x.system_id = s.id AND x.segment
 
 def create_staging_tables(session: Session) -> None:
     """Create the temporary tables of one import."""
-    prepare_for_temporary_tables(session)
+    enable_temporary_table_subqueries(session)
     for setting in SETTINGS:
         session.execute(text(f"SET LOCAL {setting}"))
     for table, columns in TABLES.items():

@@ -63,7 +63,7 @@ WHERE was.campaign_id = %(campaign)s AND was.task_id = %(task)s AND n.campaign_i
   AND n.task_id = %(copy)s AND n.of_item_id = was.id"""
 
 
-async def withdraw_and_copy_begun_task(
+async def replace_begun_task_with_empty_copy(
     connection: Connection, campaign_id: int, task_id: int, *, actor: str
 ) -> int | None:
     """Withdraw a begun task, under the campaign's next data version; return the id of its free, empty copy.
@@ -78,8 +78,8 @@ async def withdraw_and_copy_begun_task(
     return int(row[0])
 
 
-def withdraw_and_copy_locked_task(session: Session, campaign_id: int, task_id: int, *, actor: str) -> int:
-    """Do the same as `withdraw_and_copy_begun_task` for a task that this transaction has locked."""
+def replace_locked_task_with_empty_copy(session: Session, campaign_id: int, task_id: int, *, actor: str) -> int:
+    """Do the same as `replace_begun_task_with_empty_copy` for a task that this transaction has locked."""
     keys: dict[str, Any] = {"campaign": campaign_id, "task": task_id, "actor": actor}
     row = driver_connection(session).execute(COPY, keys).fetchone()
     assert row is not None  # noqa: S101  (it is locked)
@@ -88,7 +88,9 @@ def withdraw_and_copy_locked_task(session: Session, campaign_id: int, task_id: i
     return copy
 
 
-def has_uncounted_judgments(session: Session, campaign_id: int, task_id: int, *, besides: int | None) -> bool:
+def has_judgments_not_counting_for_rater(
+    session: Session, campaign_id: int, task_id: int, *, besides: int | None
+) -> bool:
     """Tell whether a task has uncounted judgments or comparisons. besides: this rater's count, unless surplus."""
     query = text(
         """SELECT EXISTS (SELECT FROM items i

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.storage.leases import leases
-from app.storage.leases.handover import withdraw_and_copy_begun_task
+from app.storage.leases.handover import replace_begun_task_with_empty_copy
 from app.storage.leases.one_person import HAS_ANOTHER
 from app.storage.recorder.judgments import LOCK, Connection
 
@@ -33,7 +33,7 @@ async def renew_or_hand_over_expired_task(connection: Connection, task_id: int, 
     await connection.execute(leases.LOCK, keys)
     await connection.execute(LOCK, keys)
     if (await (await connection.execute(GIVEN_UP, keys)).fetchone()) is not None:
-        copy = await withdraw_and_copy_begun_task(connection, asking.campaign_id, task_id, actor=asking.actor)
+        copy = await replace_begun_task_with_empty_copy(connection, asking.campaign_id, task_id, actor=asking.actor)
         await connection.execute(DEALT, {**keys, "copy": copy})
     else:
         await leases.renew_lapsed_lease(connection, asking, task_id)

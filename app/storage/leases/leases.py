@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from app.storage.attention import LAST
 from app.storage.db import driver_connection
 from app.storage.leases.attention import AttentionCheckSampling, insert_due_attention_check
-from app.storage.leases.handover import withdraw_and_copy_begun_task
+from app.storage.leases.handover import replace_begun_task_with_empty_copy
 from app.storage.leases.one_person import HAS_ANOTHER, LOCKED
 from app.storage.recorder.judgments import LIVE, Connection
 from app.storage.recorder.judgments import LOCK as LOCK_CAMPAIGN
@@ -323,7 +323,7 @@ async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int)
     if in_vain:
         await connection.execute(LOCK_CAMPAIGN, keys)
     for (begun,) in in_vain:
-        copy = await withdraw_and_copy_begun_task(connection, asking.campaign_id, begun, actor=asking.actor)
+        copy = await replace_begun_task_with_empty_copy(connection, asking.campaign_id, begun, actor=asking.actor)
         if copy is None:
             return None
         keys["task"] = copy if begun == task_id else keys["task"]

@@ -137,7 +137,7 @@ def load_media_uses(session: Session, campaign_id: int) -> Iterator[tuple[str, s
             yield row.place, element.name
 
 
-def load_file_names_by_captions(session: Session, campaign_id: int, captions: str) -> list[str]:
+def load_names_of_files_with_captions(session: Session, campaign_id: int, captions: str) -> list[str]:
     """Return the names of the files that have these captions."""
     here = (media_files.c.campaign_id == campaign_id) & (media_files.c.captions == captions)
     return list(session.execute(sa.select(media_files.c.name).where(here).order_by(media_files.c.name)).scalars())
@@ -164,7 +164,9 @@ def load_upload(session: Session, campaign_id: int, public_id: str, *, lock: boo
     return row
 
 
-def load_uploads(session: Session, campaign_id: int, *, after: int | None, limit: int) -> Sequence[UploadRow]:
+def load_unfinished_uploads(
+    session: Session, campaign_id: int, *, after: int | None, limit: int
+) -> Sequence[UploadRow]:
     """Return uploads under way, in the order of their announcement."""
     query = sa.select(media_uploads).where(media_uploads.c.campaign_id == campaign_id)
     query = query if after is None else query.where(media_uploads.c.id > after)
@@ -183,7 +185,9 @@ def delete_old_uploads(session: Session, days: int, continued: Collection[str]) 
     return list(session.execute(given_up.returning(media_uploads.c.public_id)).scalars())
 
 
-def load_play_events(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Sequence[PlayEventRow]:
+def load_play_events_of_rater(
+    session: Session, campaign_id: int, task_id: int, rater_id: int
+) -> Sequence[PlayEventRow]:
     """Return the playback events of a rater's pages in a task, in order within each page."""
     here = (activity.c.campaign_id == campaign_id) & (activity.c.task_id == task_id) & (activity.c.rater_id == rater_id)
     told = activity.c.media.is_not(None) & activity.c.media_ms.is_not(None)

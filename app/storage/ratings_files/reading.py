@@ -248,14 +248,14 @@ class RatingsFile:
         ends = np.append(starts[1:], block.size) - 1
         for start, end in zip(starts, ends, strict=False):
             first, last = counts["document"][start], counts["document"][end]
-            yield self.make_ratings(
+            yield self.make_ratings_from_columns(
                 self._columns(
                     f"""SELECT system, document, segment, rater{more}, score FROM ratings
                         WHERE document BETWEEN {first} AND {last} AND {choice.sql_condition}"""
                 )
             )
 
-    def make_ratings(self, columns: dict[str, npt.NDArray[Any]]) -> Ratings:
+    def make_ratings_from_columns(self, columns: dict[str, npt.NDArray[Any]]) -> Ratings:
         """Make segment ratings from systems, documents, segments, raters, nth and scores (`stream_document_blocks`)."""
         n = columns["score"].size
         usual: dict[str, npt.NDArray[Any]] = {

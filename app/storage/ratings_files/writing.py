@@ -99,7 +99,7 @@ def _load(session: Session, engine: Any, keys: Mapping[str, int], names: Campaig
         columns = items.join_scores(scores)
         columns["judgment"] = columns["judgment"] + n_judgments
         n_judgments += scores["judgment_id"].size
-        columns["segment"] = segments.find(columns["segment_id"])
+        columns["segment"] = segments.find_codes(columns["segment_id"])
         columns["rater"] = names.raters.codes(columns["rater_id"])
         engine.register("joined", arrow.table({name: columns[name] for name in _ROW_COLUMNS}))
         engine.execute(f"INSERT INTO loaded SELECT {', '.join(_ROW_COLUMNS)} FROM joined")

@@ -70,16 +70,16 @@ class Heartbeat:
 
 
 @dataclass(frozen=True, slots=True)
-class HeartbeatResult:
+class LeaseAfterHeartbeat:
     """The sender's relation to the task, and the new end of the lease."""
 
     standing: Standing
     leased_until: datetime | None
 
 
-async def record_heartbeats(
+async def extend_leases_by_heartbeats(
     connection: Connection, write_target: CampaignWriteTarget, beats: Sequence[Heartbeat]
-) -> list[HeartbeatResult]:
+) -> list[LeaseAfterHeartbeat]:
     """Extend leases and store events; return the results, in the order of `beats`. No two may be for one task."""
     events = [(n, event) for n, one in enumerate(beats) for event in one.events]
     keys: dict[str, Any] = {
@@ -102,4 +102,4 @@ async def record_heartbeats(
         "e_media_ms": [event.media_ms for _, event in events],
     }
     rows = await (await connection.execute(BEAT, keys)).fetchall()
-    return [HeartbeatResult(cast("Standing", row[0]), row[1]) for row in rows]
+    return [LeaseAfterHeartbeat(cast("Standing", row[0]), row[1]) for row in rows]

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import psycopg
 from psycopg.rows import TupleRow
 
-from app.storage.seals import JUDGMENT, rows_to_seal_sql, seal_insert_sql
+from app.storage.seals import JUDGMENT, hash_columns_sql, seal_insert_sql
 from app.storage.tokens import USE_NOTED
 
 Connection = psycopg.AsyncConnection[TupleRow]
@@ -172,7 +172,7 @@ SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
 FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
 
 OF_GIVEN = LIVE.format(credential="g.token_id", rater="g.rater_id", session="g.session_id")
-STORED_ROWS = f"SELECT {rows_to_seal_sql(JUDGMENT, 'x')} FROM stored x"
+STORED_ROWS = f"SELECT {hash_columns_sql(JUDGMENT, 'x')} FROM stored x"
 RECORD = f"""
 WITH given AS MATERIALIZED (
     SELECT n, token_id, session_id, rater_id, task_id, item_id, segment_id, seen, final, keep,

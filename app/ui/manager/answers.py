@@ -12,7 +12,7 @@ from app.ui.rater_forms import campaign_forms_json
 
 def rater_forms_and_measures_json(campaign: CampaignInfo) -> dict[str, str]:
     """Return the raters' forms and the comparable measures as JSON; the first measure has its usual tolerance."""
-    measures = find_campaign_protocol(campaign).derive_measures(parse_campaign_scoring_options(campaign))
+    measures = find_campaign_protocol(campaign).list_judgment_measures(parse_campaign_scoring_options(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
     told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
     return {"forms": campaign_forms_json(campaign), "measures": json.dumps(told)}

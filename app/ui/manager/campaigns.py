@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import CampaignSort
-from app.services.campaigns.setup import load_judged_campaigns
+from app.services.campaigns.setup import filter_judged_campaign_keys
 from app.ui.manager.pages import Onlooker
 from app.ui.manager.table import CAMPAIGNS
 from app.ui.messages import mark_translatable
@@ -58,7 +58,7 @@ def campaign_list_page(
             where=_where(state, languages),
             q=q.replace("\0", " "),
         )
-        judged = load_judged_campaigns(session, [view.key for view in views])
+        judged = filter_judged_campaign_keys(session, [view.key for view in views])
     shown = pagination.make_page(
         views, ON_A_PAGE, lambda one: pagination.format_sort_cursor(*campaigns.make_campaign_cursor(one, sort))
     )

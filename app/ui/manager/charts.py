@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.reports.kit.charts.declaration import describe_chart
+from app.reports.kit.charts.declaration import collect_chart_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +18,16 @@ class PageChart:
     shows: dict[str, Any] | None
 
     @property
-    def heights(self) -> list[int]:
+    def panel_heights(self) -> list[int]:
         """The height of each panel in pixels, so that the page can reserve the space."""
         return [] if self.shows is None else self.shows["heights"]
 
     @property
-    def series(self) -> list[str]:
+    def legend_names(self) -> list[str]:
         """The names in the legend."""
         return [] if self.shows is None else self.shows["series"]
 
 
 def make_page_chart(address: str, draw: Callable[[], bytes], name: str = "") -> PageChart:
     """Return a chart whose picture is at an address. draw: makes the picture; used only to get its declaration."""
-    return PageChart(name, address, describe_chart(draw))
+    return PageChart(name, address, collect_chart_values(draw))

@@ -40,7 +40,7 @@ from app.ui.manager.answers import allows_prefilled_errors, rater_forms_and_meas
 from app.ui.manager.control_counts import count_raters_by_control_verdict
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.invitations import CODE_CHECKS
-from app.ui.manager.report_groups import group_reports
+from app.ui.manager.report_groups import list_report_groups
 from app.ui.manager.wording import list_task_phrases
 from app.ui.messages import NAMES, RATER, catalogue_file_name, mark_translatable
 
@@ -145,10 +145,10 @@ def report_list_values(visit: PageVisit) -> Values:
     """Return every report that the caller may see, grouped by topic."""
     facts = get_setup_facts(visit.session, visit.campaign.key)
     base = f"/campaigns/{quote(visit.campaign.key, safe='')}"
-    return {"groups": group_reports(visit.campaign, facts, visit.caller, base)}
+    return {"groups": list_report_groups(visit.campaign, facts, visit.caller, base)}
 
 
-def campaign_comparison_list_values(visit: PageVisit) -> Values:
+def comparison_report_list_values(visit: PageVisit) -> Values:
     """Return every comparison that the caller may see."""
     return {
         "kinds": [

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.access.tokens import Caller, Role
 from app.services.campaigns import campaigns
-from app.services.campaigns.setup import SetupFacts, get_setup_facts
+from app.services.campaigns.setup import CampaignSetupFacts, get_setup_facts
 from app.storage.campaigns import CampaignNotFound
 from app.ui.assets import FOLDER
 from app.ui.manager.contents import PageVisit
@@ -23,7 +23,7 @@ from app.ui.messages import language_of_request, load_page_messages
 from app.ui.pages import render_page
 from app.web.access import CoordinatorWithoutTeam, NoCredential, RoleLacksRights, authenticate_cookie
 from app.web.cookies import read_session_cookie
-from app.web.deps import CampaignKey, DatabaseDep, find_database
+from app.web.deps import CampaignKey, DatabaseDep, database_of_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ Onlooker = Annotated[Caller, Depends(RequireSession(VIEWER | COORDINATOR))]
 Manager = Annotated[Caller, Depends(RequireSession(MANAGER))]
 
 
-def make_menu(campaign: str, caller: Caller, facts: SetupFacts, here: str) -> Menu:
+def make_menu(campaign: str, caller: Caller, facts: CampaignSetupFacts, here: str) -> Menu:
     """Return the pages of a campaign that the caller may open, by section, without empty sections.
 
     here: the address of the shown page; a page below a page of the menu belongs to it.
@@ -104,7 +104,7 @@ def make_menu(campaign: str, caller: Caller, facts: SetupFacts, here: str) -> Me
     return menu
 
 
-def _why_not(page: ManagerPage, facts: SetupFacts) -> str | None:
+def _why_not(page: ManagerPage, facts: CampaignSetupFacts) -> str | None:
     return None if page.needs is None or getattr(facts, page.needs) else WHY_NOT[page.needs]
 
 
@@ -123,7 +123,7 @@ def render_campaign_page(
     status: int = 200,
 ) -> HTMLResponse:
     """Render a page of a campaign with the menu. values: what its template needs besides the campaign."""
-    with find_database(request).transaction(snapshot=True) as session:
+    with database_of_request(request).transaction(snapshot=True) as session:
         facts = get_setup_facts(session, about.key)
     base = f"/campaigns/{quote(about.key, safe='')}"
     way = list_setup_steps(facts, about, load_page_messages(language_of_request(request), WAY))
@@ -145,7 +145,7 @@ def render_campaign_page(
     return render_page(request, shown.template, {**shared, **values}, status=status)
 
 
-def _tells_next(shown: ManagerPage, about: CampaignInfo, facts: SetupFacts) -> bool:
+def _tells_next(shown: ManagerPage, about: CampaignInfo, facts: CampaignSetupFacts) -> bool:
     """Return whether a page names the next step: on setup pages of a draft, and if there is nothing to show yet."""
     return (about.state in DRAFT and shown in PAGES_OF_THE_WAY) or _why_not(shown, facts) is not None
 

@@ -25,7 +25,12 @@ from app.ui.access import Reader
 from app.ui.manager.forms import describe_error
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.ranking import DEFAULT_RECIPE, pairwise_matrix_address, ranking_address, redact_ranking_for_reader
+from app.ui.manager.ranking import (
+    DEFAULT_RECIPE,
+    pairwise_matrix_picture_address,
+    ranking_address,
+    redact_ranking_for_reader,
+)
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
@@ -62,7 +67,7 @@ def printable_ranking_page(
     }
     values |= {
         "picture": ranking_address(campaign, ".svg", recipe),
-        "matrix": pairwise_matrix_address(campaign, recipe),
+        "matrix": pairwise_matrix_picture_address(campaign, recipe),
     }
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:

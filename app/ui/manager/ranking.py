@@ -98,7 +98,7 @@ def ranking_address(campaign: str, suffix: str, recipe: str, **more: str) -> str
     return f"/v1/campaigns/{quote(campaign, safe='')}/ranking{suffix}?{asked}"
 
 
-def pairwise_matrix_address(campaign: str, recipe: str) -> str:
+def pairwise_matrix_picture_address(campaign: str, recipe: str) -> str:
     """Return the address of the picture of all pairs."""
     return ranking_address(campaign, ".svg", recipe, picture="pairs")
 
@@ -148,9 +148,9 @@ def _make_ranking_content(view: RankingView, about: CampaignInfo, recipe: str) -
         "pairs": ranking_tables.make_pairs_table(view),
         "links": [(name, ranking_address(about.key, suffix, recipe)) for name, suffix in SHAPES],
         "forest": make_page_chart(ranking_address(about.key, ".svg", recipe), partial(plot_forest, view)),
-        "matrix": make_page_chart(pairwise_matrix_address(about.key, recipe), partial(plot_pair_matrix, view)),
+        "matrix": make_page_chart(pairwise_matrix_picture_address(about.key, recipe), partial(plot_pair_matrix, view)),
         "pair_links": [
             ("CSV", ranking_address(about.key, ".csv", recipe, table="pairs")),
-            ("SVG", pairwise_matrix_address(about.key, recipe)),
+            ("SVG", pairwise_matrix_picture_address(about.key, recipe)),
         ],
     }

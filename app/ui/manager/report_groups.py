@@ -11,7 +11,7 @@ from app.reports import registry
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
 from app.reports.kit.report import Report
 from app.services.access.tokens import Caller
-from app.services.campaigns.setup import SetupFacts
+from app.services.campaigns.setup import CampaignSetupFacts
 from app.ui.messages import mark_translatable
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -53,7 +53,7 @@ PAGES_OF_THEIR_OWN: Mapping[str, str] = {
 class ReportRequirement:
     """What a report needs from a campaign. why: the message if this is missing."""
 
-    met: Callable[[SetupFacts, Protocol[Any]], bool]
+    met: Callable[[CampaignSetupFacts, Protocol[Any]], bool]
     why: str
 
 
@@ -99,7 +99,9 @@ class ReportGroup:
     others: tuple[OfferedReport, ...]
 
 
-def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, base: str) -> list[ReportGroup]:
+def list_report_groups(
+    campaign: CampaignInfo, facts: CampaignSetupFacts, caller: Caller, base: str
+) -> list[ReportGroup]:
     """Return every report of one campaign that the caller may see. base: the address of the campaign's pages."""
     protocol = find_campaign_protocol(campaign)
     groups = []
@@ -123,7 +125,9 @@ def find_campaign_report_kind(name: str) -> Report[Any, Any]:
     )
 
 
-def _make_offer(report: Report[Any, Any], facts: SetupFacts, protocol: Protocol[Any], base: str) -> OfferedReport:
+def _make_offer(
+    report: Report[Any, Any], facts: CampaignSetupFacts, protocol: Protocol[Any], base: str
+) -> OfferedReport:
     need = NEEDS.get(report.name)
     why_not = None if need is None or need.met(facts, protocol) else need.why
     address = base + PAGES_OF_THEIR_OWN.get(report.name, f"/reports/{report.name}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
-from app.services.campaigns.setup import SetupFacts
+from app.services.campaigns.setup import CampaignSetupFacts
 from app.ui.messages import PageMessages, mark_translatable
 
 StepState = Literal["done", "next", "later", "optional", "skipped"]
@@ -45,7 +45,7 @@ class _Draft:
     of_collecting: bool = False
 
 
-def list_setup_steps(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[SetupStep]:
+def list_setup_steps(facts: CampaignSetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[SetupStep]:
     """Return the steps in order, in the language of the messages."""
     imported = facts.judgments and not facts.plan
     steps: list[SetupStep] = []
@@ -80,7 +80,7 @@ def find_next_step(steps: list[SetupStep]) -> SetupStep | None:
     return next((step for step in steps if step.state == "next"), None)
 
 
-def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -> Iterator[_Draft]:
+def _drafts(facts: CampaignSetupFacts, state: str, protocol: str, words: PageMessages) -> Iterator[_Draft]:
     say = words.translate
     enough = facts.outputs and facts.systems > 1
     yield _Draft(
@@ -170,7 +170,7 @@ def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -
     )
 
 
-def _texts(facts: SetupFacts, words: PageMessages) -> str:
+def _texts(facts: CampaignSetupFacts, words: PageMessages) -> str:
     if not facts.outputs:
         return words.translate(
             mark_translatable("There are no outputs yet. Upload source texts and the outputs of your systems.")
@@ -193,7 +193,7 @@ def _texts(facts: SetupFacts, words: PageMessages) -> str:
     return words.translate(mark_translatable("{documents}, {systems} systems"), documents=documents, systems=systems)
 
 
-def _watching(facts: SetupFacts, words: PageMessages, *, finished: bool, opened: bool) -> str:
+def _watching(facts: CampaignSetupFacts, words: PageMessages, *, finished: bool, opened: bool) -> str:
     if finished:
         return words.translate(mark_translatable("All tasks are handed in."))
     if opened and not facts.judgments:
@@ -201,7 +201,7 @@ def _watching(facts: SetupFacts, words: PageMessages, *, finished: bool, opened:
     return words.translate(mark_translatable("Progress, pace and quality of raters."))
 
 
-def _analysis(facts: SetupFacts, words: PageMessages) -> str:
+def _analysis(facts: CampaignSetupFacts, words: PageMessages) -> str:
     if facts.lock:
         return words.translate(mark_translatable("The analysis is registered."))
     if facts.judgments:

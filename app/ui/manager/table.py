@@ -223,7 +223,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 mark_translatable("Comparisons"),
                 VIEWER,
                 "this campaign compared with others",
-                contents.campaign_comparison_list_values,
+                contents.comparison_report_list_values,
             ),
             ManagerPage(mark_translatable("Series"), VIEWER, "the language pairs of a series in one table"),
             ManagerPage(

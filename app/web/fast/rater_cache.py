@@ -21,7 +21,7 @@ from fastapi import Depends, Request
 
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.storage.organizations import organization_of_row, switch_organization
+from app.storage.organizations import organization_of_row, switch_current_organization
 from app.web.access import RATER_HEADER, RaterHeader, RequiredRater
 from app.web.cookies import check_same_origin, read_session_cookie
 from app.web.queries import check_query_parameters
@@ -82,7 +82,7 @@ class RequiredCachedRater(RequiredRater):
             check_same_origin(request, cookie)
         if campaign not in (None, rater.campaign):
             raise CampaignNotFound
-        switch_organization(organization_of_row(rater.rater_id))
+        switch_current_organization(organization_of_row(rater.rater_id))
         check_query_parameters(request)
         return rater
 

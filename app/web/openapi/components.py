@@ -45,7 +45,7 @@ def move_shared_responses_to_components(document: Json) -> None:
         }
 
 
-def share_problem_responses(document: Json) -> None:
+def merge_problem_responses(document: Json) -> None:
     """Replace the problems of an operation by one `default` response, and list their statuses in `x-problems`."""
     for operation in _operations(document):
         statuses = [int(status) for status in operation["responses"] if status.startswith(("4", "5"))]
@@ -55,7 +55,7 @@ def share_problem_responses(document: Json) -> None:
         operation["x-problems"] = statuses
 
 
-def drop_repeated_titles(document: Json) -> None:
+def drop_derived_titles(document: Json) -> None:
     """Remove the titles that the library derives from the names of fields and parameters."""
     for _, parameter in _parameters(document):
         _untitle(parameter["name"], parameter["schema"])

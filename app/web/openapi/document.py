@@ -21,11 +21,11 @@ from app.web.deps import get_database, get_session
 from app.web.idempotency import get_idempotent_creation
 from app.web.ifmatch import get_if_match
 from app.web.openapi.components import (
+    drop_derived_titles,
     drop_repeated_descriptions,
-    drop_repeated_titles,
+    merge_problem_responses,
     move_shared_parameters_to_components,
     move_shared_responses_to_components,
-    share_problem_responses,
     write_nullable_types_as_lists,
 )
 from app.web.openapi.suffixes import fold_suffix_operations
@@ -149,12 +149,12 @@ def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
             _complete(document["paths"][route.path_format][method.lower()], route)
     _close(document)
     fold_suffix_operations(document)
-    drop_repeated_titles(document)
+    drop_derived_titles(document)
     drop_repeated_descriptions(document)
     write_nullable_types_as_lists(document["components"]["schemas"])
     move_shared_parameters_to_components(document)
     move_shared_responses_to_components(document)
-    share_problem_responses(document)
+    merge_problem_responses(document)
     return document
 
 

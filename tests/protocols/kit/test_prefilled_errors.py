@@ -13,7 +13,7 @@ from app.protocols import (
     anonymize_prior_errors,
     assign_error_ids,
     audit_prefill,
-    audit_stored_prefill,
+    audit_prefill_without_ids,
     check_answer,
     get_protocol,
     make_rater_form,
@@ -63,11 +63,11 @@ def test_errors_stored_without_ids_are_counted_once_and_kept_where_an_answer_say
     stored: list[Span], errors: list[Span]
 ) -> None:
     payload = get_protocol("esa").payload(errors=tuple(errors), score=1)
-    found, strict = audit_stored_prefill(stored, payload), audit_prefill(assign_error_ids(stored), payload)
+    found, strict = audit_prefill_without_ids(stored, payload), audit_prefill(assign_error_ids(stored), payload)
     assert found.kept + found.changed + found.removed == len(stored)
     assert found.kept + found.changed + found.added == len(errors)
     bare = [span.model_copy(update={"prefill": None}) for span in stored]
-    alone = audit_stored_prefill(bare, get_protocol("esa").payload(errors=tuple(bare), score=1))
+    alone = audit_prefill_without_ids(bare, get_protocol("esa").payload(errors=tuple(bare), score=1))
     assert alone == PrefillAudit(len(stored), 0, 0, 0)
     if all(span.prefill for span in stored) or all(span.prefill for span in errors):
         assert found == strict

@@ -75,15 +75,15 @@ def test_an_option_that_xsts_does_not_know_is_refused(options: dict[str, Any]) -
 
 def test_the_scale_of_xsts_follows_its_points() -> None:
     xsts = get_protocol("xsts")
-    assert xsts.find_measure(resolve_scoring_options(xsts, {"points": 4})).scale == ScoreScale(1, 4, 1)
-    assert xsts.find_measure(resolve_scoring_options(xsts, {"scale": "z"})).scale is None
+    assert xsts.find_requested_measure(resolve_scoring_options(xsts, {"points": 4})).scale == ScoreScale(1, 4, 1)
+    assert xsts.find_requested_measure(resolve_scoring_options(xsts, {"scale": "z"})).scale is None
 
 
 def test_esa_weighs_its_errors_by_the_profile_of_its_authors_unless_told_otherwise() -> None:
     esa = get_protocol("esa")
     assert resolve_scoring_options(esa, {}).profile.name == "esa-mqm"
     assert resolve_scoring_options(esa, {"weights": "wmt24"}).profile.name == "wmt24"
-    assert [(m.name, m.higher_is_better) for m in esa.derive_measures(resolve_scoring_options(esa, {}))] == [
+    assert [(m.name, m.higher_is_better) for m in esa.list_judgment_measures(resolve_scoring_options(esa, {}))] == [
         ("score", True),
         ("spans", False),
     ]
@@ -99,7 +99,7 @@ def test_esa_holds_its_errors_against_the_texts() -> None:
 def test_the_first_criterion_ranks_and_each_can_be_asked_for() -> None:
     rating = get_protocol("rating")
     options = resolve_scoring_options(rating, CRITERIA)
-    names = [(m.name, m.higher_is_better, m.scale) for m in rating.derive_measures(options)]
+    names = [(m.name, m.higher_is_better, m.scale) for m in rating.list_judgment_measures(options)]
     assert names == [("fluency", True, ScoreScale(1, 5, 1)), ("errors", False, ScoreScale(0, 1, None))]
     assert scored("rating", {"scores": {"fluency": 4, "errors": 0.25}}, CRITERIA) == 4
 

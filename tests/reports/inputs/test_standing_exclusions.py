@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.recipe import NamedExclusion
+from app.domain.recipe import ExclusionTarget
 from app.reports import registry
 from app.reports.kit import request, store
 from app.services.campaigns import exclusions
@@ -48,11 +48,11 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
         found.take("less", "wmt-da-sqm", as_csv(fewer))
         with found.database.transaction() as session:
             fill(session, "out", given)
-            leave_out(session, "out", NamedExclusion("rater", "cem"), NamedExclusion("document", "d3"))
+            leave_out(session, "out", ExclusionTarget("rater", "cem"), ExclusionTarget("document", "d3"))
         yield found
 
 
-def leave_out(session: Session, campaign: str, *named: NamedExclusion) -> None:
+def leave_out(session: Session, campaign: str, *named: ExclusionTarget) -> None:
     for one in named:
         exclusions.create_exclusion(session, campaign, one, reason="a test", actor="test")
 
@@ -88,9 +88,9 @@ def test_documents_and_systems_that_are_left_out_have_no_scores_of_a_metric_in_t
 
 PAIRS = 21
 XSTS_OUT = (
-    NamedExclusion("rater", "hi2"),
-    NamedExclusion("document", "anchors:00001"),
-    NamedExclusion("system", "human"),
+    ExclusionTarget("rater", "hi2"),
+    ExclusionTarget("document", "anchors:00001"),
+    ExclusionTarget("system", "human"),
 )
 
 

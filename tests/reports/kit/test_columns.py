@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
+from app.reports.kit.columns import Column, make_csv_rows_function, make_table_section
 from app.reports.kit.report import ReportHeader
 
 
@@ -40,7 +40,7 @@ def test_people_see_what_has_a_heading() -> None:
 
 def test_the_file_has_what_has_a_key_at_full_precision_and_its_origin_last() -> None:
     result = Result(campaigns={"ende": 3}, data_hash="sha256:0", basis="source")
-    headings, rows = make_csv_file_maker(COLUMNS, lambda _: ROWS, ("recipe",))(result)
+    headings, rows = make_csv_rows_function(COLUMNS, lambda _: ROWS, ("recipe",))(result)
     assert headings == ("system", "kept", "mean", "n", "said", "campaign", "data_version", "recipe")
     assert rows == [
         ("A", None, -0.625, 1200, 1200, "ende", 3, "recommended"),

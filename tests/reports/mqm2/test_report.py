@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import Invalid
-from app.domain.recipe import NamedExclusion
+from app.domain.recipe import ExclusionTarget
 from app.reports import registry
 from app.reports.kit import request, store
 from app.services.campaigns import exclusions
@@ -164,7 +164,9 @@ def test_a_campaigns_own_weights_hold_and_what_they_do_not_know_is_said(spine: S
 def test_what_a_standing_exclusion_names_is_left_out_and_counted(spine: Spine) -> None:
     spine.take("excluded", "jsonl", worked())
     with spine.database.transaction() as session:
-        exclusions.create_exclusion(session, "excluded", NamedExclusion("system", "ten"), reason="a test", actor="test")
+        exclusions.create_exclusion(
+            session, "excluded", ExclusionTarget("system", "ten"), reason="a test", actor="test"
+        )
     view = report(spine, "excluded")
     assert set(scores(view)) == WORKED.keys() - {"ten"}
     assert view["dropped"] == [{"reason": "excluded system:ten", "n": 1}]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import Invalid
-from app.domain.recipe import NAMED, NamedExclusion
+from app.domain.recipe import NAMED, ExclusionTarget
 from app.reports import validation
 from app.reports.inputs.recipe_input import RecipeInput
 from app.reports.multiverse import report as multiverse
@@ -66,7 +66,7 @@ def test_where_nobody_rated_that_is_told() -> None:
 
 def test_exclusions_that_leave_the_same_ratings_are_one_and_the_others_are_told() -> None:
     rows = crossed(1)
-    one = NamedExclusion("system", rows.labels.systems[0])
+    one = ExclusionTarget("system", rows.labels.systems[0])
     excluding = (
         ExclusionChoice("all", accepted_only=False),
         ExclusionChoice("accepted", accepted_only=True),
@@ -92,7 +92,7 @@ def test_an_interval_without_width_holds_its_own_value_whatever_the_order_of_sum
     ratings = crossed(2, documents=10, systems=2, raters=2, ratings=2, segments=7)
     alike = ratings.with_scores(0.1 + 0.2 * ratings.system)
     tried = RecipeValidator.from_ratings(StudyPopulation.from_ratings(alike), replace(RECIPE, normalize="none"), 1)
-    found = [tried.simulate_study_rates("resampled", number) for number in range(20)]
+    found = [tried.simulate_study_findings("resampled", number) for number in range(20)]
     assert [one["score_interval"] for one in found] == [1.0] * 20
 
 

@@ -15,7 +15,7 @@ from app.domain.errors import Invalid, NotFound
 from app.jobs.work import load_job_work
 from app.reports.inputs import named_recipes
 from app.reports.kit import store
-from app.reports.kit.processes import make_process_executor
+from app.reports.kit.processes import make_chunk_executor
 from app.reports.kit.render.representations import render_report
 from app.reports.kit.report import ReportWork, StoredReport
 from app.reports.kit.request import ReportRequest
@@ -158,14 +158,14 @@ def test_several_processes_give_the_bytes_of_one(spine: Spine) -> None:
         work = REPORT.prepare(session, store.look_up_report(session, asking).about, asking.options)
     silent = {"on_progress": lambda *_: None, "should_stop": lambda: False}
     here = store.compute_report(work, **silent)
-    there = store.compute_report(work, execute=make_process_executor(2), **silent)
+    there = store.compute_report(work, execute=make_chunk_executor(2), **silent)
     assert here == there
 
 
 def test_a_process_that_refuses_a_chunk_says_the_same_as_one_here(spine: Spine) -> None:
     options = SMALL.model_copy(update={"designs": [StudyDesignIn(ratings_per_item=4)], "documents": [5], "seed": 16})
     refused = []
-    for execute in (store.compute_chunks_serially, make_process_executor(2)):
+    for execute in (store.compute_chunks_serially, make_chunk_executor(2)):
         with pytest.raises(Invalid) as error:
             store.find_or_compute_report(spine.database, request(options), execute=execute)
         refused.append((error.value.detail, error.value.places))
@@ -220,9 +220,9 @@ def test_designs_of_the_paper_that_do_not_fit_are_listed_with_the_reason(spine: 
     found = view(spine, options)
     assert len(found.curves) == 36
     left = [curve for curve in found.curves if not curve.points]
-    assert {curve.design.entropy for curve in left} <= {0.55, 0.7, 0.85}
+    assert {curve.design.work_entropy for curve in left} <= {0.55, 0.7, 0.85}
     assert all(curve.why for curve in left)
-    assert any(curve.points for curve in found.curves if curve.design.entropy)
+    assert any(curve.points for curve in found.curves if curve.design.work_entropy)
 
 
 def test_normalizations_that_the_scores_cannot_have_are_refused_or_listed(spine: Spine) -> None:

@@ -108,8 +108,8 @@ def test_a_draft_keeps_what_its_scores_are_about(spine: Spine) -> None:
     spine.take("c", "jsonl", lines({"type": "system", "key": "C", "name": "C"}, metric(1.0, "C")))
     with spine.database.transaction() as session:
         for go in (
-            lambda: test_sets.delete_outputs_on_document(session, "c", "B", "d1", actor="test"),
-            lambda: test_sets.put_outputs_on_document(
+            lambda: test_sets.delete_system_outputs_on_document(session, "c", "B", "d1", actor="test"),
+            lambda: test_sets.put_system_outputs_on_document(
                 session, "c", "B", "d1", DocumentOutputsInput(["other", "B 2"]), actor="test"
             ),
             lambda: test_sets.delete_system(session, "c", "C", actor="test"),

@@ -48,7 +48,7 @@ def test_a_score_that_was_changed_is_named_and_put_right_under_a_new_data_versio
     assert "is stored" in wrong.profiles[0].first[0]
 
     with spine.database.transaction() as session:
-        assert rescore.rescore_campaign(session, "da", actor="test").corrected == 1
+        assert rescore.recompute_stored_scores(session, "da", actor="test").corrected == 1
     with spine.database.transaction() as session:
         assert rescore.check_stored_scores(session, "da").is_correct
     after = spine.rank("da", "wmt-da")
@@ -58,7 +58,7 @@ def test_a_score_that_was_changed_is_named_and_put_right_under_a_new_data_versio
 
 def test_rescoring_what_holds_makes_no_data_version(spine: Spine) -> None:
     with spine.database.transaction() as session:
-        assert rescore.rescore_campaign(session, "mqm", actor="test").corrected == 0
+        assert rescore.recompute_stored_scores(session, "mqm", actor="test").corrected == 0
     assert spine.rank("mqm", "google-mqm")["data_version"] == 1
 
 
@@ -77,16 +77,16 @@ def test_what_differs_and_what_is_missing_is_stored_block_by_block(
     assert found.different + found.missing == found.n
 
     blocks: list[int] = []
-    correct = stored_scores.update_scores
+    correct = stored_scores.correct_stored_scores
 
     def noted(session: rescore.Session, campaign_id: int, profile_id: int, rows: list[StoredScore]) -> None:
         blocks.append(len(rows))
         correct(session, campaign_id, profile_id, rows)
 
     monkeypatch.setattr(rescore, "BLOCK", 2)
-    monkeypatch.setattr(stored_scores, "update_scores", noted)
+    monkeypatch.setattr(stored_scores, "correct_stored_scores", noted)
     with spine.database.transaction() as session:
-        done = rescore.rescore_campaign(session, "da", actor="test")
+        done = rescore.recompute_stored_scores(session, "da", actor="test")
     assert (done.corrected, done.added) == (found.different, found.missing)
     assert (max(blocks) <= 2, sum(blocks)) == (True, found.different)
     with spine.database.transaction() as session:

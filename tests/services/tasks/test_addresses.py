@@ -39,10 +39,15 @@ def addresses(*n_segments: int) -> TaskAnswerAddresses:
 def test_an_address_is_found_among_items_and_segments_and_nowhere_beside_them() -> None:
     task = addresses(2, 3)
     assert [task.has_item(n) for n in range(5)] == [False, True, False, True, False]
-    assert (task.item_id(1), task.item_id(3), task.n_segments(1), task.n_segments(3)) == (100, 101, 2, 3)
+    assert (task.item_id(1), task.item_id(3), task.count_item_segments(1), task.count_item_segments(3)) == (
+        100,
+        101,
+        2,
+        3,
+    )
     assert [task.segments[task.segment_index_at(1, n)] for n in (1, 2)] == [1000, 1001]
     assert [task.segments[task.segment_index_at(3, n)] for n in (1, 2, 3)] == [1002, 1003, 1004]
-    assert [task.count_columns(n) for n in (0, 1, 2)] == [0, 2, 0]
+    assert [task.count_screen_columns(n) for n in (0, 1, 2)] == [0, 2, 0]
     for item, segment in ((2, 1), (0, 1), (1, 0), (1, 3), (3, 4)):
         with pytest.raises(TaskAddressNotFound):
             task.segment_index_at(item, segment)

@@ -45,7 +45,7 @@ def test_rankings_by_raters_are_those_of_the_twin_that_goes_pair_by_pair(seed: i
     data, twin = make_segment_units(ratings), compute_rater_kendall(ratings)
     assert twin.single_documents is not None
     assert estimate(rankings.mean_tau_within_documents(data), data) == pytest.approx(twin.single_documents)
-    assert estimate(rankings.mean_tau_over_shared_documents(data), data) == pytest.approx(twin.all_documents)
+    assert estimate(rankings.mean_tau_of_overall_rankings(data), data) == pytest.approx(twin.all_documents)
     found = rankings.compare_rater_rankings(data)
     assert {(p.first, p.second) for p in twin.pairs} == set(found)
     for pair in twin.pairs:

@@ -12,9 +12,9 @@ from scipy import stats
 from app.reports.document_scores import report as document_scores
 from app.stats.agreement import distributions as spread
 from app.stats.agreement.document_scores import (
-    correlate_document_scores,
-    document_weighted_pearson,
-    join_document_scores,
+    correlate_document_with_segment_scores,
+    document_score_pearson,
+    join_document_and_segment_scores,
 )
 from app.stats.agreement.units import make_document_units_from_segments, make_segment_units
 from app.stats.ratings import RatingLevel, Ratings, ScoreScale
@@ -70,22 +70,24 @@ SUMMARIES = {
 @pytest.mark.parametrize("part", SUMMARIES)
 def test_correlations_of_every_summary_are_those_of_scipy(part: str) -> None:
     documents = made(0)
-    data = join_document_scores(scored(documents))
+    data = join_document_and_segment_scores(scored(documents))
     assert data.n_scored_documents == len(documents)
     x = [whole for _, _, _, whole in documents]
     y = [SUMMARIES[part](scores) for _, _, scores, _ in documents]
-    found = correlate_document_scores(data, part, np.ones(data.n_scored_documents, dtype=np.bool_))
+    found = correlate_document_with_segment_scores(data, part, np.ones(data.n_scored_documents, dtype=np.bool_))
     assert found.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
     assert found.spearman == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found.kendall == pytest.approx(stats.kendalltau(x, y).statistic)
-    of = document_weighted_pearson(data, part, np.ones(data.n_scored_documents, dtype=np.bool_))
+    of = document_score_pearson(data, part, np.ones(data.n_scored_documents, dtype=np.bool_))
     assert of(np.ones((1, data.n_documents)))[0] == pytest.approx(found.pearson)
 
 
 def test_a_document_whose_segments_are_not_all_scored_is_left_out_and_counted() -> None:
-    data = join_document_scores(scored([("d", "x", [1.0, 2.0], 1.5), ("d", "y", [1.0], 1.0), ("e", "x", [3.0], None)]))
+    data = join_document_and_segment_scores(
+        scored([("d", "x", [1.0, 2.0], 1.5), ("d", "y", [1.0], 1.0), ("e", "x", [3.0], None)])
+    )
     assert (data.n_scored_documents, data.incomplete, data.alone) == (1, 1, 0)
-    alone = join_document_scores(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
+    alone = join_document_and_segment_scores(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
     assert (alone.n_scored_documents, alone.alone) == (1, 1)
 
 
@@ -100,7 +102,9 @@ def test_means_of_segments_are_of_what_the_rater_gave_a_whole_score_too() -> Non
 
 def test_documents_of_each_length_are_in_the_line_of_their_class() -> None:
     """Two documents of each length from 1 to 27: five lengths a class, two in the last."""
-    data = join_document_scores(scored([(f"d{n:02}{x}", x, [float(n)] * n, n / 2) for n in range(1, 28) for x in "xy"]))
+    data = join_document_and_segment_scores(
+        scored([(f"d{n:02}{x}", x, [float(n)] * n, n / 2) for n in range(1, 28) for x in "xy"])
+    )
     lines = list(document_scores._lines(data, SimpleNamespace(bootstrap=0)))
     found = {one.documents: one.n for one in lines if one.part == "mean"}
     assert found == {
@@ -113,8 +117,8 @@ def test_documents_of_each_length_are_in_the_line_of_their_class() -> None:
 
 
 def test_constant_scores_have_no_correlation() -> None:
-    data = join_document_scores(scored([("d", "x", [1.0, 2.0], 5.0), ("e", "x", [3.0], 5.0)]))
-    found = correlate_document_scores(data, "mean", np.ones(2, dtype=np.bool_))
+    data = join_document_and_segment_scores(scored([("d", "x", [1.0, 2.0], 5.0), ("e", "x", [3.0], 5.0)]))
+    found = correlate_document_with_segment_scores(data, "mean", np.ones(2, dtype=np.bool_))
     assert (found.pearson, found.spearman, found.kendall) == (None, None, None)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.reports.presentations.matching import ConditionTexts, match_rows_across_conditions
+from app.reports.presentations.matching import ConditionRowsWithTexts, match_rows_across_conditions
 from app.stats.arms.score_spread import compute_score_spreads, mask_compared_rows
 from app.stats.ratings import RatingRole, Ratings
 
@@ -80,8 +80,8 @@ def of(documents: str, systems: str = "A") -> Ratings:
 
 def test_documents_are_matched_by_key_and_source() -> None:
     sides = [
-        ConditionTexts(of("abc"), {("a", 1): "x", ("b", 1): "y", ("c", 1): "z"}, {}),
-        ConditionTexts(of("bcd"), {("b", 1): "y", ("c", 1): "other"}, {}),
+        ConditionRowsWithTexts(of("abc"), {("a", 1): "x", ("b", 1): "y", ("c", 1): "z"}, {}),
+        ConditionRowsWithTexts(of("bcd"), {("b", 1): "y", ("c", 1): "other"}, {}),
     ]
     found = match_rows_across_conditions(sides, "documents")
     assert [one.tolist() for one in found.keep] == [[False, True, False], [True, False, False]]
@@ -91,8 +91,8 @@ def test_documents_are_matched_by_key_and_source() -> None:
 
 def test_outputs_are_matched_by_system_and_text_too() -> None:
     sides = [
-        ConditionTexts(of("ab", "AB"), {}, {("a", 1, "A"): "x", ("b", 1, "A"): "y"}),
-        ConditionTexts(of("ab", "A"), {}, {("a", 1, "A"): "x", ("b", 1, "A"): "other"}),
+        ConditionRowsWithTexts(of("ab", "AB"), {}, {("a", 1, "A"): "x", ("b", 1, "A"): "y"}),
+        ConditionRowsWithTexts(of("ab", "A"), {}, {("a", 1, "A"): "x", ("b", 1, "A"): "other"}),
     ]
     found = match_rows_across_conditions(sides, "outputs")
     assert [int(one.sum()) for one in found.keep] == [1, 1]

@@ -9,7 +9,7 @@ import pytest
 
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.language_pairs import (
-    CalibrationPairs,
+    CalibrationPairRatings,
     LanguagePairRatings,
     calibrate_by_rater,
     calibrate_systems,
@@ -19,7 +19,11 @@ from app.stats.calibration.language_pairs import (
     mean_of_medians,
 )
 from app.stats.calibration.lines import METHODS, explain_unavailable_method
-from app.stats.calibration.raters import compute_rater_offsets, median_consensus_by_unit, standardize_by_rater
+from app.stats.calibration.raters import (
+    compute_rater_offsets,
+    median_consensus_by_unit,
+    standardize_raters_by_calibration,
+)
 from tests.stats.agreement.worlds import random_items, units
 
 
@@ -34,7 +38,7 @@ def judged(seed: int = 0, *, lenient: float = 0.0) -> LanguagePairRatings:
 
     anchors = moved(seed + 2, 0.5, 0.0)
     agreed = np.linspace(1, 5, anchors.n_units)
-    pairs = CalibrationPairs(anchors, np.arange(anchors.n_units), agreed)
+    pairs = CalibrationPairRatings(anchors, np.arange(anchors.n_units), agreed)
     return LanguagePairRatings("x", moved(seed, 1.0), moved(seed + 1, 3.0), pairs)
 
 
@@ -62,7 +66,7 @@ def test_offsets_against_a_slow_twin() -> None:
 
 def test_z_by_other_items_brings_those_items_to_mean_0_and_sd_1() -> None:
     by = of(random_items(2, missing=0.0))
-    found, lost = standardize_by_rater(by, by)
+    found, lost = standardize_raters_by_calibration(by, by)
     assert lost == ()
     for r in range(4):
         own = found.value[found.rater == r]
@@ -70,7 +74,7 @@ def test_z_by_other_items_brings_those_items_to_mean_0_and_sd_1() -> None:
 
 
 def test_who_gave_one_score_to_the_calibration_items_has_no_z() -> None:
-    _, lost = standardize_by_rater(of([[1, 2], [2, 3]]), of([[3, 1], [3, 2]]))
+    _, lost = standardize_raters_by_calibration(of([[1, 2], [2, 3]]), of([[3, 1], [3, 2]]))
     assert lost == ("r0",)
 
 
@@ -112,7 +116,7 @@ def test_by_rater_every_rater_comes_to_the_consensus_of_what_they_judged() -> No
 def test_a_rater_without_calibration_items_stays_and_is_listed() -> None:
     one = judged()
     kept = one.anchors.units.rater != 1
-    fewer = CalibrationPairs(one.anchors.units.where(kept), one.anchors.pair, one.anchors.consensus)
+    fewer = CalibrationPairRatings(one.anchors.units.where(kept), one.anchors.pair, one.anchors.consensus)
     assert fewer.units.n_units == one.anchors.units.n_units
     moved, _, left = calibrate_by_rater(LanguagePairRatings("x", one.systems, one.humans, fewer), "cs", None)
     assert left == ("r1",)

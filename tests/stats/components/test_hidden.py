@@ -31,7 +31,7 @@ def apart(seed: int = 4, documents: int = 60) -> Ratings:
 def closed_form(fitted: VarianceComponentsFit) -> float:
     """Standard error of a contrast in a study of the same size, from the components alone."""
     rows = fitted.rows
-    layout = StudyLayout(rows.mean_units_per_system, rows.n_segments / rows.n_units, len(rows.raters))
+    layout = StudyLayout(rows.mean_sampled_units_per_system, rows.n_segments / rows.n_sampled_units, len(rows.raters))
     return sqrt(contrast_variance(make_planning_components_from_fit(fitted, source="own"), layout))
 
 
@@ -48,9 +48,9 @@ def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> No
 
 def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all() -> None:
     rows = make_observations(apart())
-    assert (rows.n_units, rows.mean_units_per_system) == (60, 20)
+    assert (rows.n_sampled_units, rows.mean_sampled_units_per_system) == (60, 20)
     whole = make_observations(crossed(1))
-    assert whole.mean_units_per_system == whole.n_units == 6
+    assert whole.mean_sampled_units_per_system == whole.n_sampled_units == 6
 
 
 def test_nothing_moves_where_all_systems_meet_on_each_document() -> None:

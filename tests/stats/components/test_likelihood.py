@@ -101,7 +101,7 @@ def test_the_information_is_the_mean_of_what_is_observed_and_what_is_expected(te
     quadratic = working @ rest / residual
     written = working @ p @ working.T / residual - np.outer(quadratic, quadratic) / free
     equations = MixedModelEquations(arranging.make_model_layout(rows, terms), ratios)
-    found = equations.solve(rows.score)
+    found = equations.solve_and_evaluate(rows.score)
     np.testing.assert_allclose(found.rest, rest, atol=1e-10)
     np.testing.assert_allclose(equations.average_information(found, terms), written, rtol=1e-8, atol=1e-10)
 

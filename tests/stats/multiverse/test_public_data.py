@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, ttest_ind
 
-from app.domain.recipe import NAMED, NamedExclusion
+from app.domain.recipe import NAMED, ExclusionTarget
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
@@ -28,7 +28,7 @@ pytestmark = [
 ]
 BASE = replace(NAMED["wmt-da"], permutations=200)
 EVERYTHING = ExclusionChoice("accepted", accepted_only=True)
-WITHOUT_HUMAN = ExclusionChoice("without humans", accepted_only=True, exclude=(NamedExclusion("system", "HUMAN.0"),))
+WITHOUT_HUMAN = ExclusionChoice("without humans", accepted_only=True, exclude=(ExclusionTarget("system", "HUMAN.0"),))
 
 
 def halves(rows: Ratings) -> DocumentTable:

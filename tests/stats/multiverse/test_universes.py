@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import Invalid
-from app.domain.recipe import NAMED, NamedExclusion, Recipe
+from app.domain.recipe import NAMED, ExclusionTarget, Recipe
 from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranchClaims, ScoredRatings, compute_branch_claims
 from app.stats.multiverse.shares import compute_claim_shares
 from app.stats.multiverse.space import TESTS, ExclusionChoice, MultiverseSpace
@@ -22,7 +22,7 @@ from tests.stats.multiverse.counting import check_shares
 
 BASE = replace(NAMED["recommended"], permutations=400)
 EVERYTHING = ExclusionChoice("accepted", accepted_only=True)
-WITHOUT = ExclusionChoice("without S3", accepted_only=False, exclude=(NamedExclusion("system", "S3"),))
+WITHOUT = ExclusionChoice("without S3", accepted_only=False, exclude=(ExclusionTarget("system", "S3"),))
 
 
 def world(seed: int, *, bounded: bool = False, errors: bool = True) -> tuple[Ratings, DocumentTable]:

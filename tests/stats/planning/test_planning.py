@@ -15,7 +15,7 @@ from app.stats.planning.planning import (
     GROUPINGS,
     ZH_EN,
     NoVarianceComponents,
-    RatingPrices,
+    StudyCostAssumptions,
     StudyLayout,
     VarianceComponents,
 )
@@ -114,9 +114,9 @@ def test_impossible_layouts_are_refused() -> None:
 
 
 def test_cost_grows_with_ratings_and_has_no_price_without_pay() -> None:
-    one = planning.compute_study_cost(StudyLayout(10, 5, 3), RatingPrices(), systems=4, words_per_segment=40)
+    one = planning.compute_study_cost(StudyLayout(10, 5, 3), StudyCostAssumptions(), systems=4, words_per_segment=40)
     two = planning.compute_study_cost(
-        StudyLayout(10, 5, 3, ratings_per_item=2), RatingPrices(), systems=4, words_per_segment=40
+        StudyLayout(10, 5, 3, ratings_per_item=2), StudyCostAssumptions(), systems=4, words_per_segment=40
     )
     assert two.judging_hours == pytest.approx(2 * one.judging_hours)
     assert one.price is None

@@ -43,15 +43,17 @@ def test_mter_is_the_closest_over_the_average_length_as_published(
     edits: int, lengths: tuple[int, ...], published: float
 ) -> None:
     found = of_nine(edits, lengths)
-    assert rates.sum_mter_edits([found], 0).estimate_rate(0.95).value == pytest.approx(published, abs=1e-12)
-    assert rates.sum_hter_edits([found], 0).estimate_rate(0.95).value == pytest.approx(100 * edits / lengths[0])
+    assert rates.collect_mter_edits([found], 0).estimate_rate(0.95).value == pytest.approx(published, abs=1e-12)
+    assert rates.collect_hter_edits([found], 0).estimate_rate(0.95).value == pytest.approx(100 * edits / lengths[0])
 
 
 def test_single_references_give_the_values_that_sacrebleu_gives() -> None:
     # 15.0 and 45.4545 against one reference; 3 edits, references of 20 and 22 tokens: 14.285714.
-    assert rates.sum_hter_edits([of_nine(3, (20, 22))], 0).estimate_rate(0.95).value == pytest.approx(15.0)
-    assert rates.sum_hter_edits([of_nine(5, (11, 11))], 0).estimate_rate(0.95).value == pytest.approx(45.4545, abs=1e-4)
-    assert rates.sum_mter_edits([of_nine(3, (20, 22))], 0).estimate_rate(0.95).value == pytest.approx(
+    assert rates.collect_hter_edits([of_nine(3, (20, 22))], 0).estimate_rate(0.95).value == pytest.approx(15.0)
+    assert rates.collect_hter_edits([of_nine(5, (11, 11))], 0).estimate_rate(0.95).value == pytest.approx(
+        45.4545, abs=1e-4
+    )
+    assert rates.collect_mter_edits([of_nine(3, (20, 22))], 0).estimate_rate(0.95).value == pytest.approx(
         14.285714, abs=1e-6
     )
 
@@ -160,9 +162,9 @@ def test_the_curve_orders_post_edits_from_the_farthest_and_ends_with_all(world: 
     for line in drawn.systems:
         assert line.single[0] >= line.single[1]
         assert line.origins[2:] == (line.system, EXTERNAL)
-        every = rates.sum_mter_edits(world, line.system).estimate_rate(0.95).value
+        every = rates.collect_mter_edits(world, line.system).estimate_rate(0.95).value
         assert line.growing[2] == pytest.approx(every)
-        assert line.single[2] == pytest.approx(rates.sum_hter_edits(world, line.system).estimate_rate(0.95).value)
+        assert line.single[2] == pytest.approx(rates.collect_hter_edits(world, line.system).estimate_rate(0.95).value)
         enough = [n for n in (1, 2) if line.growing[n - 1] <= line.single[2] + 1e-9]
         assert line.enough == (enough[0] if enough else None)
     assert drawn.single == pytest.approx(np.mean([line.single for line in drawn.systems], axis=0))
@@ -183,7 +185,7 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
     assert first.single == pytest.approx((70.0, 20.0))
     assert second.single == pytest.approx((20.0, 70.0))
     for line in drawn.systems:
-        assert line.single[1] == pytest.approx(rates.sum_hter_edits(found, line.system).estimate_rate(0.95).value)
+        assert line.single[1] == pytest.approx(rates.collect_hter_edits(found, line.system).estimate_rate(0.95).value)
     # mTER takes the closest of the other's two: 5 edits are above 20 %, 1 is below 70 %; as are the means, 30 and 45 %.
     assert first.growing == pytest.approx((50.0, 10.0))
     assert (first.enough, second.enough, drawn.enough) == (None, 1, 1)
@@ -196,12 +198,12 @@ def test_there_is_no_curve_of_one_system_or_without_shared_segments(world: list[
 
 
 def test_an_interval_needs_documents_that_differ(world: list[SegmentEditMatrix]) -> None:
-    low, high = rates.sum_mter_edits(world, 2).estimate_rate(0.95).interval or (0.0, 0.0)
-    assert low < (rates.sum_mter_edits(world, 2).estimate_rate(0.95).value or 0.0) < high
-    assert rates.sum_mter_edits(world[:1], 2).estimate_rate(0.95).interval is None
-    alike = rates.sum_edits(iter([(1, 10, 0), (1, 10, 1), (1, 10, 2)]))
+    low, high = rates.collect_mter_edits(world, 2).estimate_rate(0.95).interval or (0.0, 0.0)
+    assert low < (rates.collect_mter_edits(world, 2).estimate_rate(0.95).value or 0.0) < high
+    assert rates.collect_mter_edits(world[:1], 2).estimate_rate(0.95).interval is None
+    alike = rates.make_edits_by_text(iter([(1, 10, 0), (1, 10, 1), (1, 10, 2)]))
     assert alike.estimate_rate(0.95) == rates.EditRate(10.0, None, 3)
-    assert rates.sum_edits(iter([])).estimate_rate(0.95) == rates.EditRate(None, None, 0)
+    assert rates.make_edits_by_text(iter([])).estimate_rate(0.95) == rates.EditRate(None, None, 0)
 
 
 def test_the_examples_in_the_words_beside_the_code_hold() -> None:

@@ -10,14 +10,14 @@ import pytest
 from scipy import stats
 
 from app.stats.quality.alike_raters import measure_rater_pair_similarity
-from app.stats.quality.controls import MOST_EXACT, lower_score_test, run_control_tests
+from app.stats.quality.controls import MOST_EXACT, degraded_below_original_test, run_control_tests
 from app.stats.quality.outliers import outlier_p_values
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import RaterItemMeans, compute_rater_item_means
-from app.stats.quality.panel_tests import deviation_from_group
+from app.stats.quality.panel_tests import relative_deviation_from_group_mean
 from app.stats.quality.repeats import (
     _agreement,
-    compare_repeats_with_other_raters,
+    add_repeat_p_values,
     default_tolerance,
     summarize_repeats,
 )
@@ -142,9 +142,7 @@ def test_nothing_is_said_of_repeats_without_twenty_of_others() -> None:
         ratings = given_twice({f"r{r}": np.full(n, 30.0 if r == 0 else 2.0) for r in range(5)})
         links = find_original_rows(ratings)
         pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)
-        found = compare_repeats_with_other_raters(
-            summarize_repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n
-        )
+        found = add_repeat_p_values(summarize_repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n)
         assert (found[0].q_value is not None) is known
 
 
@@ -215,7 +213,7 @@ def test_what_is_usual_is_what_trusted_raters_gave_to_a_system() -> None:
     """Of two systems trusted raters gave 60 and 80, and 10 and 10; nobody who is trusted judged the third."""
     score, group = np.array([60.0, 80, 100, 10, 10, 30, 5, 7]), np.array([0, 0, 0, 1, 1, 1, 2, 2])
     trusted = np.array([True, True, False, True, True, False, False, False])
-    assert deviation_from_group(score, group, trusted).tolist() == [-1, 1, 3, 0, 0, 0, -1, 1]
+    assert relative_deviation_from_group_mean(score, group, trusted).tolist() == [-1, 1, 3, 0, 0, 0, -1, 1]
 
 
 def test_one_who_stops_reading_is_found_among_a_hundred() -> None:
@@ -297,7 +295,7 @@ class TestPublicData:
 @pytest.mark.parametrize("n", [MOST_EXACT - 1, MOST_EXACT, MOST_EXACT + 1])
 def test_signed_ranks_are_counted_up_to_fifty_differences_and_taken_as_normal_beyond(n: int) -> None:
     difference = np.random.default_rng(n).normal(-0.3, 1, n)
-    one = lower_score_test(difference, np.zeros(n), "signed_rank")
+    one = degraded_below_original_test(difference, np.zeros(n), "signed_rank")
     exact, normal = (stats.wilcoxon(difference, alternative="less", method=m).pvalue for m in ("exact", "asymptotic"))
     assert one is not None
     assert exact != pytest.approx(normal, rel=1e-4)
@@ -305,8 +303,8 @@ def test_signed_ranks_are_counted_up_to_fifty_differences_and_taken_as_normal_be
 
 
 def test_one_pair_has_no_t_test_and_two_have() -> None:
-    assert lower_score_test(np.array([1.0]), np.array([2.0]), "paired_t") is None
-    found = lower_score_test(np.array([1.0, 0.0]), np.array([2.0, 3.0]), "paired_t")
+    assert degraded_below_original_test(np.array([1.0]), np.array([2.0]), "paired_t") is None
+    found = degraded_below_original_test(np.array([1.0, 0.0]), np.array([2.0, 3.0]), "paired_t")
     assert found is not None
     assert found.p_value == pytest.approx(stats.ttest_1samp([-1.0, -3.0], 0, alternative="less").pvalue)
 

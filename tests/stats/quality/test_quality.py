@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.stats.quality.choices import ControlTestName, RaterQualityCriteria
-from app.stats.quality.controls import lower_score_test, run_control_tests
+from app.stats.quality.controls import degraded_below_original_test, run_control_tests
 from app.stats.quality.drift import cusum, least_squares_trend
-from app.stats.quality.habits import chance_of_run, compute_rater_habits, expected_longest_run, longest_run
+from app.stats.quality.habits import chance_of_run, compute_habits_of_rater, expected_longest_run, longest_run
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import compare_raters_with_panel, spearman
 from app.stats.quality.report import completion_code_kind_for_verdict, make_rater_quality_report
@@ -61,7 +61,7 @@ def test_a_penalty_is_worse_where_it_is_larger(test: ControlTestName) -> None:
 def test_the_exact_signed_rank_test_is_that_of_all_signs(pairs: list[tuple[int, int]]) -> None:
     changed, original = np.array(pairs, dtype=np.float64).T
     difference = (changed - original)[changed != original]
-    found = lower_score_test(changed, original, "signed_rank")
+    found = degraded_below_original_test(changed, original, "signed_rank")
     assert found is not None
     if not difference.size:
         assert found.p_value == 1.0
@@ -141,8 +141,8 @@ def test_round_numbers_are_looked_for_on_sliders_only() -> None:
     scores = np.array([10.0, 20, 35, 100])
     errors = np.full(4, -1, dtype=np.int32)
     slider, steps = (
-        compute_rater_habits(scores, errors, ScoreScale(0, 100, 1)),
-        compute_rater_habits(scores / 20, errors, ScoreScale(0, 5, 1)),
+        compute_habits_of_rater(scores, errors, ScoreScale(0, 100, 1)),
+        compute_habits_of_rater(scores / 20, errors, ScoreScale(0, 5, 1)),
     )
     assert (slider.round_share, slider.round_expected) == (0.75, pytest.approx(11 / 101))
     assert (steps.round_share, steps.no_errors) == (None, None)

@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.stats.aggregate import average_segment_scores, make_score_matrix
-from app.stats.ranking.design_checks import group_connected_systems, is_unpaired, share_of_documents_with_same_raters
+from app.stats.ranking.design_checks import (
+    group_systems_linked_by_raters,
+    is_unpaired,
+    share_of_documents_with_same_raters,
+)
 from app.stats.ratings import Ratings
 
 Row = tuple[str, str, int, str]
@@ -52,7 +56,7 @@ def test_groups_of_connected_systems_agree_with_their_slow_twin(rows: list[Row])
         linked = [g for g in groups if any(row[0] in g and row[3] == rater for row in rows)]
         if linked:
             groups = [g for g in groups if g not in linked] + [set().union(*linked)]
-    assert sorted(map(sorted, group_connected_systems(ratings_of(rows)))) == sorted(map(sorted, groups))
+    assert sorted(map(sorted, group_systems_linked_by_raters(ratings_of(rows)))) == sorted(map(sorted, groups))
 
 
 @settings(max_examples=80, deadline=None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.recipe import NAMED, NamedExclusion, Recipe
+from app.domain.recipe import NAMED, ExclusionTarget, Recipe
 from app.stats.ranking import influence
 from app.stats.ranking.influence import LeaveOneOutDifferences, summarize_influence
 from app.stats.ranking.ranking import rank_systems
@@ -50,7 +50,7 @@ def without(
     keys = [key]
     if what == "domain":
         keys = [d for d, name in zip(ratings.labels.documents, documents.domain, strict=True) if name == key]
-    left = tuple(NamedExclusion("document" if what == "domain" else what, k) for k in keys)
+    left = tuple(ExclusionTarget("document" if what == "domain" else what, k) for k in keys)
     found = {}
     for pair in rank_systems(ratings, replace(recipe, exclude=left), documents).pairs:
         if pair.difference is not None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.domain.recipe import NAMED, NamedExclusion, Recipe
+from app.domain.recipe import NAMED, ExclusionTarget, Recipe
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, RatingRole, Ratings
@@ -383,7 +383,7 @@ def test_adjustment_enters_one_sided_pairs_from_both_sides() -> None:
 def test_exclusions_leave_out_and_are_counted() -> None:
     ratings = campaign(raters=2)
     ranking = rank_systems(
-        ratings, replace(WMT_DA, exclude=(NamedExclusion("rater", "r1"), NamedExclusion("system", "s2")))
+        ratings, replace(WMT_DA, exclude=(ExclusionTarget("rater", "r1"), ExclusionTarget("system", "s2")))
     )
     assert [row.system for row in ranking.systems] == ["s0", "s1", "s3"]
     assert [(d.reason, d.n) for d in ranking.dropped[:2]] == [("excluded rater:r1", 64), ("excluded system:s2", 16)]
@@ -392,7 +392,7 @@ def test_exclusions_leave_out_and_are_counted() -> None:
 
 def test_an_exclusion_that_names_nothing_is_an_error() -> None:
     with pytest.raises(Invalid, match="no system 'nobody'"):
-        rank_systems(campaign(), replace(WMT_DA, exclude=(NamedExclusion("system", "nobody"),)))
+        rank_systems(campaign(), replace(WMT_DA, exclude=(ExclusionTarget("system", "nobody"),)))
 
 
 def test_rejected_tasks_are_left_out_of_scores_and_counted() -> None:

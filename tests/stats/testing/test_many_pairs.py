@@ -11,7 +11,11 @@ import pytest
 from app.stats.aggregate import ScoreMatrix
 from app.stats.ranking import influence
 from app.stats.testing import permutation, resampling, significance
-from app.stats.testing.significance import CommonSegmentsByPair, differences_by_block, reduce_to_common_segments
+from app.stats.testing.significance import (
+    CommonSegmentsByPair,
+    iterate_pair_differences_in_batches,
+    reduce_pairs_to_common_segments,
+)
 
 
 def panel(systems: int, segments: int, *, missing: float = 0.0) -> ScoreMatrix:
@@ -45,10 +49,12 @@ def test_pairs_of_many_systems_take_little_memory(monkeypatch: pytest.MonkeyPatc
     for module, limit in ((significance, "_CHUNK"), (permutation, "_DIFFERENCES")):
         monkeypatch.setattr(module, limit, 10_000)
     given, kept = panel(40, 1_000), list[CommonSegmentsByPair]()
-    assert peak_of(lambda: kept.append(reduce_to_common_segments(given, 1, unit="document"))) < 3e6  # one has 6.2 MB
+    assert (
+        peak_of(lambda: kept.append(reduce_pairs_to_common_segments(given, 1, unit="document"))) < 3e6
+    )  # one has 6.2 MB
     (shared,) = kept
     assert peak_of(lambda: shared.blocks[0].sum_differences(squared=True)) < 1e6
-    sizes = [pairs.size for pairs, _, _ in differences_by_block(shared.blocks)]
+    sizes = [pairs.size for pairs, _, _ in iterate_pair_differences_in_batches(shared.blocks)]
     assert sizes == [256, 256, 256, 12]
 
 
@@ -66,13 +72,13 @@ def test_differences_without_each_document_take_little_memory(monkeypatch: pytes
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_pairs_some_at_a_time_are_those_at_once(missing: float, monkeypatch: pytest.MonkeyPatch) -> None:
     given = panel(12, 40, missing=missing)
-    at_once = reduce_to_common_segments(given, 1, unit="document")
-    (whole,) = differences_by_block(at_once.blocks)
+    at_once = reduce_pairs_to_common_segments(given, 1, unit="document")
+    (whole,) = iterate_pair_differences_in_batches(at_once.blocks)
     monkeypatch.setattr(significance, "_CHUNK", 100)
     monkeypatch.setattr(significance, "_PAIRS_AT_ONCE", 7)
     monkeypatch.setattr(permutation, "_DIFFERENCES", 100)
-    in_parts = reduce_to_common_segments(given, 1, unit="document")
-    parts = [np.concatenate(one) for one in zip(*differences_by_block(in_parts.blocks), strict=True)]
+    in_parts = reduce_pairs_to_common_segments(given, 1, unit="document")
+    parts = [np.concatenate(one) for one in zip(*iterate_pair_differences_in_batches(in_parts.blocks), strict=True)]
     assert in_parts.difference.tolist() == at_once.difference.tolist()
     assert in_parts.precision.error.tolist() == at_once.precision.error.tolist()
     assert in_parts.precision.degrees.tolist() == at_once.precision.degrees.tolist()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.stats.testing import permutation
 from app.stats.testing.permutation import (
-    PairBlock,
+    PairsWithSameSegments,
     PermutationCounts,
     capped_number_of_permutations,
     count_permuted_sums,
@@ -21,9 +21,9 @@ from app.stats.testing.permutation import (
 F4 = [[-1, -2], [0, -1, -1], [-3], [1, 0], [-2, -2, 1]]
 
 
-def one_pair(differences: list[float]) -> PairBlock:
+def one_pair(differences: list[float]) -> PairsWithSameSegments:
     sums = np.array([differences, [0.0] * len(differences)])
-    return PairBlock(sums, np.array([0]), np.array([1]), np.array([0]), np.arange(len(differences)))
+    return PairsWithSameSegments(sums, np.array([0]), np.array([1]), np.array([0]), np.arange(len(differences)))
 
 
 def flips(
@@ -97,7 +97,7 @@ def test_sampling_comes_near_the_enumerated_p() -> None:
 def test_pairs_tested_together_get_what_they_get_alone(n_systems: int, n_units: int, seed: int) -> None:
     sums = np.round(np.random.default_rng(seed).normal(size=(n_systems, n_units)), 1)
     first, second = np.triu_indices(n_systems, k=1)
-    block = PairBlock(sums, first, second, np.arange(first.size), np.arange(n_units))
+    block = PairsWithSameSegments(sums, first, second, np.arange(first.size), np.arange(n_units))
     together = count_permuted_sums([block], first.size, n_units, permutations=500, seed=seed, two_sided=False)
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         apart = (sums[i] - sums[j]).tolist()
@@ -106,21 +106,21 @@ def test_pairs_tested_together_get_what_they_get_alone(n_systems: int, n_units: 
         assert together.reverse[pair] == alone.reverse[0]
 
 
-def own_segments(rng: np.random.Generator, units: list[int]) -> list[PairBlock]:
+def own_segments(rng: np.random.Generator, units: list[int]) -> list[PairsWithSameSegments]:
     """A block for each pair, on so many units of its own: what systems give that each miss other segments."""
     blocks = []
     for pair, n in enumerate(units):
         held = np.sort(rng.choice(40, size=n, replace=False))
         sums = np.zeros((2, 40))
         sums[:, held] = np.round(rng.normal(size=(2, n)), 1)
-        blocks.append(PairBlock(sums, np.array([0]), np.array([1]), np.array([pair]), held))
+        blocks.append(PairsWithSameSegments(sums, np.array([0]), np.array([1]), np.array([pair]), held))
     return blocks
 
 
 @pytest.mark.parametrize("two_sided", [True, False])
 def test_pairs_with_segments_of_their_own_count_together_as_each_alone(two_sided: bool) -> None:
     blocks = own_segments(np.random.default_rng(8), [40, 3, 12, 5, 39, 5, 1, 40, 12])
-    whole = PairBlock(
+    whole = PairsWithSameSegments(
         np.round(np.random.default_rng(9).normal(size=(4, 40)), 1),
         *np.triu_indices(4, 1),
         np.arange(9, 15),
@@ -154,8 +154,8 @@ def test_blocks_of_few_units_are_enumerated_beside_sampled_ones() -> None:
     few = np.where(np.arange(40) < 4, many, 0.0)
     ends = (np.array([0]), np.array([1]))
     blocks = [
-        PairBlock(many, *ends, np.array([0]), np.arange(40)),
-        PairBlock(few, *ends, np.array([1]), np.arange(4)),
+        PairsWithSameSegments(many, *ends, np.array([0]), np.arange(40)),
+        PairsWithSameSegments(few, *ends, np.array([1]), np.arange(4)),
     ]
     counts = count_permuted_sums(blocks, 2, 40, permutations=1000, seed=3, two_sided=True)
     assert counts.exact.tolist() == [False, True]
@@ -177,8 +177,10 @@ def test_the_chunk_size_changes_nothing(units: int, monkeypatch: pytest.MonkeyPa
 def test_tiles_of_units_change_nothing(units: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(units)
     first, second = np.triu_indices(4, k=1)
-    several = PairBlock(rng.normal(size=(4, units)), first, second, np.arange(6), np.arange(units))
-    alone = PairBlock(rng.normal(size=(2, units)), np.array([0]), np.array([1]), np.array([6]), np.arange(units))
+    several = PairsWithSameSegments(rng.normal(size=(4, units)), first, second, np.arange(6), np.arange(units))
+    alone = PairsWithSameSegments(
+        rng.normal(size=(2, units)), np.array([0]), np.array([1]), np.array([6]), np.arange(units)
+    )
     choices = {"permutations": 1500, "seed": 3, "two_sided": False}
     whole = count_permuted_sums([several, alone], 7, units, **choices)
     for name, value in (("_MOST_UNITS", 0), ("_TILE", 64), ("_TILE_ROWS", 200)):

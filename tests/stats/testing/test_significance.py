@@ -14,7 +14,7 @@ from app.domain.recipe import NAMED, Recipe
 from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix
 from app.stats.ratings import Ratings
 from app.stats.testing.pair_tests import number_of_sign_draws, run_pair_tests
-from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
+from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
 
 Cell = tuple[str, str, int, float]
 
@@ -40,10 +40,10 @@ def panel_of(cells: list[Cell]) -> ScoreMatrix:
 
 def test_the_worked_example_f18_compares_common_segments_only() -> None:
     laid = panel_of(F18)
-    shared = reduce_to_common_segments(laid, 1, unit="document")
+    shared = reduce_pairs_to_common_segments(laid, 1, unit="document")
     assert laid.system_means() == pytest.approx([2.0, 3.4])
     assert shared.difference == pytest.approx([-2 / 3])
-    assert (shared.segments[0], shared.documents[0]) == (3, 2)
+    assert (shared.segments[0], shared.n_common_documents[0]) == (3, 2)
     assert shared.share[0] == 3 / 5
 
 
@@ -61,7 +61,7 @@ CELLS = st.lists(
 @given(CELLS, st.sampled_from(["document", "segment"]), st.sampled_from([1, -1]))
 def test_shared_data_agree_with_their_slow_twin(cells: list[Cell], unit: str, sign: int) -> None:
     laid = panel_of(cells)
-    shared = reduce_to_common_segments(laid, sign, unit=unit)
+    shared = reduce_pairs_to_common_segments(laid, sign, unit=unit)
     names = sorted({cell[0] for cell in cells})
     scores = {cell[:3]: cell[3] for cell in cells}
     blocks = {int(pair): block for block in shared.blocks for pair in block.pair}
@@ -69,7 +69,7 @@ def test_shared_data_agree_with_their_slow_twin(cells: list[Cell], unit: str, si
         common = [k[1:] for k in sorted(scores) if k[0] == names[i] and (names[j], *k[1:]) in scores]
         apart = [sign * (scores[names[i], *k] - scores[names[j], *k]) for k in common]
         assert shared.segments[pair] == len(common)
-        assert shared.documents[pair] == len({document for document, _ in common})
+        assert shared.n_common_documents[pair] == len({document for document, _ in common})
         if not common:
             assert np.isnan(shared.difference[pair])
             continue
@@ -84,7 +84,7 @@ def test_a_macro_mean_weights_common_segments_by_domain() -> None:
     # d1 and d3 are one domain, d2 the other; common are d1: 1, 2 and d2: 1
     laid = replace(panel_of(F18), domain=np.array([0, 0, 0, 1, 0]), macro=True)
     assert laid.system_means() == pytest.approx([(2 + 2) / 2, (13 / 4 + 4) / 2])
-    shared = reduce_to_common_segments(laid, 1, unit="document")
+    shared = reduce_pairs_to_common_segments(laid, 1, unit="document")
     assert shared.difference == pytest.approx([((-1 + 1) / 2 + -2) / 2])
 
 
@@ -105,7 +105,7 @@ def test_macro_means_agree_with_their_slow_twin(cells: list[Cell], domains: list
     assert laid.system_means() == pytest.approx(
         [macro([(k[1], x) for k, x in scores.items() if k[0] == n]) for n in names]
     )
-    differences = reduce_to_common_segments(laid, 1, unit="document").difference
+    differences = reduce_pairs_to_common_segments(laid, 1, unit="document").difference
     for pair, (i, j) in enumerate(zip(*all_system_pairs(len(names)), strict=True)):
         apart = [(k[1], x - scores[names[j], *k[1:]]) for k, x in scores.items()
                  if k[0] == names[i] and (names[j], *k[1:]) in scores]  # fmt: skip
@@ -126,7 +126,7 @@ def many_documents(n: int, *, both: int) -> list[Cell]:
 
 def run(cells: list[Cell], recipe: Recipe) -> tuple[ScoreMatrix, object]:
     laid = panel_of(cells)
-    return laid, run_pair_tests(laid, reduce_to_common_segments(laid, 1, unit=recipe.unit), recipe, 1)
+    return laid, run_pair_tests(laid, reduce_pairs_to_common_segments(laid, 1, unit=recipe.unit), recipe, 1)
 
 
 @pytest.mark.parametrize(("both", "testable"), [(5, False), (6, True)])

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.stats.testing.adjust import holm
-from app.stats.testing.permutation import PairBlock, count_permuted_sums
+from app.stats.testing.permutation import PairsWithSameSegments, count_permuted_sums
 from app.stats.testing.step_down import max_t_p_values
 
 
-def block_of(sums: np.ndarray, weights: np.ndarray) -> PairBlock:
+def block_of(sums: np.ndarray, weights: np.ndarray) -> PairsWithSameSegments:
     first, second = np.triu_indices(len(sums), k=1)
-    return PairBlock(sums, first, second, np.arange(first.size), np.arange(sums.shape[1]), weights)
+    return PairsWithSameSegments(sums, first, second, np.arange(first.size), np.arange(sums.shape[1]), weights)
 
 
 def statistic(apart: list[float], sizes: list[float]) -> float:
@@ -61,7 +61,9 @@ def test_pairs_of_unequal_numbers_of_documents_are_compared_by_their_own_errors(
     apart, sizes = [[3.0, 1.0, 2.0, -0.5], [1.0, -2.0, 2.5, 3.0, 1.5, 0.5, 2.0]], [1.0] * 7
     first, second = np.array([0]), np.array([1])
     blocks = [
-        PairBlock(np.array([[*d, *[0.0] * (7 - len(d))], [0.0] * 7]), first, second, np.array([k]), np.arange(len(d)))
+        PairsWithSameSegments(
+            np.array([[*d, *[0.0] * (7 - len(d))], [0.0] * 7]), first, second, np.array([k]), np.arange(len(d))
+        )
         for k, d in enumerate(apart)
     ]
 

@@ -48,7 +48,7 @@ def test_time_while_the_page_is_hidden_does_not_count() -> None:
 
 def test_two_sessions_at_once_are_paid_once() -> None:
     both = together(actions([0, 20, 40]), actions([10, 30, 50], session=1))
-    assert timing.payable_seconds(both) == {(0, 0): 50.0}
+    assert timing.payable_seconds_by_rater_and_day(both) == {(0, 0): 50.0}
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), min_size=1, max_size=12))
@@ -58,21 +58,21 @@ def test_without_overlaps_every_second_counts_once(spans: list[tuple[int, int]])
     found = timing.trim_overlapping_stretches(WorkStretches(np.zeros(len(spans), dtype=np.int32), starts, seconds))
     worked = {t for start, length in spans for t in range(start, start + length)}
     assert found.seconds.sum() == pytest.approx(len(worked))
-    shares = timing.divide_shared_time(starts, starts + np.rint(seconds * SECOND).astype(np.int64))
+    shares = timing.divide_time_among_concurrent_tasks(starts, starts + np.rint(seconds * SECOND).astype(np.int64))
     assert shares.sum() == pytest.approx(len(worked))
     assert (shares <= seconds + 1e-9).all()
 
 
 def test_days_begin_where_the_payment_says_and_adjustments_never_go_below_nothing() -> None:
     late = actions([86_390, 86_400 + 5])
-    assert timing.payable_seconds(late) == {(0, 0): 15.0}
-    assert timing.payable_seconds(late, offset=3600) == {(0, 1): 15.0}
-    assert timing.payable_seconds(late, {(0, 0): -100.0, (4, 2): 60.0}) == {(0, 0): 0.0, (4, 2): 60.0}
+    assert timing.payable_seconds_by_rater_and_day(late) == {(0, 0): 15.0}
+    assert timing.payable_seconds_by_rater_and_day(late, offset=3600) == {(0, 1): 15.0}
+    assert timing.payable_seconds_by_rater_and_day(late, {(0, 0): -100.0, (4, 2): 60.0}) == {(0, 0): 0.0, (4, 2): 60.0}
 
 
 def test_a_span_that_ends_before_it_begins_is_refused() -> None:
     with pytest.raises(Invalid):
-        timing.divide_shared_time(np.array([5]), np.array([4]))
+        timing.divide_time_among_concurrent_tasks(np.array([5]), np.array([4]))
 
 
 def test_trimming_keeps_both_percentiles() -> None:

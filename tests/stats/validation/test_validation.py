@@ -13,7 +13,7 @@ from scipy import stats
 
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings
-from app.stats.validation.campaign_design import RedrawnCampaign
+from app.stats.validation.campaign_design import CampaignWithRedrawnScores
 from app.stats.validation.rates import (
     Bound,
     NominalRateCheck,
@@ -125,7 +125,7 @@ def validated(
     recipe = replace(RECOMMENDED, **changes)
     validation = RecipeValidator.from_ratings(StudyPopulation.from_ratings(rows), recipe, 7)
     found = {"null": [], "resampled": []}
-    found |= {w: [validation.simulate_study_rates(w, n) for n in range(studies)] for w in worlds}
+    found |= {w: [validation.simulate_study_findings(w, n) for n in range(studies)] for w in worlds}
     return {(rate.world, rate.what): rate for rate in check_nominal_rates(validation, found)}
 
 
@@ -144,10 +144,10 @@ def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not() -> None
 
 def test_studies_depend_on_their_seed_and_number_alone() -> None:
     validation = RecipeValidator.from_ratings(StudyPopulation.from_ratings(world(6)), RECOMMENDED, 7)
-    first = [validation.simulate_study_rates("resampled", n) for n in range(8)]
-    assert first[3] == validation.simulate_study_rates("resampled", 3)
+    first = [validation.simulate_study_findings("resampled", n) for n in range(8)]
+    assert first[3] == validation.simulate_study_findings("resampled", 3)
     assert len({str(one) for one in first}) > 1
-    assert first != [replace(validation, seed=8).simulate_study_rates("resampled", n) for n in range(8)]
+    assert first != [replace(validation, seed=8).simulate_study_findings("resampled", n) for n in range(8)]
 
 
 def test_a_promise_is_broken_where_a_one_sided_bound_says_so() -> None:
@@ -188,7 +188,9 @@ def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
         StudyPopulation.from_ratings(rows), replace(RECOMMENDED, normalize="none"), 7
     )
     assert validation.own.applicable_worlds() == ("clean", "topics", "rater_system", "skewed", "weak_null", "peeking")
-    found = {w: [validation.simulate_study_rates(w, n) for n in range(150)] for w in ("null", "clean", "rater_system")}
+    found = {
+        w: [validation.simulate_study_findings(w, n) for n in range(150)] for w in ("null", "clean", "rater_system")
+    }
     by = {(rate.world, rate.what): rate for rate in check_nominal_rates(validation, {**found, "resampled": []})}
     assert (by["null", "any_claim"].kept, by["clean", "any_claim"].kept) == (True, True)
     assert by["rater_system", "any_claim"].kept is False
@@ -202,7 +204,7 @@ def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
 
 def test_a_study_of_its_own_design_has_its_rows_and_a_growing_one_has_parts_of_them() -> None:
     rows = world(9)
-    own = RedrawnCampaign.from_ratings(rows, None)
+    own = CampaignWithRedrawnScores.from_ratings(rows, None)
     drawn = own.draw_study("skewed", np.random.default_rng(1))
     assert (drawn.system == rows.system).all()
     assert (drawn.segment == rows.segment).all()

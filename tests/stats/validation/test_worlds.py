@@ -10,7 +10,7 @@ from scipy import stats
 
 from app.domain.recipe import NAMED
 from app.stats.gate.gate import GateRule
-from app.stats.ranking.design_checks import group_connected_systems, share_of_documents_with_same_raters
+from app.stats.ranking.design_checks import group_systems_linked_by_raters, share_of_documents_with_same_raters
 from app.stats.validation.designs import (
     draw_lognormal_document_lengths,
     make_document_lengths_with_giant,
@@ -18,7 +18,7 @@ from app.stats.validation.designs import (
     make_simulated_design,
 )
 from app.stats.validation.proportion import Proportion, proportion_lower_bound, proportion_upper_bound
-from app.stats.validation.worlds import WORLDS, ScoreGeneratingProcess, simulate_campaign, simulate_campaign_sums
+from app.stats.validation.worlds import WORLDS, ScoreGeneratingProcess, simulate_campaign, simulate_sums_of_campaigns
 from tests.stats.validation.operating_characteristics import gate_error_rate, simulate_recipe
 
 PLAIN = replace(NAMED["recommended"], influence=False, normalize="none", permutations=999)
@@ -65,9 +65,9 @@ def test_designs_read_as_they_are_told() -> None:
         for dealing in ("all systems", "own rater", "two islands")
     )
     assert [share_of_documents_with_same_raters(rows) for rows in (paired, own, islands)] == [1, 0, 0]
-    assert [len(group_connected_systems(rows)) for rows in (paired, own, islands)] == [1, 2, 2]
-    assert group_connected_systems(own)[0] == ["S00"]
-    assert group_connected_systems(islands) == [["S00", "S01"], ["S02", "S03"]]
+    assert [len(group_systems_linked_by_raters(rows)) for rows in (paired, own, islands)] == [1, 2, 2]
+    assert group_systems_linked_by_raters(own)[0] == ["S00"]
+    assert group_systems_linked_by_raters(islands) == [["S00", "S01"], ["S02", "S03"]]
 
 
 @pytest.mark.parametrize("name", sorted(WORLDS))
@@ -76,7 +76,7 @@ def test_campaigns_of_every_world_have_their_true_means(name: str) -> None:
     world, means = WORLDS[name], np.array([0.0, 0.3])
     found = [
         (sums[:, 1] - sums[:, 0]).sum(axis=1) / counts.sum()
-        for sums, counts, _ in simulate_campaign_sums(world, np.random.default_rng(3), means, 2000)
+        for sums, counts, _ in simulate_sums_of_campaigns(world, np.random.default_rng(3), means, 2000)
     ]
     apart = np.concatenate(found)
     assert apart.size == 2000
@@ -95,7 +95,10 @@ def test_rows_and_sums_vary_alike() -> None:
         rows = simulate_campaign(world, rng, np.zeros(2))
         by_rows.append(rows.score[rows.system == 1].mean() - rows.score[rows.system == 0].mean())
     by_sums = np.concatenate(
-        [(s[:, 1] - s[:, 0]).sum(axis=1) / c.sum() for s, c, _ in simulate_campaign_sums(world, rng, np.zeros(2), 4000)]
+        [
+            (s[:, 1] - s[:, 0]).sum(axis=1) / c.sum()
+            for s, c, _ in simulate_sums_of_campaigns(world, rng, np.zeros(2), 4000)
+        ]
     )
     assert np.std(by_rows) == pytest.approx(by_sums.std(), rel=0.1)
     # 2(σ²_ts/5 + σ²_rs/6 + σ²_ds/30 + σ²_e/300), by the standard deviations of the world

@@ -72,7 +72,7 @@ def test_another_user_cannot_connect_even_through_open_folders(data_dir: Path, r
 def test_a_user_who_is_not_root_has_a_server_of_their_own(data_dir: Path, run_as: RunAs) -> None:
     data_dir.mkdir()
     os.chown(data_dir, NOBODY, NOBODY)
-    if run_as(NOBODY, lambda: os.access(binaries.find_server_programs() / "postgres", os.X_OK)) is not True:
+    if run_as(NOBODY, lambda: os.access(binaries.find_server_program_folder() / "postgres", os.X_OK)) is not True:
         pytest.skip("the programs lie where other users cannot reach them")
 
     def life() -> tuple[str, int, int]:
@@ -88,7 +88,7 @@ def test_a_user_who_is_not_root_has_a_server_of_their_own(data_dir: Path, run_as
 def test_peer_authentication_refuses_another_user_even_through_open_folders(data_dir: Path, run_as: RunAs) -> None:
     data_dir.mkdir()
     os.chown(data_dir, NOBODY, NOBODY)
-    if run_as(NOBODY, lambda: os.access(binaries.find_server_programs() / "postgres", os.X_OK)) is not True:
+    if run_as(NOBODY, lambda: os.access(binaries.find_server_program_folder() / "postgres", os.X_OK)) is not True:
         pytest.skip("the programs lie where other users cannot reach them")
 
     def begin() -> str:
@@ -179,17 +179,17 @@ def test_what_a_killed_test_run_left_fails_no_test(
 
 
 def test_programs_out_of_reach_are_copied_whole(data_dir: Path, run_as: RunAs) -> None:
-    wheel = binaries.find_server_programs().parents[1]
+    wheel = binaries.find_server_program_folder().parents[1]
     if wheel.name != binaries.WHEEL:
         pytest.skip("the wheel with the programs is not installed")
     hidden, copies = data_dir.parent / "hidden", data_dir.parent / "copies"
     hidden.mkdir(mode=0o700)
-    install = binaries.find_server_programs().parent.name
+    install = binaries.find_server_program_folder().parent.name
     shutil.copytree(wheel / install, hidden / wheel.name / install)
     shutil.copytree(wheel.parent / f"{wheel.name}.libs", hidden / f"{wheel.name}.libs")
     account = OsAccount(STRANGER, STRANGER)
-    programs = binaries.make_programs_runnable(account, hidden / wheel.name / install / "bin", copies)
+    programs = binaries.provide_runnable_program_folder(account, hidden / wheel.name / install / "bin", copies)
     assert programs.is_relative_to(copies)
     for program in binaries.SERVER_PROGRAMS:
         assert "PostgreSQL" in account.run([programs / program, "--version"]).stdout
-    assert binaries.make_programs_runnable(account, programs) == programs
+    assert binaries.provide_runnable_program_folder(account, programs) == programs

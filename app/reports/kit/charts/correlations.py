@@ -18,7 +18,7 @@ from app.reports.kit.charts.declaration import (
     Target,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
 
 ROW, WIDE = 24.0, 360.0
 NARROWEST = 560.0
@@ -83,7 +83,7 @@ def plot_dots(
     top = HEAD + 24
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST_ROWS:,} more rows are not drawn"] if len(rows) > MOST_ROWS else []
-    sentences = wrap_caption_lines([*more, *notes], width)
+    sentences = wrap_notes_as_sentences([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
@@ -141,7 +141,7 @@ def plot_scatter_panels(title: str, below: str, panels: Sequence[ScatterPanel], 
     deep = -(-max(1, len(shown)) // across)
     bottom = HEAD + 10 + deep * (SIDE + GAP + 10)
     more = [f"{len(panels) - MOST_PANELS:,} more systems are not drawn"] if len(panels) > MOST_PANELS else []
-    sentences = wrap_caption_lines([*more, *notes], width)
+    sentences = wrap_notes_as_sentences([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 8 + len(sentences) * LINE + MARGIN)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), ("#1a7f5a", "^"), ("#7b3f8c", "D"), ("#6b5b00", "v"), ("#00707a", "P"))
@@ -66,7 +66,7 @@ def plot_line_chart(
     shown = list(lines[:MOST])
     note = [f"The first {MOST} of {len(lines)} lines are drawn."] if len(lines) > MOST else []
     width = MARGIN * 2 + LEFT + WIDE
-    sentences = wrap_caption_lines((*note, *notes), width)
+    sentences = wrap_notes_as_sentences((*note, *notes), width)
     top = HEAD + 12 + LINE * 1.4 * len(shown) + 8
     bottom = top + HIGH
     right = max((step.x for line in shown for step in line.steps), default=1.0) or 1.0

@@ -1,7 +1,7 @@
 """What a chart shows, apart from how it is drawn: the browser draws the same values that matplotlib draws here.
 
-A function that draws SVG declares with `attach_chart_declaration` what its arguments mean. Under `describe_chart` it
-returns this declaration as JSON instead of a picture, so a report declares each chart once.
+A function that draws SVG declares with `attach_chart_declaration` what its arguments mean. Under `collect_chart_values`
+it returns this declaration as JSON instead of a picture, so a report declares each chart once.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def attach_chart_declaration(
     return decorate
 
 
-def describe_chart(draw: Callable[[], bytes]) -> dict[str, Any] | None:
+def collect_chart_values(draw: Callable[[], bytes]) -> dict[str, Any] | None:
     """Return what a chart shows as plain values; None if it declares nothing, or shows nothing."""
     token = _as_declaration.set(True)
     try:

@@ -139,6 +139,6 @@ def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
     )
 
 
-def wrap_caption_lines(notes: Iterable[str], width: float) -> tuple[str, ...]:
+def wrap_notes_as_sentences(notes: Iterable[str], width: float) -> tuple[str, ...]:
     """Turn statements, such as warnings, into sentences and wrap them to fit a surface of this width."""
     return wrap_sentences([captions.make_sentence(text.rstrip(".")) for text in notes], width)

@@ -9,7 +9,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
 NARROWEST, LONGEST, MOST_ROWS, MOST_COLUMNS = 560.0, 28, 80, 40
@@ -169,7 +169,7 @@ def _make_surface(
     width: float, rows: int, notes: Sequence[str], above: float = 0.0
 ) -> tuple[DrawingSurface, float, tuple[str, ...]]:
     """Return an empty surface for this number of rows, the top of its caption, and the caption."""
-    sentences = wrap_caption_lines(notes, width)
+    sentences = wrap_notes_as_sentences(notes, width)
     bottom = HEAD + 12 + above + max(1, rows) * ROW + 18
     return DrawingSurface(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 

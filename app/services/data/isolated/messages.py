@@ -57,7 +57,7 @@ class RecordsRead:
 
 
 @dataclass(frozen=True, slots=True)
-class FileOpened:
+class FileReadingStart:
     """Sent by the reader: it reads the file with this number from its start.
 
     Streams are numbered as they are opened.
@@ -75,7 +75,7 @@ class BytesRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class TasksRequest:
+class CampaignLookupRequest:
     """Sent by the reader, which waits for the answer: a request for what tasks show, or for the campaign's outline."""
 
     shown: bool

@@ -22,12 +22,12 @@ from app.formats.base import InputFile, LineLocation, ReadContext, ReadLog, Reco
 from app.services.data.isolated.messages import (
     BadLine,
     BytesRequest,
+    CampaignLookupRequest,
     CampaignPartStart,
-    FileOpened,
+    FileReadingStart,
     ReaderFault,
     ReadRequest,
     RecordsRead,
-    TasksRequest,
 )
 from app.services.data.parallel.messages import ReaderDone
 
@@ -58,12 +58,12 @@ class _Outbox:
     def ask(self, *, shown: bool) -> Any:
         """Ask for what the campaign already has."""
         self.flush()
-        self.line.send(TasksRequest(shown))
+        self.line.send(CampaignLookupRequest(shown))
         return self.line.recv()
 
     def open(self, file: int) -> IO[bytes]:
         """Open a file from its start."""
-        self.line.send(FileOpened(file))
+        self.line.send(FileReadingStart(file))
         self.streams += 1
         return io.BufferedReader(_Stream(self.line, self.streams - 1), BLOCK)
 

@@ -21,12 +21,12 @@ from app.services.data.isolated.messages import (
     INTERPRETED,
     BadLine,
     BytesRequest,
+    CampaignLookupRequest,
     CampaignPartStart,
-    FileOpened,
+    FileReadingStart,
     ReaderFault,
     ReadRequest,
     RecordsRead,
-    TasksRequest,
 )
 from app.services.data.parallel.dispatch import (
     LARGE,
@@ -99,11 +99,11 @@ def _items(
                             log.record_bad_line(item.at, item.reason)
                         else:
                             yield item
-                case FileOpened(file):
+                case FileReadingStart(file):
                     streams.open(file)
                 case BytesRequest(stream, size):
                     _send_to_reader(line.send_bytes, streams.read(stream, size))
-                case TasksRequest(shown):
+                case CampaignLookupRequest(shown):
                     _send_to_reader(line.send, list(context.shown() if shown else context.outline()))
                 case ReaderFault():
                     raise _make_app_error(message, log)

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 
 from app import formats, protocols
 from app.domain.errors import Invalid, StorageFull
-from app.formats.base import MOST_ERRORS, DocumentLineCollector, ReadContext, ReadLog
+from app.formats.base import MOST_ERRORS, DocumentSubsetReader, ReadContext, ReadLog
 from app.protocols.base import resolve_scoring_options
 from app.services.data.parallel.messages import (
     ChunkEnd,
@@ -28,7 +28,7 @@ from app.services.data.parallel.messages import (
     ReaderRefusal,
     ReaderStart,
     RecordReadingStart,
-    StopReading,
+    TooManyBadLines,
 )
 from app.services.data.staging_writer import StagingWriter, reduce_garbage_collection
 from app.storage.imports.copy_text import CopyBuffer
@@ -73,7 +73,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
         _send_chunks(outbox, part, inbox.recv(), log)
 
 
-def _take_in(inbox: Connection, outbox: Connection, part: DocumentLineCollector, log: ReadLog) -> None:
+def _take_in(inbox: Connection, outbox: Connection, part: DocumentSubsetReader, log: ReadLog) -> None:
     said = False
     while not isinstance(message := inbox.recv(), LinesEnd):
         if isinstance(message, FileStart):
@@ -84,10 +84,10 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLineCollector,
                 take(number, line)
         if log.n_bad > MOST_ERRORS and not said:
             said = True
-            outbox.send(StopReading())
+            outbox.send(TooManyBadLines())
 
 
-def _send_chunks(outbox: Connection, part: DocumentLineCollector, judge: RecordReadingStart, log: ReadLog) -> None:
+def _send_chunks(outbox: Connection, part: DocumentSubsetReader, judge: RecordReadingStart, log: ReadLog) -> None:
     """Make records, and send the staged lines chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)

@@ -10,7 +10,7 @@ from app.reports import registry
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
-from app.reports.kit.charts.declaration import describe_chart
+from app.reports.kit.charts.declaration import collect_chart_values
 from app.reports.kit.charts.heat import HeatMap, HeatMapCell, plot_heat_map
 
 REPORTS = {**registry.ALL, **registry.WITH_OWN_ROUTES}
@@ -29,7 +29,7 @@ def test_a_chart_is_declared_without_being_drawn(key, name, monkeypatch):
 
     monkeypatch.setattr(canvas, "figure_to_svg", draws)
     monkeypatch.setattr(canvas, "prepare_matplotlib", draws)
-    chart = describe_chart(partial(report.charts[name], view))
+    chart = collect_chart_values(partial(report.charts[name], view))
     if chart is not None:
         assert chart["form"] in {"rows", "curves", "cells"}
         assert all(height > 0 for height in chart["heights"])
@@ -37,19 +37,19 @@ def test_a_chart_is_declared_without_being_drawn(key, name, monkeypatch):
 
 def test_a_chart_is_drawn_as_before_afterwards():
     draw = partial(plot_dots, "Title", "below", [DotPlotRow("A", [0.2, 0.4], 0.3)], [])
-    assert describe_chart(draw) is not None
+    assert collect_chart_values(draw) is not None
     assert draw().startswith(b"<?xml")
 
 
 def test_rows_hold_each_value_and_the_mean():
-    chart = describe_chart(partial(plot_dots, "Title", "below", [DotPlotRow("A", [0.2, 0.4], 0.3)], []))
+    chart = collect_chart_values(partial(plot_dots, "Title", "below", [DotPlotRow("A", [0.2, 0.4], 0.3)], []))
     assert [(mark["series"], mark["value"]) for mark in chart["marks"]] == [("each", 0.2), ("each", 0.4), ("mean", 0.3)]
     assert chart["series"] == ["each", "mean"]
 
 
 def test_lines_hold_their_bounds():
     line = LineSeries("psxs", (LinePoint(10, 0.5, 0.4, 0.6), LinePoint(20, 0.7)))
-    chart = describe_chart(partial(plot_line_chart, "Power", "chance", "documents", [line], [], mark=0.8))
+    chart = collect_chart_values(partial(plot_line_chart, "Power", "chance", "documents", [line], [], mark=0.8))
     (panel,) = chart["panels"]
     assert panel["curves"][0]["points"][0] == {"x": 10, "y": 0.5, "low": 0.4, "high": 0.6, "text": ""}
     assert (chart["line"], chart["top"]) == (0.8, 1.0)
@@ -57,10 +57,10 @@ def test_lines_hold_their_bounds():
 
 def test_cells_say_where_they_stand_and_what_they_are_of():
     what = HeatMap("t", "b", ["d1", "d2"], ["A"], [[None], [HeatMapCell(0.5, "3")]], ("low", "high"), [], "nothing")
-    chart = describe_chart(partial(plot_heat_map, what))
+    chart = collect_chart_values(partial(plot_heat_map, what))
     assert chart["cells"] == [{"row": 1, "column": 0, "share": 0.5, "text": "3", "about": ""}]
     assert chart["of_rows"] == ""
 
 
 def test_what_shows_nothing_is_left_to_its_picture():
-    assert describe_chart(partial(plot_dots, "Title", "below", [], [])) is None
+    assert collect_chart_values(partial(plot_dots, "Title", "below", [], [])) is None
