@@ -18,7 +18,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.media_types import MediaLimits
 from app.services.access.provider_options import USUAL_SCOPES, IdentityProviderOptions, is_safe_for_secrets
 from app.services.access.provider_roles import BadGroupRole, parse_group_roles
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.storage.media.files import FolderMediaStore
 from app.storage.media.s3 import S3MediaStore
 from app.web.rate_limits import UnauthenticatedLimits
@@ -220,11 +220,11 @@ class Settings(BaseSettings):
         return (*usual, SecretsSettingsSource(settings_cls, secrets_dir=SECRETS))
 
 
-def make_media_policy(settings: Settings) -> MediaPolicy:
+def make_media_policy(settings: Settings) -> MediaSettings:
     """Make the policy for media from the settings."""
     folder = settings.data_dir / "media"
     elsewhere = settings.media_store
-    return MediaPolicy(
+    return MediaSettings(
         store=S3MediaStore.from_address(elsewhere, endpoint=settings.media_endpoint)
         if elsewhere
         else FolderMediaStore(folder),

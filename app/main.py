@@ -18,12 +18,12 @@ from starlette.types import ASGIApp
 from app import api, ui
 from app.config import Settings, configure_ratings_folder, make_identity_provider_options, make_media_policy
 from app.pearmut.app import create_pearmut_app
-from app.pearmut.files import find_pearmut_files
+from app.pearmut.files import find_pearmut_package_files
 from app.services.access.service_state import ServiceGaugeReader
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
-from app.services.tasks.progress_jobs import find_stored_counts
+from app.services.tasks.progress_jobs import find_stored_progress_counts
 from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import AnswerRecorder
@@ -39,7 +39,7 @@ from app.web.metrics import ServiceMetrics
 from app.web.openapi.document import OpenApiDocument
 from app.web.organizations import OrganizationDirectory, OrganizationLayer
 from app.web.rate_limits import UnauthenticatedLimits
-from app.web.request_log import RequestLogLayer
+from app.web.request_log import RequestIdAndLogLayer
 from app.web.strangers import RecentlyValidCredentials, UnauthenticatedLimitsLayer
 from app.web.traces import NO_TELEMETRY, start_tracing
 
@@ -79,14 +79,14 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     app.state.organizations = OrganizationDirectory(database)
     app.state.raters = RaterCache()
     app.state.live = LiveStreams()
-    app.state.counts = ProgressCountCache(find_stored=find_stored_counts)
+    app.state.counts = ProgressCountCache(find_stored=find_stored_progress_counts)
     app.state.judging = JudgingService(
-        AnswerRecorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.count_flush),
+        AnswerRecorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.count_flushed_answers),
         database,
         AnswerableTaskCache(),
     )
     layers = OrganizationLayer(HeadRequestsLayer(app.build_middleware_stack()))
-    app.middleware_stack = RequestLogLayer(_add_guards(layers, app), app.state.metrics)
+    app.middleware_stack = RequestIdAndLogLayer(_add_guards(layers, app), app.state.metrics)
     return app
 
 
@@ -127,7 +127,7 @@ def create_pearmut_app_from_environment() -> FastAPI:
     chosen = make_service_options(settings)
     if settings.pearmut_url and not settings.allowed_hosts:
         chosen = replace(chosen, allowed_hosts=None)
-    app = create_pearmut_app(_database(settings), chosen, find_pearmut_files(settings.pearmut_files))
+    app = create_pearmut_app(_database(settings), chosen, find_pearmut_package_files(settings.pearmut_files))
     _collect_rarely()
     return app
 

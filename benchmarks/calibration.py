@@ -32,7 +32,7 @@ from app.reports.gate.caveats import list_decision_caveats
 from app.reports.gate.earlier_looks import EarlierLooks
 from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.gate.gate import GateRule, decide_claim
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.quality.choices import CHECKS
 from app.stats.quality.report import make_rater_quality_report
 from app.stats.ranking import caveats
@@ -41,7 +41,7 @@ from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, Floats, Ratings
 from app.stats.side_tables import DocumentTable
-from app.stats.validation.designs import SimulatedDesign
+from app.stats.validation.designs import SingleRatingDesign
 from app.stats.validation.study_findings import TrueScores, compare_ranking_with_truth
 from app.stats.validation.worlds import WORLDS, SimulatedWorld, WorldName, simulate_campaign
 
@@ -167,7 +167,7 @@ def topics_of(world: SimulatedWorld, rows: Ratings) -> DocumentTable:
 
 
 def _domains(world: SimulatedWorld, n: int) -> tuple[str, ...]:
-    made: SimulatedDesign = world.make_design(np.random.Generator(np.random.PCG64(SEED)), SYSTEMS)
+    made: SingleRatingDesign = world.make_design(np.random.Generator(np.random.PCG64(SEED)), SYSTEMS)
     if world.topics == 1:
         return ("all",) * n
     return tuple(f"topic-{topic}" for topic in made.topic[:n])
@@ -265,10 +265,10 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
         simulate_campaign(world, np.random.Generator(np.random.PCG64([SEED, number, k])), means) for k in (0, 1)
     )
     (sums, counts), (new_sums, new_counts) = (_by_document(rows) for rows in (this, again))
-    known = estimate_precision(sums, counts)
+    known = estimate_ratio_precision(sums, counts)
     reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as in `stats.replication`
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
-    domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
+    domains = topics_of(world, this).domain_codes_and_labels()[0] if world.topics > 1 else None
     laid = make_score_matrix(average_segment_scores(this), this.labels, domains=domains)
     said = (*caveats.document_claim_assumption_caveats(this, laid), *list_few_document_warnings(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)

@@ -99,7 +99,7 @@ class Watched:
         with self._database.transaction() as session:
             backend = int(session.execute(text("SELECT pg_backend_pid()")).scalar_one())
             before, ours, began = scheduled_seconds(backend), time.process_time(), time.perf_counter()
-            seen = progress.load_progress_snapshot(session, KEY, SIGHT)
+            seen = progress.load_progress_fingerprint(session, KEY, SIGHT)
             if seen.tag != self._tag:
                 progress.make_campaign_progress(session, seen, SIGHT, self._keeper).model_dump_json()
                 self._tag = seen.tag

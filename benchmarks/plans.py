@@ -15,7 +15,7 @@ import numpy as np
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.plan import Plan
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 
 DESIGNS: Mapping[str, Mapping[str, object]] = {
     "psxs, two ratings, evened out": {"ratings_per_item": 2, "even_out": True},
@@ -32,7 +32,7 @@ def world(documents: int, systems: int, raters: int) -> tuple[TestSet, list[Syst
     """Make a synthetic campaign: 5 to 40 words per segment, no two outputs the same."""
     rng = np.random.default_rng(20261120)
     made = tuple(
-        DesignDocument(f"d{n:05}", tuple(rng.integers(5, 41, size=int(rng.integers(1, 11))).tolist()))
+        DocumentToPlan(f"d{n:05}", tuple(rng.integers(5, 41, size=int(rng.integers(1, 11))).tolist()))
         for n in range(documents)
     )
     compared = [System(f"s{n:03}") for n in range(systems)]

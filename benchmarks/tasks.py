@@ -152,7 +152,7 @@ def study_file(folder: str) -> Figures:
     from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 
     source = SummableRatingsFile(_open_made_up_file(folder), NAMED["srp-paper"])
-    ranked, _ = source.count_ranked_ratings_by_rater_and_system()
+    ranked, _ = source.summarize_ranked_ratings_by_rater_and_system()
     sums = sum_item_ratings_of_blocks(
         source.iterate_ranked_blocks_with_errors(),
         np.unique(ranked.system),
@@ -193,8 +193,8 @@ def change_file(folder: str) -> Figures:
         RatingsFileWithScoreChanges(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
     )
     settled = time.process_time()
-    changes, _ = experiments.list_changes(("lowest",))
-    [effect] = experiments.apply_changes(changes)
+    changes, _ = experiments.list_changes_and_missing_groups(("lowest",))
+    [effect] = experiments.compute_change_effects(changes)
     assert effect.difference is not None
     return {
         "settled": settled,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from app.demo import DEMO_SEED, create_demo_campaign, make_demo_rater_model
+from app.demo import DEMO_SEED, ensure_demo_campaign, make_demo_rater_model
 from app.demo.campaign import make_demo_translations
 from app.demo.people import TEMPERS
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import RunningImport, import_records
-from app.simulation import CampaignForms, SimulatedRater, hash_text_with_source
+from app.simulation import CampaignRaterForms, SimulatedRater, hash_text_with_source
 from app.simulation.answers import AnswerContext, fill_in_form
 from app.simulation.task_view import SeenSegment, SeenText
 from app.storage.db import Database
@@ -23,7 +23,7 @@ TWICE_EVERY = 6  # every sixth document is judged by a second rater
 
 def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
     """Load texts and judgments, once; the key of the campaign."""
-    key = create_demo_campaign(database, seed=seed)
+    key = ensure_demo_campaign(database, seed=seed)
     with database.transaction() as session:
         campaign = get_campaign(session, key)
         if campaign.data_version < 2:
@@ -36,7 +36,7 @@ def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
 def judgments(seed: int) -> Iterator[JudgmentRow]:
     """All systems of a document by the same rater, in the order of their keys."""
     found, model = make_demo_translations(seed), make_demo_rater_model("demo", seed)
-    forms = CampaignForms.from_rater_model(model)
+    forms = CampaignRaterForms.from_rater_model(model)
     minds = {rater: SimulatedRater.from_rater_model(model, rater) for rater in TEMPERS}
     at = START
     for i, document in enumerate(found.documents):
@@ -62,7 +62,7 @@ def judgments(seed: int) -> Iterator[JudgmentRow]:
                     )
 
 
-def _payload(mind: SimulatedRater, forms: CampaignForms, source: str, text: str) -> dict[str, object]:
+def _payload(mind: SimulatedRater, forms: CampaignRaterForms, source: str, text: str) -> dict[str, object]:
     pair = hash_text_with_source(text, source)
     opinion = mind.form_opinion(pair if pair in mind.model.texts else hash_text_with_source(text))
     shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)

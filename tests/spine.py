@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from app.domain.recipe import NAMED, Recipe, parse_recipe_options
+from app.domain.recipe import NAMED, Recipe, apply_query_options_to_recipe
 from app.formats.base import InputFile
 from app.reports.ranking import report as ranking_report
 from app.services.data import exports, imports
@@ -89,7 +89,7 @@ class Spine:
 
 def chosen(recipe: str, options: Mapping[str, str]) -> Recipe:
     """A named recipe with some options replaced."""
-    return parse_recipe_options(NAMED[recipe], {name: [value] for name, value in options.items()})
+    return apply_query_options_to_recipe(NAMED[recipe], {name: [value] for name, value in options.items()})
 
 
 @contextmanager

@@ -185,7 +185,7 @@ def get_archive(
     ] = None,
 ) -> ArchiveOut:
     """For everybody who has the address; at most 200 documents at a time."""
-    index = archive.load_archive_index(session, archive.find_archived_campaign(session, address), after=after)
+    index = archive.load_archive_index_page(session, archive.get_archived_campaign_key(session, address), after=after)
     about = index.campaign
     return ArchiveOut(
         campaign=about.key,
@@ -210,7 +210,7 @@ def get_archived_document(
     session: SessionDep,
 ) -> ArchivedDocumentOut:
     """Its texts with all judgments that count, for everybody who has the address."""
-    campaign = archive.find_archived_campaign(session, address)
+    campaign = archive.get_archived_campaign_key(session, address)
     shown = archive.load_archived_document(session, campaign, document)
     page = f"/archive/{address}/documents/{quote(document, safe='')}"
     media = add_media_addresses(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")

@@ -11,7 +11,7 @@ from app.api.documents import Label, Text
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.campaigns import calibration_sets
-from app.services.campaigns.calibration_sets import CalibrationPair, CalibrationSet, count_pairs_by_stratum
+from app.services.campaigns.calibration_sets import CalibrationSet, CalibrationTextPair, count_pairs_by_stratum
 from app.web.access import Manager, UnboundManager
 from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
@@ -116,7 +116,7 @@ def put_calibration_set(
     session: SessionDep,
 ) -> CalibrationSetOut:
     """Pairs with a consensus. Once a campaign uses a version it stays; other pairs are then a new version."""
-    pairs = [CalibrationPair(**one.model_dump()) for one in body.pairs]
+    pairs = [CalibrationTextPair(**one.model_dump()) for one in body.pairs]
     return make_calibration_set_out(
         calibration_sets.put_calibration_set(session, key, body.protocol, pairs, actor=caller.actor)
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import Field, JsonValue
 
-from app.services.templates.templates import TEMPLATES, CampaignTemplate, find_template
+from app.services.templates.templates import TEMPLATES, CampaignTemplate, get_template_by_name
 from app.web.access import Public
 from app.web.answers import ResponseModel
 from app.web.examples import example_response
@@ -55,4 +55,4 @@ async def list_campaign_templates(_: Public) -> Page[CampaignTemplateOut]:
 )
 async def get_campaign_template(_: Public, template: Name) -> CampaignTemplateOut:
     """One template."""
-    return _make_template_out(find_template(template))
+    return _make_template_out(get_template_by_name(template))

@@ -25,13 +25,13 @@ class CommentIn(BodyModel):
     text: Annotated[str, StringConstraints(max_length=LONGEST_COMMENT)]
 
 
-class StoredCommentOut(BaseModel):
+class CommentRevisionOut(BaseModel):
     """A comment that is on disk."""
 
     revision: int = Field(description="How often it was written; 0: there is none any more.")
 
 
-STORED = StoredCommentOut(revision=1)
+STORED = CommentRevisionOut(revision=1)
 Body = Annotated[CommentIn, declare_json_body(CommentIn, plain={"text": "The name is spelt in two ways."})]
 
 
@@ -45,10 +45,10 @@ Body = Annotated[CommentIn, declare_json_body(CommentIn, plain={"text": "The nam
 )
 def put_screen_comment(
     rater: RaterCaller, task: TaskId, screen: ScreenNumber, body: Body, session: SessionDep
-) -> StoredCommentOut:
+) -> CommentRevisionOut:
     """Where the campaign's setting `screen_comments` is on. It takes the place of an earlier one."""
     place = CommentPlace(screen=screen)
-    return StoredCommentOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
+    return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
 
 
 @router.put(
@@ -61,10 +61,10 @@ def put_screen_comment(
 )
 def put_output_comment(
     rater: RaterCaller, task: TaskId, item: ItemNumber, segment: SegmentNumber, body: Body, session: SessionDep
-) -> StoredCommentOut:
+) -> CommentRevisionOut:
     """Where segments are judged and `output_comments` is on. It takes the place of an earlier one."""
     place = CommentPlace(item=item, segment=segment)
-    return StoredCommentOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
+    return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
 
 
 @router.put(
@@ -77,7 +77,7 @@ def put_output_comment(
 )
 def put_document_comment(
     rater: RaterCaller, task: TaskId, item: ItemNumber, body: Body, session: SessionDep
-) -> StoredCommentOut:
+) -> CommentRevisionOut:
     """Where whole documents are judged and `output_comments` is on. It takes the place of an earlier one."""
     place = CommentPlace(item=item)
-    return StoredCommentOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
+    return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))

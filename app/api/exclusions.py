@@ -97,7 +97,7 @@ async def create_exclusion(
     Nothing is deleted: `as_of` an earlier version, or with `standing=false`, the ranking is as it was. What it would
     do to a ranking of many systems is worked out by a job.
     """
-    wanted = _single_rule(body.list_named_exclusions())
+    wanted = _single_rule(body.list_exclusion_targets())
     if not asked.dry_run:
         return await to_thread.run_sync(_store_exclusion, caller, campaign, wanted, body.reason, database, once)
     preview = await wait_for_report_or_job(

@@ -105,7 +105,7 @@ def record_judgments(
     def make() -> IdempotentAnswer:
         if not caller.has_rights_of("manager"):
             raters.require_enrolled_raters(session, campaign, [one.rater for one in sent], declare=declare)
-        recorded = recording.record_judgments(session, campaign, sent, declare=declare, actor=caller.actor)
+        recorded = recording.record_external_judgments(session, campaign, sent, declare=declare, actor=caller.actor)
         out = RecordedJudgmentsOut.model_validate(recorded, from_attributes=True)
         return IdempotentAnswer(200, out.model_dump_json().encode())
 

@@ -27,7 +27,7 @@ from app.services.campaigns import campaigns
 from app.services.data import imports
 from app.storage.db import Database, Session
 from app.web.access import Manager
-from app.web.bodies import JsonBody, JsonOrFileBody, UploadDep, UploadedFile
+from app.web.bodies import JsonBodyReader, JsonOrFileBodyReader, UploadDep, UploadedFile
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import IdempotentCreation, OnceDep, created_response
@@ -45,7 +45,7 @@ FileName = Annotated[
 ]
 DryRun = Annotated[bool, Query(description="Read and check everything, store nothing.")]
 SkipBadLines = Annotated[bool, Query(description="Skip lines that cannot be read, and list them.")]
-ANNOUNCE = JsonBody(
+ANNOUNCE = JsonBodyReader(
     ImportIn,
     {
         "mqm": {"value": {"format": "mqm-tsv"}},
@@ -92,7 +92,7 @@ def create_import(
     caller: Manager,
     campaign: CampaignKey,
     asked: Annotated[SingleRequestImportQuery, Query()],
-    body: Annotated[ImportIn | UploadedFile, Depends(JsonOrFileBody(ANNOUNCE, "format"))],
+    body: Annotated[ImportIn | UploadedFile, Depends(JsonOrFileBodyReader(ANNOUNCE, "format"))],
     database: DatabaseDep,
     once: OnceDep,
 ) -> Response:

@@ -21,7 +21,7 @@ from app.web.cookies import (
     own_origin,
     set_session_cookie,
 )
-from app.web.deps import DatabaseDep, SessionDep, get_options
+from app.web.deps import DatabaseDep, SessionDep, get_service_options
 from app.web.examples import example_response
 from app.web.organizations import use_organization_of_credential
 from app.web.single_sign_on.confirming import find_identity_provider
@@ -101,7 +101,7 @@ def open_session(
     use_organization_of_credential(request, body.token)
     with database.transaction() as session:
         opened = sessions.exchange_token_for_session(
-            session, body.token, lifetime=get_options(request).session_lifetime
+            session, body.token, lifetime=get_service_options(request).session_lifetime
         )
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
     mark_sender_authenticated(request, opened.secret)

@@ -78,7 +78,7 @@ CODES = CompletionCodesOwn(
 @router.get("/consent", summary="What am I to agree to", responses=example_response(200, EXAMPLE))
 def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
     """The text that is asked now, and what was agreed to last."""
-    asked, given = guidelines.find_requested_consent(session, rater)
+    asked, given = guidelines.find_requested_and_given_consent(session, rater)
     return ConsentOut(
         asked=None if asked is None else GuidelineTextsOut.model_validate(asked),
         given=None if given is None else ConsentAgreementOut.model_validate(given),

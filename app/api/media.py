@@ -79,7 +79,9 @@ def store_media_from_folder(
     policy: MediaPolicyDep,
 ) -> MediaOut:
     """A copy is stored. The same file again changes nothing, so the request may be repeated."""
-    media = library.store_media_from_folder(database, policy, campaign, body.path, name=body.name, actor=caller.actor)
+    media = library.store_media_file_from_folder(
+        database, policy, campaign, body.path, name=body.name, actor=caller.actor
+    )
     return MediaOut.model_validate(media)
 
 
@@ -98,7 +100,7 @@ def put_media(
     `report.pdf#page=3`; the only one under any other name. The same file again changes nothing.
     """
     return MediaOut.model_validate(
-        library.store_media_from_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
+        library.store_media_file_from_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
     )
 
 

@@ -24,7 +24,7 @@ from app.services.plans import plan_jobs, plan_report, plans, replan_jobs, stale
 from app.services.plans.plan_jobs import PlanNeedsJob
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
-from app.web.access import Manager, check_campaigns_visible
+from app.web.access import Manager, require_visible_campaigns
 from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.conditional import conditional_response
@@ -152,7 +152,7 @@ async def create_plan(
     plan is compiled by a job, and frozen by the same request, sent again once the job is done.
     """
     if pilot is not None:
-        check_campaigns_visible(caller, (campaign, pilot))
+        require_visible_campaigns(caller, (campaign, pilot))
     given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
     make = partial(plan_jobs.compile_plan_or_require_job, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(
@@ -221,7 +221,7 @@ def plan_response(request: Request, report: StoredReport) -> Response:
     """Return a plan that a job has compiled, as JSON only, in the form of a plan, with its ETag."""
     return conditional_response(
         request,
-        lambda: make_plan_out(plan_jobs.parse_stored_plan(report.body)).model_dump_json().encode(),
+        lambda: make_plan_out(plan_jobs.parse_stored_plan_preview(report.body)).model_dump_json().encode(),
         JSON,
         report.etag,
     )
@@ -267,7 +267,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
 @router.get("/plan", summary="Look at the plan in force", responses=example_response(200, EXAMPLE))
 def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """With its report, and with what has changed since it was compiled."""
-    return make_plan_out(staleness.get_plan_in_force(session, campaign))
+    return make_plan_out(staleness.get_plan_with_staleness(session, campaign))
 
 
 @router.get(

@@ -41,7 +41,7 @@ def get_progress(
     """
     sight, counts = ProgressScope.for_caller(caller), request.app.state.counts
     with request_missing_counts(database), database.transaction(snapshot=True) as session:
-        seen = progress.load_progress_snapshot(session, campaign, sight)
+        seen = progress.load_progress_fingerprint(session, campaign, sight)
         return conditional_response(
             request,
             lambda: progress.make_campaign_progress(session, seen, sight, counts).model_dump_json().encode(),

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 
 from app import protocols
 from app.api.models.tasks import SourceAndTextLayoutOut
-from app.protocols.base import JudgmentMeasure, Protocol, Widget, WorkedExample, resolve_scoring_options
+from app.protocols.base import JudgmentMeasure, Protocol, Widget, WorkedExample, parse_scoring_options
 from app.stats.ratings import ScoreScale
 from app.web.access import Public
 from app.web.examples import example_response
@@ -108,7 +108,7 @@ def _describe_protocol(name: str) -> ProtocolOut:
 
 
 def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
-    usual = resolve_scoring_options(protocol, protocol.examples[0].options)
+    usual = parse_scoring_options(protocol, protocol.examples[0].options)
     return ProtocolOut(
         name=protocol.name,
         version=protocol.version,

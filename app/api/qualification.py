@@ -305,7 +305,7 @@ def waive_qualification(
 )
 def get_own_qualification_test(rater: RaterCaller, session: SessionDep) -> OwnQualificationTestOut:
     """Its items without the answers, and how many attempts are left."""
-    test, standing, view = qualification.get_own_qualification_test(session, rater)
+    test, standing, view = qualification.get_own_qualification_test_and_standing(session, rater)
     markup = get_display_settings(view.settings).markup
     return _make_qualification_out(test, view.protocol, standing.left, passed=standing.passed, markup=markup)
 

@@ -137,7 +137,7 @@ def get_questionnaires(
     response: Response,
 ) -> QuestionnairesOut:
     """Those before the first task and those after the last one. The ETag is that of the campaign."""
-    about, asked = questionnaires.get_questionnaires(session, campaign)
+    about, asked = questionnaires.get_campaign_and_questionnaires(session, campaign)
     response.headers["ETag"] = quote_etag(str(about.settings_version))
     return _out(asked)
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api.kit.choices import AsOfQuery, RecipeQuery, check_may_exclude, override_recipe_choices
+from app.api.kit.choices import AsOfQuery, RecipeAndChoicesQuery, check_may_exclude, override_recipe_choices
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
@@ -76,7 +76,7 @@ def _recipe(recipe: Recipe) -> RecipeOut:
 RECIPE_OUT = _recipe(NAMED["google-mqm"])
 
 
-class RankingQuery(RecipeQuery):
+class RankingQuery(RecipeAndChoicesQuery):
     """Choices, and what is wanted of a ranking that is sent as a table or as a picture."""
 
     table: Literal["systems", "pairs"] = "systems"
@@ -167,7 +167,7 @@ async def get_segment_scores(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[RecipeQuery, Query()],
+    asked: Annotated[RecipeAndChoicesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -178,7 +178,7 @@ async def get_segment_scores(
 
 
 def _segments(
-    request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database
+    request: Request, caller: Caller, campaign: str, asked: RecipeAndChoicesQuery, database: Database
 ) -> Iterator[bytes] | Found:
     recipe = _resolve_recipe(request, caller, campaign, asked, database)
     return segment_scores.find_or_queue_segment_scores(
@@ -210,14 +210,18 @@ def _check(kind: str) -> None:
         parquet.check_parquet_installed()
 
 
-def _resolve_recipe(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Recipe:
+def _resolve_recipe(
+    request: Request, caller: Caller, campaign: str, asked: RecipeAndChoicesQuery, database: Database
+) -> Recipe:
     """Return the recipe of a query: a recipe of the campaign by name, with the choices that the query replaces."""
     check_may_exclude(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
         return override_recipe_choices(request, named_recipes.find_recipe(session, campaign, asked.recipe))
 
 
-def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Found:
+def _ranking(
+    request: Request, caller: Caller, campaign: str, asked: RecipeAndChoicesQuery, database: Database
+) -> Found:
     recipe = _resolve_recipe(request, caller, campaign, asked, database)
     return rankings.find_or_queue_ranking(
         database, campaign, recipe=recipe, as_of=parse_data_version_or_time(asked.as_of)

@@ -31,7 +31,7 @@ RecipeName = Annotated[
 Revision = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 
 
-class CampaignRecipeOut(BaseModel):
+class RankingRecipeOut(BaseModel):
     """A recipe that a campaign named for itself."""
 
     name: str
@@ -41,18 +41,18 @@ class CampaignRecipeOut(BaseModel):
     at: Time
 
 
-def _make_recipe_out(named: NamedRecipe, caller: Caller) -> CampaignRecipeOut:
+def _make_recipe_out(named: NamedRecipe, caller: Caller) -> RankingRecipeOut:
     """Return a recipe as the caller may see it; nothing about raters unless the caller is a manager."""
     recipe = named.recipe
     plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
     choices = {**recipe.as_json(), "hash": recipe.hash}
-    return CampaignRecipeOut.model_validate(
+    return RankingRecipeOut.model_validate(
         {**plain, "recipe": choices if caller.has_rights_of("manager") else hide_rater_and_task_keys(choices)}
     )
 
 
 GOOGLE = NAMED["google-mqm"]
-EXAMPLE = CampaignRecipeOut.model_validate(
+EXAMPLE = RankingRecipeOut.model_validate(
     {
         "name": "by-segment",
         "revision": 1,
@@ -77,7 +77,7 @@ def put_campaign_recipe(
     name: RecipeName,
     body: Annotated[RecipeIn, declare_json_body(RecipeIn, from_a_named_one={"name": "google-mqm", "alpha": 0.01})],
     session: SessionDep,
-) -> CampaignRecipeOut:
+) -> RankingRecipeOut:
     """What is left out is as in the recipe that `name` names, else in `recommended`.
 
     Other choices than before are a new revision; the same choices again change nothing.
@@ -96,7 +96,7 @@ def get_campaign_recipe(
     name: RecipeName,
     session: SessionDep,
     revision: Revision = None,
-) -> CampaignRecipeOut:
+) -> RankingRecipeOut:
     """Its latest revision, or an earlier one."""
     return _make_recipe_out(recipes.get_named_recipe(session, campaign, name, revision=revision), caller)
 
@@ -104,7 +104,7 @@ def get_campaign_recipe(
 @router.get(
     "",
     summary="List the campaign's recipes",
-    responses=example_response(200, Page[CampaignRecipeOut](items=[EXAMPLE], next=None)),
+    responses=example_response(200, Page[RankingRecipeOut](items=[EXAMPLE], next=None)),
 )
 def list_campaign_recipes(
     caller: Viewer,
@@ -112,7 +112,7 @@ def list_campaign_recipes(
     session: SessionDep,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[CampaignRecipeOut]:
+) -> Page[RankingRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
     named = recipes.list_named_recipes(session, campaign, after=cursor, limit=limit + 1)
     return make_page([_make_recipe_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

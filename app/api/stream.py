@@ -10,10 +10,10 @@ from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_jobs import request_missing_counts
-from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
+from app.services.tasks.progress_view import ProgressFingerprint, ProgressScope
 from app.storage.db import Database
 from app.storage.organizations import pin_current_organization
-from app.web.access import ViewerOrCoordinator, is_still_allowed
+from app.web.access import ViewerOrCoordinator, may_still_receive_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.live import HEADERS, MEDIA_TYPE, EventStreamResponse, LiveSnapshot, LiveStreams, format_server_sent_event
 from app.web.negotiation import choose_media_type
@@ -53,14 +53,18 @@ async def stream_progress(
         )
     await live.run_in_thread(partial(_read_snapshot, database, campaign, sight))
     return EventStreamResponse(
-        live, (pin_current_organization(), campaign, sight), look, partial(is_still_allowed, request, caller), request
+        live,
+        (pin_current_organization(), campaign, sight),
+        look,
+        partial(may_still_receive_response, request, caller),
+        request,
     )
 
 
-def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
+def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> ProgressFingerprint:
     """Read a snapshot. Raises NotFound before anything is sent."""
     with database.transaction() as session:
-        return progress.load_progress_snapshot(session, campaign, sight)
+        return progress.load_progress_fingerprint(session, campaign, sight)
 
 
 def _read_progress(
@@ -68,7 +72,7 @@ def _read_progress(
 ) -> LiveSnapshot | None:
     """Return the progress, unless the client knows it already, which takes only a few look-ups to see."""
     with request_missing_counts(database), database.transaction(snapshot=True) as session:
-        seen = progress.load_progress_snapshot(session, campaign, sight)
+        seen = progress.load_progress_fingerprint(session, campaign, sight)
         if seen.tag == known:
             return None
         return LiveSnapshot(

@@ -193,7 +193,7 @@ def count_outputs_by_document(
     cursor: Cursor = None,
 ) -> Page[DocumentOutputCountRow]:
     """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
-    outputs = views.count_outputs_by_document(session, campaign, system, after=cursor, limit=limit + 1)
+    outputs = views.count_system_outputs_by_document(session, campaign, system, after=cursor, limit=limit + 1)
     return make_page([DocumentOutputCountRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
 
 

@@ -196,7 +196,7 @@ def _make_course_out(course: TutorialCourse) -> TutorialCourseOut:
             text=one.item.text,
             columns=list(one.columns) if len(one.columns) > 1 else [],
             question=one.item.question,
-            known=one.has_right_answer,
+            known=one.is_right_answer_defined,
             answered=one.n in course.answered,
             markup=_make_layout_out(one) if course.markup else None,
         )

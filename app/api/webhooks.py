@@ -15,7 +15,7 @@ from app.services.webhooks.events import EVENT_KINDS, MEANINGS, DeliveredKind, E
 from app.web.access import Manager
 from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
-from app.web.deps import CampaignKey, ServiceOptions, SessionDep, get_options
+from app.web.deps import CampaignKey, ServiceOptions, SessionDep, get_service_options
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.pagination import NUMBER, Cursor, Limit, Page, make_page, parse_number_cursor
@@ -139,7 +139,7 @@ def create_webhook(
         declare_json_body(WebhookIn, some={"url": PLAIN["url"], "events": PLAIN["kinds"]}, all={"url": PLAIN["url"]}),
     ],
     session: SessionDep,
-    options: Annotated[ServiceOptions, Depends(get_options)],
+    options: Annotated[ServiceOptions, Depends(get_service_options)],
     once: OnceDep,
 ) -> Response:
     """Events from now on are posted to the address, in their order, until it answers with a status from 200 to 299.

@@ -15,7 +15,7 @@ from app.cli.kit.files import write_files_to_new_folder
 from app.config import Settings, make_media_policy
 from app.domain.media_types import ENDINGS
 from app.services.data import archive
-from app.services.data.archive import ArchivedDocument, ArchiveIndex
+from app.services.data.archive import ArchivedDocument, ArchiveIndexPage
 from app.services.data.archived_media import add_media_addresses
 from app.services.media import library
 from app.services.media.library import MediaContent
@@ -54,10 +54,10 @@ def write_archive_folder(
         write_files_to_new_folder(_files(indexes, load, media), output)
 
 
-def _indexes(session: Any, campaign: str) -> Iterator[ArchiveIndex]:
+def _indexes(session: Any, campaign: str) -> Iterator[ArchiveIndexPage]:
     after: str | None = None
     while True:
-        index = archive.load_archive_index(session, campaign, after=after)
+        index = archive.load_archive_index_page(session, campaign, after=after)
         yield index
         after = index.next
         if after is None:
@@ -65,10 +65,10 @@ def _indexes(session: Any, campaign: str) -> Iterator[ArchiveIndex]:
 
 
 def _files(
-    indexes: list[ArchiveIndex], load: Loader, media: Mapping[str, MediaContent]
+    indexes: list[ArchiveIndexPage], load: Loader, media: Mapping[str, MediaContent]
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
     documents = tuple(one for index in indexes for one in index.documents)
-    whole = ArchiveIndex(indexes[0].campaign, documents, None)
+    whole = ArchiveIndexPage(indexes[0].campaign, documents, None)
     names = assign_document_file_names([key for key, _ in documents])
     yield "index.html", iter([render_archive_index(whole, lambda key: f"documents/{names[key]}.html").encode()])
     yield STYLE, iter([render_archive_style_sheet()])

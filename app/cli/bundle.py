@@ -11,7 +11,7 @@ from urllib.parse import quote
 import typer
 
 from app.cli.kit import context
-from app.cli.kit.bundles import print_bundle_verification, verify_bundle
+from app.cli.kit.bundles import print_bundle_verification, verify_and_reproduce_bundle
 from app.cli.kit.files import write_file_atomically, write_files_to_new_folder
 from app.client import remote as _remote
 from app.config import Settings, make_media_policy
@@ -39,7 +39,7 @@ def write_or_verify_bundle(
     `plumbline bundle verify FILE` needs no database: it starts an empty one and stops it at the end.
     """
     if campaign == VERIFY and file is not None:
-        print_bundle_verification(verify_bundle(file))
+        print_bundle_verification(verify_and_reproduce_bundle(file))
         return
     if file is not None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), f"goes with {VERIFY}; write with -o"),))
@@ -65,7 +65,7 @@ def write_release_folder(
             write_files_to_new_folder(
                 bundles.make_bundle_files(database, campaign, make_media_policy(Settings.load()).store), output
             )
-    print_bundle_verification(verify_bundle(output))
+    print_bundle_verification(verify_and_reproduce_bundle(output))
 
 
 def fetch_bundle_files(remote: _remote.RemoteServer, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:

@@ -16,10 +16,10 @@ from app.services.every_organization import list_open_organization_numbers
 from app.storage import backup as backups
 from app.storage import migrate
 from app.storage.db import Database
-from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.roles import find_or_create_serving_role
 from app.storage.media import backup as media_backups
 from app.storage.media import rows
-from app.storage.organization_list import list_organizations
+from app.storage.organization_list import list_nondefault_organizations
 from app.storage.organizations import DEFAULT, use_organization
 
 _ABOUT_MISSING = (
@@ -42,8 +42,8 @@ def register_commands(app: typer.Typer) -> None:
 
 def upgrade_database() -> None:
     """Upgrade the schema to this version, and grant the serving role its rights."""
-    with context.open_owner_database_url() as url:
-        prepare_serving_role(url)
+    with context.provide_owner_database_url() as url:
+        find_or_create_serving_role(url)
         migrate.upgrade_schema(url)
     typer.echo("the schema matches this version")
 
@@ -55,7 +55,7 @@ def check_schema_version(
     ] = False,
 ) -> None:
     """Check whether the database has exactly the schema of this version. Exit code 2 if it does not."""
-    with context.open_owner_database_url() as url:
+    with context.provide_owner_database_url() as url:
         migrate.check_schema(url, or_later=or_later)
     typer.echo("this version can serve the schema" if or_later else "the schema matches this version")
 
@@ -68,7 +68,7 @@ def backup_database(
     ] = False,
 ) -> None:
     """Write one consistent state of the database to a file, while it is in use; media go to FILE.media.tar."""
-    with context.open_owner_database_url() as url:
+    with context.provide_owner_database_url() as url:
         backups.backup_database(url, file, overwrite=overwrite)
         typer.echo(f"{file}: {file.stat().st_size:,} bytes")
         if not without_media:
@@ -98,26 +98,26 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
 def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Place, ...]:
     """Return campaign and name of files with these bytes, preceded by the organization unless it is the default."""
     with use_organization(DEFAULT), database.transaction() as session:
-        keys = {one.number: one.key for one in list_organizations(session)}
+        keys = {one.number: one.key for one in list_nondefault_organizations(session)}
     places = []
     for number in (DEFAULT, *keys):
         with use_organization(number), database.transaction() as session:
             organization = (keys[number],) if number in keys else ()
             places += [
                 Place((*organization, row.key, row.name), missing[bytes(row.sha256)])
-                for row in rows.load_media_names_by_hash(session, list(missing))
+                for row in rows.load_campaign_media_with_hashes(session, list(missing))
             ]
     return tuple(places)
 
 
 def restore_database(file: File) -> None:
     """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
-    with context.open_owner_database_url() as url:
+    with context.provide_owner_database_url() as url:
         beside = file.with_name(file.name + media_backups.SUFFIX)
         if beside.exists():  # before the database, which must still be empty, so that this can be repeated
             n = media_backups.restore_media(make_media_policy(Settings.load()).require_store(), beside)
             typer.echo(f"{n:,} files of media restored")
         backups.restore_database(url, file)
-        prepare_serving_role(url)
+        find_or_create_serving_role(url)
         migrate.upgrade_schema(url)
     typer.echo("restored")

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from app.cli.kit import context
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.raters_at_work import RaterPace
+from app.cli.kit.raters_at_work import SimulatedRaterSettings
 from app.cli.kit.terminal import format_ranking_table
 from app.cli.report import print_report_body
 from app.cli.serving.own_server import serve_in_background
@@ -40,7 +40,7 @@ from app.demo import (
     PROTOCOL,
     RATERS,
     STABILITY,
-    create_demo_campaign,
+    ensure_demo_campaign,
     make_demo_rater_model,
 )
 from app.demo.pictures import GUEST_OF_PICTURES, create_picture_campaign, make_picture_rater_model
@@ -72,7 +72,7 @@ def run_demo(
     settings, console = Settings.load(), Console()
     with (
         stop_on_sigterm(),
-        context.open_owner_url_and_server() as (url, own),
+        context.provide_owner_url_and_server() as (url, own),
         ExitStack() as stack,
     ):  # users of the database stop before the database does
         role = prepare_database(url, upgrade=True)
@@ -98,12 +98,12 @@ def _load(database: Database) -> str:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("loading the demo campaign", total=None)
-        return create_demo_campaign(database, progress=lambda done, of: progress.update(bar, completed=done, total=of))
+        return ensure_demo_campaign(database, progress=lambda done, of: progress.update(bar, completed=done, total=of))
 
 
 def _say_what_is_there(console: Console, managed: CampaignClient, settings: Settings) -> None:
     """Say if this demo continues an earlier one, because its figures then differ from those of a new demo."""
-    if managed.load_campaign()["state"] == "draft":
+    if managed.fetch_campaign()["state"] == "draft":
         return
     place = settings.data_dir if settings.database_url is None else "the database"
     told = f"The demo campaign already exists in {place}. The demo continues from its judgments."
@@ -112,17 +112,17 @@ def _say_what_is_there(console: Console, managed: CampaignClient, settings: Sett
 
 def _collect(console: Console, database: Database, managed: CampaignClient) -> None:
     """Plan, open and judge the campaign. Steps that are already done are skipped."""
-    if managed.load_campaign()["state"] == "draft":
+    if managed.fetch_campaign()["state"] == "draft":
         _say_conformance(console, database, managed.remote.url)
         there = managed.list_active_raters()
         for rater in RATERS:
             if rater not in there:
                 managed.enrol_rater(rater, {})
-        managed.compile_plan(DESIGN)
-    if managed.load_campaign()["state"] == "planned":
+        managed.compile_and_freeze_plan(DESIGN)
+    if managed.fetch_campaign()["state"] == "planned":
         managed.change_state("open")
-    if managed.load_campaign()["state"] == "open":
-        tally = run_rehearsal(managed, make_demo_rater_model(managed.campaign, DEMO_SEED), RaterPace())
+    if managed.fetch_campaign()["state"] == "open":
+        tally = run_rehearsal(managed, make_demo_rater_model(managed.campaign, DEMO_SEED), SimulatedRaterSettings())
         if tally.judgments:
             console.print(
                 f"Judged over HTTP: {'; '.join(format_rehearsal_summary(tally))}", highlight=False, markup=False
@@ -132,9 +132,9 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
 def _collect_pictures(remote: RemoteServer) -> CampaignClient:
     """Create the campaign with pictures and its manager's own protocol, and have all but the guest judge it."""
     pictures = create_picture_campaign(remote)
-    about = pictures.load_campaign()
+    about = pictures.fetch_campaign()
     if (about["state"], about["protocol"]) == ("open", "custom"):
-        run_rehearsal(pictures, make_picture_rater_model(pictures), RaterPace())
+        run_rehearsal(pictures, make_picture_rater_model(pictures), SimulatedRaterSettings())
     return pictures
 
 

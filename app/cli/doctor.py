@@ -65,7 +65,7 @@ def list_installation_findings(settings: Settings) -> Iterator[HealthFinding]:
 
 def _own_database(data_dir: Path) -> Iterator[HealthFinding]:
     """Yield findings about the embedded database, if it accepts connections."""
-    url = embedded.find_running_server(data_dir)
+    url = embedded.find_running_server_url(data_dir)
     if url is not None:
         yield from examine_database(url)
 

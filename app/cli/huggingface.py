@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit.bundles import open_verified_bundle, print_bundle_verification, verify_bundle
+from app.cli.kit.bundles import open_verified_bundle, print_bundle_verification, verify_and_reproduce_bundle
 from app.client.huggingface import HuggingFaceClient
 from app.config import Settings
 from app.domain.errors import Invalid, Place
@@ -42,7 +42,7 @@ def push_bundle(
         raise Invalid("the settings are not valid", places=(Place(("PLUMBLINE_HUGGINGFACE_TOKEN",), why),))
     _check_name(dataset)
     with open_verified_bundle(bundle) as folder, _hub(settings) as hub:
-        hub.create_dataset(dataset, private=not public)
+        hub.create_dataset_if_missing(dataset, private=not public)
         commit = hub.push_bundle(dataset, folder, message="Release bundle of Plumbline")
     typer.echo(f"{commit}\nTo verify it: plumbline huggingface verify {dataset} --revision {commit}")
 
@@ -59,7 +59,7 @@ def verify_pushed_bundle(
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name, _hub(Settings.load()) as hub:
         commit = hub.fetch_bundle(dataset, Path(name), revision)
         typer.echo(f"{dataset} at {commit}")
-        print_bundle_verification(verify_bundle(Path(name)))
+        print_bundle_verification(verify_and_reproduce_bundle(Path(name)))
 
 
 def _hub(settings: Settings) -> HuggingFaceClient:

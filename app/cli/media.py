@@ -16,7 +16,7 @@ from app.client import remote as _remote
 from app.config import Settings, make_media_policy
 from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
-from app.domain.media_elements import make_media_name, split_pdf_page_from_path
+from app.domain.media_elements import make_media_name_from_path, split_pdf_page_from_path
 from app.services.media import library
 from app.storage.media.files import hash_file
 
@@ -81,7 +81,7 @@ def _files(paths: list[Path]) -> list[tuple[str, Path]]:
 
 
 def _name(path: str, page: int | None) -> str:
-    return make_media_name(path, page=page) or make_key(path)
+    return make_media_name_from_path(path, page=page) or make_key(path)
 
 
 def _send(remote: _remote.RemoteServer, campaign: str, name: str, file: Path) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from app.cli.kit.crowd import (
     Yes,
     create_invitation_and_study,
     end_invitation,
-    find_participant_server,
     is_campaign_open,
-    list_unclaimed_invitations,
+    list_unclaimed_invitation_ids,
     load_completion_code_templates,
+    require_server_for_participants,
     settle_study_submissions,
 )
 from app.client import remote as _remote
@@ -55,7 +55,7 @@ def create_study(
     So the command waits until you have planned the campaign with these places, and opened it.
     Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
-    remote = find_participant_server(server)
+    remote = require_server_for_participants(server)
     load_completion_code_templates(remote, campaign)  # refuses an unknown campaign before it asks anybody
     texts = HitDetails(title, description, keywords, minutes, reward, places, days, pay_after)
     total = f"{places * reward / 100:,.2f} dollars, and the fees of Mechanical Turk"
@@ -94,7 +94,7 @@ def settle_submissions(
     It asks for confirmation first. Running it again pays nobody twice, and earlier decisions are not changed.
     """
     settle_study_submissions(
-        _mturk(), find_participant_server(server), campaign, study, tasks=tasks, dry_run=dry_run, yes=yes
+        _mturk(), require_server_for_participants(server), campaign, study, tasks=tasks, dry_run=dry_run, yes=yes
     )
 
 
@@ -120,7 +120,7 @@ def _confirm_offer(remote: _remote.RemoteServer, campaign: str, question: str) -
 
 def _offer_to_end_leftovers(mturk: MTurkClient, remote: _remote.RemoteServer, campaign: str, *, ask: bool) -> None:
     """Offer to end invitations that an interrupted run left without a HIT: plans count them, but nobody can come."""
-    unused = list_unclaimed_invitations(remote, campaign, "mturk")
+    unused = list_unclaimed_invitation_ids(remote, campaign, "mturk")
     for invitation in sorted(set(unused) - mturk.list_invitations_with_hits()) if unused else ():
         typer.echo(f"No HIT of yours leads to the invitation {invitation}; an earlier run may have been interrupted.")
         if ask and typer.confirm("End this invitation?"):

@@ -14,13 +14,13 @@ from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import format_plain_table
 from app.domain.errors import Invalid, Place
-from app.domain.keys import is_organization_key
+from app.domain.keys import is_valid_organization_key
 from app.reports.kit.table import Table
 from app.services.access import tokens
 from app.storage import distribution, organization_list, organization_schemas
 from app.storage.db import Database
 from app.storage.distribution import CitusMissing
-from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.roles import find_or_create_serving_role
 from app.storage.migrate import LockedMigrationConnection
 from app.storage.organizations import use_organization
 
@@ -43,14 +43,14 @@ def add_organization(
     name: Annotated[str | None, typer.Option(help="Name that people see; default: its key.")] = None,
 ) -> None:
     """Create an organization with its own tables. If the command was interrupted, run it again."""
-    if not is_organization_key(organization):
+    if not is_valid_organization_key(organization):
         why = "at most 63 lower-case letters, digits and hyphens, with no hyphen first"
         raise Invalid("this cannot be a key", places=(Place(("organization",), why),))
     name = name or organization
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise Invalid(places=(Place(("--name",), f"must be at most {LONGEST_NAME} printable characters"),))
-    with context.open_owner_database_url() as url:
-        prepare_serving_role(url)
+    with context.provide_owner_database_url() as url:
+        find_or_create_serving_role(url)
         organization_schemas.add_organization(url, organization, name, prepare=partial(_issue_owner_token, url))
     typer.echo(f"{organization} is ready")
 
@@ -64,8 +64,8 @@ def _issue_owner_token(url: str, number: int) -> None:
 
 def list_organizations(as_json: Json = False) -> None:
     """List organizations by number, without the default one, which has no number."""
-    with context.open_owner_database_url() as url, LockedMigrationConnection(url) as connection:
-        records = organization_list.list_organizations(connection, only_open=False)
+    with context.provide_owner_database_url() as url, LockedMigrationConnection(url) as connection:
+        records = organization_list.list_nondefault_organizations(connection, only_open=False)
     if as_json:
         items = [{"key": r.key, "name": r.name, "state": r.state, "made": r.created_at.isoformat()} for r in records]
         write_to_stdout([json.dumps({"items": items, "next": None}, ensure_ascii=False).encode()])
@@ -77,7 +77,7 @@ def list_organizations(as_json: Json = False) -> None:
 
 def move_organization_to_node(organization: Organization) -> None:
     """Move an organization that is older than Citus to one of its nodes. Nobody can write to it meanwhile."""
-    with context.open_owner_database_url() as url:
+    with context.provide_owner_database_url() as url:
         with LockedMigrationConnection(url) as connection:
             number = organization_list.find_organization(connection, organization).number
             if not distribution.has_citus(connection):
@@ -96,6 +96,6 @@ def remove_organization(
     if not confirmed:
         why = "write --with-all-data: its campaigns, judgments and people are deleted, and only a backup has them then"
         raise Invalid("this deletes everything", places=(Place(("--with-all-data",), why),))
-    with context.open_owner_database_url() as url:
+    with context.provide_owner_database_url() as url:
         organization_schemas.remove_organization(url, organization)
     typer.echo(f"{organization} is removed")

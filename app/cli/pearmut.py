@@ -19,7 +19,7 @@ from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import THE_OPERATOR
 from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
-from app.services.pearmut.moving import MovedCampaign, move_campaign, read_running_campaigns
+from app.services.pearmut.moving import CampaignMoveResult, move_campaign, read_running_campaigns
 
 OLD_IDS = typer.Option(
     "--old-ids",
@@ -84,7 +84,7 @@ def _read(name: str, value: object) -> Any:
         raise Invalid(error.detail, places=places) from None
 
 
-def _show(shown: Sequence[tuple[AddedCampaign, MovedCampaign | None]], *, as_json: bool) -> None:
+def _show(shown: Sequence[tuple[AddedCampaign, CampaignMoveResult | None]], *, as_json: bool) -> None:
     origin = _origin()
     if as_json:
         typer.echo(
@@ -105,7 +105,7 @@ def _show(shown: Sequence[tuple[AddedCampaign, MovedCampaign | None]], *, as_jso
             typer.echo(f"  {link.user} {_page(added, link.credential, origin)}")
 
 
-def _make_summary(added: AddedCampaign, moved: MovedCampaign | None, origin: str) -> dict[str, object]:
+def _make_summary(added: AddedCampaign, moved: CampaignMoveResult | None, origin: str) -> dict[str, object]:
     plain: dict[str, object] = {
         "campaign": added.key,
         "campaign_id": added.name,
@@ -133,7 +133,7 @@ def _list_dropped_records(added: AddedCampaign) -> dict[str, int]:
     }
 
 
-def _progress_table(moved: MovedCampaign) -> Table:
+def _progress_table(moved: CampaignMoveResult) -> Table:
     table = Table("user", "done before", "done now", "of", "goes on at")
     for user in moved.users:
         end = "the end" if user.goes_on_at is None else str(user.goes_on_at)

@@ -84,7 +84,7 @@ def _compile_plan(
                 session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor
             )
         elif design is None:
-            view = staleness.get_plan_in_force(session, campaign)
+            view = staleness.get_plan_with_staleness(session, campaign)
         else:
             view = plans.compile_and_freeze_plan(session, campaign, given, dry_run=dry_run, actor=actor, pilot=pilot)
         return asdict(view)

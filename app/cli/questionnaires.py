@@ -51,7 +51,7 @@ def print_or_replace_questionnaires(
             service.put_questionnaires(
                 session, campaign, _read(file), seen=lambda _: True, actor=context.get_actor_name()
             )
-        asked = service.get_questionnaires(session, campaign)[1]
+        asked = service.get_campaign_and_questionnaires(session, campaign)[1]
     _print(asked)
 
 

@@ -21,14 +21,14 @@ from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_ranking_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, parse_recipe_options
+from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, apply_query_options_to_recipe
 from app.reports.inputs.named_recipes import find_recipe
 from app.reports.kit.render import parquet
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import TABLES, render_ranking, render_segment_scores
 
 CHOICE_OPTIONS = "\b\n" + "\n".join(
-    f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed_values.replace('`', '')})"
+    f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed_values_text.replace('`', '')})"
     for choice in CHOICES.values()
 )
 HELP = f"""Rank the systems of a campaign under a recipe.
@@ -113,7 +113,7 @@ def _rank_in_database(asked: RankArguments) -> Iterator[bytes]:
     with _context.upgrade_and_open_database() as database:
         with database.transaction(snapshot=True) as session:
             base = find_recipe(session, asked.campaign, asked.recipe, place=("--recipe",))
-            chosen = parse_recipe_options(base, asked.choices)
+            chosen = apply_query_options_to_recipe(base, asked.choices)
         if asked.table == SEGMENTS:
             yield from render_segment_scores(
                 ranking_report.compute_ranking_for_segment_scores(database, asked.campaign, recipe=chosen, as_of=when)

@@ -176,7 +176,7 @@ def delete_erased_rater_judgments(campaign: Campaign, key: Key, yes: Yes = False
     """Delete the judgments of an erased rater, as the schema's owner. The audit log keeps the hash of each row."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
-    with context.upgrade_and_open_database(), context.open_owner_database_url() as url:
+    with context.upgrade_and_open_database(), context.provide_owner_database_url() as url:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:

@@ -30,7 +30,7 @@ from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
 from app.services.series.database_backend import DatabaseSeriesBackend
-from app.services.series.manifest import LARGEST, Manifest, ManifestFiles, parse_manifest
+from app.services.series.manifest import LARGEST, Manifest, ManifestImportFiles, parse_manifest
 from app.services.series.steps import NewRaterLink, SeriesBackend, StepOutcome
 
 LINKS, PROGRESS, RANKING = "links", "progress", "ranking"
@@ -61,7 +61,7 @@ def run_series_steps(
         )
     content = _read(manifest)
     doing: Mapping[str, Callable[[SeriesBackend], Iterator[StepOutcome]]] = {
-        "create": lambda backend: steps.create_campaigns(backend, content, partial(_inputs, manifest.parent)),
+        "create": lambda backend: steps.create_and_fill_campaigns(backend, content, partial(_inputs, manifest.parent)),
         "plan": lambda backend: steps.plan_campaigns(backend, content),
         "open": lambda backend: steps.open_campaigns(backend, content),
     }
@@ -71,9 +71,11 @@ def run_series_steps(
             continue
         with _backend(server) as backend:
             if name == LINKS:
-                _hand_out(steps.make_rater_links(backend, content, days=days, renew=renew), output, anew=renew)
+                _hand_out(
+                    steps.create_missing_rater_links(backend, content, days=days, renew=renew), output, anew=renew
+                )
             elif name == PROGRESS:
-                _follow(content, list(steps.load_campaign_progress(backend, content)), as_json=as_json)
+                _follow(content, list(steps.iterate_series_progress(backend, content)), as_json=as_json)
             else:
                 for outcome in doing[name](backend):
                     _print_step(outcome, as_json=as_json)
@@ -107,7 +109,7 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
         )
 
 
-def _inputs(folder: Path, files: ManifestFiles) -> Sequence[InputFile]:
+def _inputs(folder: Path, files: ManifestImportFiles) -> Sequence[InputFile]:
     """Return the files of an import. Raises Invalid for a path without files."""
     paths: list[Path] = []
     for n, path in enumerate(files.paths):

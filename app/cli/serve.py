@@ -10,16 +10,16 @@ from typing import Annotated
 import typer
 
 from app.cli.serving.service import (
+    ensure_served_database,
     format_socket_origin,
     open_listening_socket,
-    open_served_database_url,
     prepare_database_in_forked_process,
     run_service,
     start_web_process_early,
     stop_on_sigterm,
 )
 from app.config import Settings
-from app.pearmut.files import ABSENT, find_pearmut_files
+from app.pearmut.files import ABSENT, find_pearmut_package_files
 
 
 def register_commands(app: typer.Typer) -> None:
@@ -43,7 +43,7 @@ def serve(
         open_listening_socket(host or settings.host, settings.port if port is None else port) as server,
         _listening_for_pearmut(settings, host or settings.host) as pearmut,
         start_web_process_early(server) as web,  # takes longer than getting a database, new or old
-        open_served_database_url(settings) as (url, own),
+        ensure_served_database(settings) as (url, own),
     ):
         origin = settings.public_url or format_socket_origin(server)
         role = prepare_database_in_forked_process(url, origin, settings.data_dir, upgrade=not no_migrate)
@@ -67,7 +67,7 @@ def _listening_for_pearmut(settings: Settings, host: str) -> Iterator[socket.soc
     if settings.pearmut_port is None:
         yield None
         return
-    files = find_pearmut_files(settings.pearmut_files)
+    files = find_pearmut_package_files(settings.pearmut_files)
     with open_listening_socket(host, settings.pearmut_port) as server:
         if files.folder is None:
             typer.echo(ABSENT, err=True)

@@ -30,7 +30,7 @@ MOST = 1000
 def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("settings")(print_or_change_campaign_settings)
-    app.command("recipe")(print_or_store_recipe)
+    app.command("recipe")(list_print_or_store_recipes)
 
 
 def print_or_change_campaign_settings(
@@ -70,7 +70,7 @@ def print_or_change_campaign_settings(
     _print({name: shown[name] for name in CampaignPatch.model_fields})
 
 
-def print_or_store_recipe(
+def list_print_or_store_recipes(
     campaign: Campaign,
     name: Annotated[str | None, typer.Argument(help="Name of the recipe; without it all are listed.")] = None,
     file: Annotated[

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from app.cli.kit import context
-from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters, unwrap_error_group
+from app.cli.kit.raters_at_work import RehearsalTally, SimulatedRaterSettings, run_simulated_raters, unwrap_error_group
 from app.cli.serving.own_server import serve_on_free_port
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
@@ -65,9 +65,11 @@ def simulate_raters(
     model = None if raters is None else _model(raters, campaign, seed)
     with stop_on_sigterm(), connect_as_campaign_manager(campaign, server) as managed:
         if model is not None:
-            _print_tally(run_rehearsal(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
+            _print_tally(
+                run_rehearsal(managed, model, SimulatedRaterSettings(workers, speed, patience)), as_json=as_json
+            )
             return
-        about, outputs = managed.load_campaign_for_simulation(), managed.stream_outputs()
+        about, outputs = managed.fetch_campaign_for_simulation(), managed.stream_outputs()
         _write(
             encode_rater_model(
                 make_rater_model_template(
@@ -86,7 +88,7 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     return model if seed is None else model.model_copy(update={"seed": seed})
 
 
-def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> RehearsalTally:
+def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: SimulatedRaterSettings) -> RehearsalTally:
     """Let the raters of a model judge on a server, and show a progress bar. Raises NoSimulatedRaterEnrolled."""
     there = sorted(model.raters.keys() & set(managed.list_active_raters()))
     if not there:
@@ -113,7 +115,7 @@ def connect_as_campaign_manager(campaign: str | None, server: str | None) -> Ite
     if remote is not None:
         yield CampaignClient(remote, campaign or "")
         return
-    with context.open_owner_database_url() as url:
+    with context.provide_owner_database_url() as url:
         role = prepare_database(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,

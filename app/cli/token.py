@@ -38,7 +38,7 @@ def create_token(
 ) -> None:
     """Create a token and print it. Only its hash is stored, so it cannot be shown again."""
     with context.upgrade_and_open_database() as database, database.transaction() as session:
-        ends = None if days is None else clock.database_time_after(session, days)
+        ends = None if days is None else clock.database_time_after_days(session, days)
         issued = tokens.issue_token(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
     typer.echo(issued.secret)
 

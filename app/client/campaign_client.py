@@ -31,14 +31,14 @@ class CampaignClient:
         """The path of the campaign."""
         return f"/v1/campaigns/{quote(self.campaign, safe='')}"
 
-    def load_campaign(self) -> dict[str, Any]:
+    def fetch_campaign(self) -> dict[str, Any]:
         """Return the campaign as the server shows it. Raises ServerRefusal, ServerUnreachable."""
         settings: dict[str, Any] = json.loads(self.remote.fetch_body(self.campaign_path, accept="application/json"))
         return settings
 
-    def load_campaign_for_simulation(self) -> CampaignForSimulation:
+    def fetch_campaign_for_simulation(self) -> CampaignForSimulation:
         """Return the facts that a model of raters needs."""
-        settings = self.load_campaign()
+        settings = self.fetch_campaign()
         return CampaignForSimulation(self.campaign, settings["protocol"], settings["options"], settings["basis"])
 
     def list_active_raters(self) -> list[str]:
@@ -86,7 +86,7 @@ class CampaignClient:
         """Enrol a rater. Raises ServerRefusal, ServerUnreachable."""
         self.remote.send_change("PUT", f"{self.campaign_path}/raters/{quote(rater, safe='')}", {}, enrolment)
 
-    def compile_plan(self, design: Mapping[str, object]) -> None:
+    def compile_and_freeze_plan(self, design: Mapping[str, object]) -> None:
         """Compile a design and freeze the plan. Raises ServerRefusal, ServerUnreachable."""
         self.remote.send_change("POST", f"{self.campaign_path}/plan", {}, design)
 

@@ -70,7 +70,7 @@ class HuggingFaceClient:
         self._http.close()
         self._elsewhere.close()
 
-    def create_dataset(self, dataset: str, *, private: bool) -> None:
+    def create_dataset_if_missing(self, dataset: str, *, private: bool) -> None:
         """Create a dataset repository unless it exists. dataset: like `owner/name`. private: only for a new one.
 
         Raises HuggingFaceRefusal, HuggingFaceUnreachable.

@@ -122,7 +122,7 @@ class MTurkClient:
         for page in self._client.get_paginator("list_hits").paginate():
             yield from page["HITs"]
 
-    def fetch_study_link_ids(self, study: str) -> InvitationAndStudyIds:
+    def fetch_invitation_and_study_ids(self, study: str) -> InvitationAndStudyIds:
         """Return the invitation of a HIT, None if it was made elsewhere. Raises the errors of `create_study`."""
         with _own_errors():
             annotation = str(self._client.get_hit(HITId=study)["HIT"].get("RequesterAnnotation") or "")

@@ -92,7 +92,7 @@ class ProlificClient:
         self._change("PATCH", _study(study), {"external_study_url": add_study_to_link(url, study)})
         return study
 
-    def fetch_study_link_ids(self, study: str) -> InvitationAndStudyIds:
+    def fetch_invitation_and_study_ids(self, study: str) -> InvitationAndStudyIds:
         """Return the ids in a study's address. Raises as `create_study`, ProlificRefusal also for an unknown study."""
         return InvitationAndStudyIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 

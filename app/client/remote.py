@@ -88,7 +88,7 @@ class RemoteServer:
             raise _refusal(answer)
         return answer.content
 
-    def ask_without_waiting(
+    def request_result_without_waiting(
         self,
         method: str,
         path: str,

@@ -97,7 +97,7 @@ class CrowdPlatform(Protocol):
 
     words: ClassVar[PlatformWording]
 
-    def fetch_study_link_ids(self, study: str) -> InvitationAndStudyIds:
+    def fetch_invitation_and_study_ids(self, study: str) -> InvitationAndStudyIds:
         """Return the ids in the link of a study."""
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:

@@ -78,7 +78,7 @@ class ConformanceRun:
             self.remote.send_change("PUT", f"{managed.campaign_path}/systems/{SYSTEM}/outputs/{document}", {}, outputs)
         for rater in setup.raters:
             managed.enrol_rater(rater, {})
-        managed.compile_plan(DESIGN)
+        managed.compile_and_freeze_plan(DESIGN)
         managed.change_state("open")
         links = managed.renew_rater_tokens(setup.raters)
         return managed, [SimulatedFrontEnd(self.client, managed.campaign_path, links[rater]) for rater in setup.raters]
@@ -86,7 +86,7 @@ class ConformanceRun:
     def close_campaigns(self) -> None:
         """Close the campaigns that this run created."""
         for managed in self.made:
-            if managed.load_campaign()["state"] == "open":
+            if managed.fetch_campaign()["state"] == "open":
                 managed.change_state("close")
 
 

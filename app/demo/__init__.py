@@ -29,7 +29,7 @@ __all__ = [
     "PROTOCOL",
     "RATERS",
     "STABILITY",
-    "create_demo_campaign",
+    "ensure_demo_campaign",
     "make_demo_rater_model",
 ]
 
@@ -40,7 +40,7 @@ _TELL_EVERY = 50
 Progress = Callable[[int, int], None]
 
 
-def create_demo_campaign(database: Database, *, seed: int = DEMO_SEED, progress: Progress | None = None) -> str:
+def ensure_demo_campaign(database: Database, *, seed: int = DEMO_SEED, progress: Progress | None = None) -> str:
     """Load the texts of the demo campaign unless they are loaded, and return its key. Each seed has its own campaign.
 
     The true order of the systems is `PLANTED_ORDER`, best first. progress: called with the number of records loaded so

@@ -162,7 +162,7 @@ def create_picture_campaign(remote: RemoteServer) -> CampaignClient:
     """Create and open the campaign with its raters; an existing campaign stays as it is."""
     managed = CampaignClient(remote, PICTURES)
     try:
-        managed.load_campaign()
+        managed.fetch_campaign()
     except ServerRefusal:
         _make(managed)
     return managed
@@ -171,7 +171,7 @@ def create_picture_campaign(remote: RemoteServer) -> CampaignClient:
 def make_picture_rater_model(managed: CampaignClient) -> RaterModel:
     """Make the model of the simulated raters, all except the guest, who look for the planted errors."""
     model = make_rater_model_template(
-        managed.load_campaign_for_simulation(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED
+        managed.fetch_campaign_for_simulation(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED
     )
     return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})
 
@@ -213,5 +213,5 @@ def _make(managed: CampaignClient) -> None:
             )
     for rater in (*RATERS_OF_PICTURES, GUEST_OF_PICTURES):
         managed.enrol_rater(rater, {})
-    managed.compile_plan(DESIGN)
+    managed.compile_and_freeze_plan(DESIGN)
     managed.change_state("open")

@@ -11,7 +11,7 @@ import numpy as np
 from app.design.arms import assign_arms_to_groups, assign_arms_to_raters
 from app.design.item_positions import make_tasks_from_drafts
 from app.design.order import SystemOrders
-from app.design.plan import PlannedGroup, Task, UnmetRequest
+from app.design.plan import PlannedItemGroup, Task, UnmetRequest
 from app.design.task_maker import RaterTaskMaker, TaskInputs, UnmetRequestCollector
 
 Rngs = Callable[..., np.random.Generator]
@@ -22,14 +22,14 @@ class AssembledTasks:
     """The tasks of a plan, their groups, and the requests that could not be met."""
 
     tasks: tuple[Task, ...]
-    groups: tuple[PlannedGroup, ...]
+    groups: tuple[PlannedItemGroup, ...]
     unmet: tuple[UnmetRequest, ...]
 
 
 def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     """Make the tasks of all raters."""
-    planned = make_planned_groups(rngs, work)
-    by_rater: dict[str, list[tuple[PlannedGroup, int]]] = {rater.key: [] for rater in work.raters}
+    planned = make_planned_item_groups(rngs, work)
+    by_rater: dict[str, list[tuple[PlannedItemGroup, int]]] = {rater.key: [] for rater in work.raters}
     for group, of in planned:
         by_rater[group.rater].append((group, of))
     orders = SystemOrders(rngs("orders"), work.systems)
@@ -44,14 +44,14 @@ def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     return AssembledTasks(tuple(tasks), groups, troubles.list_unmet_requests(work.design))
 
 
-def make_planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[PlannedGroup, int]]:
+def make_planned_item_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[PlannedItemGroup, int]]:
     """Make a planned group for each (group, rater), in the order of the test set, with the index of its group."""
     raters, rows = work.allocation.raters, _rows(work)
     arms = _arms(rngs, work, rows)
     result = []
     for number, (group, unit, turn, place) in enumerate(rows):
-        stretch = work.outputs.stretches[work.outputs.stretch_of(group)]
-        planned = PlannedGroup(
+        stretch = work.outputs.stretches[work.outputs.stretch_of_group(group)]
+        planned = PlannedItemGroup(
             number + 1,
             int(work.layout.bucket[work.layout.cell[group]]) + 1,
             unit,
@@ -73,7 +73,7 @@ def _rows(work: TaskInputs) -> list[tuple[int, int, int, int]]:
     rows: list[tuple[int, int, int, int]] = []
     nth: Counter[int] = Counter()
     for group in range(len(raters)):
-        unit = (work.outputs.stretch_of(group) if latin else group) + 1
+        unit = (work.outputs.stretch_of_group(group) if latin else group) + 1
         for place in np.flatnonzero(raters[group] >= 0).tolist():
             nth[unit] += 1
             label = work.labels[group] if work.labels else (unit, nth[unit])

@@ -12,7 +12,7 @@ from app.design.values import Bools, Codes
 from app.domain.errors import Invalid, Place
 
 
-def assign_groups_to_pool(
+def draw_pool_assignments(
     rng: np.random.Generator, *, rows: int, groups: int, raters: int, ratings: int = 1, before: Codes | None = None
 ) -> Codes:
     """Assign groups to the places of a pool, in `rows` independent draws.
@@ -34,7 +34,7 @@ def assign_groups_to_pool(
 
     Examples
     --------
-    >>> dealt = assign_groups_to_pool(np.random.default_rng(1), rows=1, groups=6, raters=3, ratings=2)
+    >>> dealt = draw_pool_assignments(np.random.default_rng(1), rows=1, groups=6, raters=3, ratings=2)
     >>> np.bincount(dealt.ravel())
     array([4, 4, 4])
     """
@@ -71,7 +71,7 @@ def check_pool_sizes(layout: AllocationInput, names: tuple[str, ...] | None = No
     """
     most = np.zeros(len(layout.pools), dtype=np.int64)
     np.maximum.at(most, layout.buckets_of_groups, layout.ratings)
-    for bucket in np.flatnonzero(most > layout.pool_sizes).tolist():
+    for bucket in np.flatnonzero(most > layout.n_raters_by_bucket).tolist():
         name = names[bucket] if names else str(bucket + 1)
         why = f"bucket {name} has {len(layout.pools[bucket])} raters (people), and its items need {most[bucket]} each"
         raise Invalid(why, places=(Place(("ratings_per_item",), why),))
@@ -93,7 +93,7 @@ def assign_groups_in_simulated_studies(rng: np.random.Generator, layout: Allocat
     result: Codes = np.empty((studies, layout.n_groups, ratings), dtype=np.int64)
     if not layout.n_groups:
         return result
-    order, wide = layout.groups_sorted_by_cell(), layout.pool_sizes
+    order, wide = layout.groups_sorted_by_cell(), layout.n_raters_by_bucket
     groups = np.bincount(layout.cell, minlength=len(layout.bucket))
     begin = np.cumsum(groups) - groups
     raters, first_rater = np.concatenate(layout.pools), np.cumsum(wide) - wide
@@ -103,7 +103,7 @@ def assign_groups_in_simulated_studies(rng: np.random.Generator, layout: Allocat
     for at in sorted(first):  # shapes in the order in which they first occur, which determines the draws of a seed
         alike = held[shape == shape[at]]
         n_groups, n_raters = int(groups[held[at]]), int(wide[layout.bucket[held[at]]])
-        places = assign_groups_to_pool(
+        places = draw_pool_assignments(
             rng, rows=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings
         )
         dealt = places.reshape(studies, len(alike), n_groups, -1)
@@ -129,7 +129,7 @@ def assign_groups_evenly(rng: np.random.Generator, layout: AllocationInput, rate
             groups = members[todo[members] & (layout.ratings[members] == k)]
             if not len(groups):
                 continue
-            places = assign_groups_to_pool(
+            places = draw_pool_assignments(
                 rng, rows=1, groups=len(groups), raters=len(pool), ratings=int(k), before=have[bucket, pool]
             )
             raters[groups, :k] = pool[places[0]]

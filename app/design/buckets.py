@@ -17,7 +17,7 @@ USUAL_SIZE = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FilledBuckets:
+class RaterDocumentBuckets:
     """The buckets of a plan.
 
     Names, and rater codes (ascending) of each bucket; the bucket of each document of the test set, −1 if it is in none.
@@ -39,7 +39,7 @@ def keep_one_account_per_person(raters: Sequence[Rater]) -> tuple[tuple[Rater, .
 
 def fill_buckets(
     rng: np.random.Generator, design: Design, raters: Sequence[Rater], keys: Sequence[str], chosen: Codes
-) -> FilledBuckets:
+) -> RaterDocumentBuckets:
     """Assign raters and documents to buckets.
 
     Parameters
@@ -58,7 +58,7 @@ def fill_buckets(
     sets = [np.sort(order[places]) for places in make_overlapping_rater_sets(len(raters), size, count)]
     of_document = np.full(len(keys), -1, dtype=np.int64)
     of_document[rng.permutation(chosen)] = _bucket_of_documents(rng, len(chosen), np.arange(len(sets)))
-    return FilledBuckets(tuple(str(n + 1) for n in range(len(sets))), tuple(sets), of_document)
+    return RaterDocumentBuckets(tuple(str(n + 1) for n in range(len(sets))), tuple(sets), of_document)
 
 
 def _bucket_of_documents(rng: np.random.Generator, documents: int, buckets: Codes) -> Codes:
@@ -120,7 +120,7 @@ def _explicit(
     raters: Sequence[Rater],
     keys: Sequence[str],
     chosen: Codes,
-) -> FilledBuckets:
+) -> RaterDocumentBuckets:
     places: list[Place] = []
     index = {key: n for n, key in enumerate(keys)}
     allowed = set(chosen.tolist())
@@ -142,7 +142,7 @@ def _explicit(
     rest = chosen[of_document[chosen] < 0]
     if len(takers):
         of_document[rng.permutation(rest)] = _bucket_of_documents(rng, len(rest), takers)
-    return FilledBuckets(tuple(bucket.name for bucket in listed), tuple(pools), of_document)
+    return RaterDocumentBuckets(tuple(bucket.name for bucket in listed), tuple(pools), of_document)
 
 
 def _pool(bucket: ExplicitBucket, raters: Sequence[Rater], where: tuple[str | int, ...], places: list[Place]) -> Codes:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.design.design import CalibrationRules, Placement
-from app.design.order import ScreenBlock, UnplacedItem
-from app.design.values import Codes, DesignDocument
+from app.design.order import ItemToPlace, ScreenBlock
+from app.design.values import Codes, DocumentToPlan
 from app.domain.errors import Invalid, Place
 
 
-def sample_calibration_set(
-    rng: np.random.Generator, calibration: CalibrationRules, documents: Sequence[DesignDocument]
-) -> list[UnplacedItem]:
+def sample_common_calibration_items(
+    rng: np.random.Generator, calibration: CalibrationRules, documents: Sequence[DocumentToPlan]
+) -> list[ItemToPlace]:
     """Return the items of the calibration set that everyone judges, the same for all and in the set's order.
 
     A sample has equally many items of every level of quality (± 1), or all of a level that has fewer.
@@ -40,7 +40,7 @@ def sample_calibration_set(
     drawn = [rng.permutation(each)[:count].tolist() for each, count in zip(members, counts, strict=True)]
     chosen = sorted(n for each in drawn for n in each)
     return [
-        UnplacedItem(documents[n].key, 1, documents[n].n_segments, sum(documents[n].words), "calibration")
+        ItemToPlace(documents[n].key, 1, documents[n].n_segments, sum(documents[n].words), "calibration")
         for n in chosen
     ]
 

@@ -37,7 +37,7 @@ class LoadSpread:
 
 
 @dataclass(frozen=True, slots=True)
-class DesignDeviation:
+class UnmetRecommendation:
     """A recommendation (Riley et al. 2024, §3) that a design does not follow, and what that costs."""
 
     recommendation: str
@@ -65,7 +65,7 @@ class ControlItemDensity:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanCheckReport:
+class PlanProperties:
     """The report of a plan.
 
     normalized_entropy: of regular items over raters. rater_system: regular items of each system by rater.
@@ -92,11 +92,11 @@ class PlanCheckReport:
     rated_twice: int
     rater_pairs: tuple[int, int]
     total: WorkSize
-    departures: tuple[DesignDeviation, ...]
+    departures: tuple[UnmetRecommendation, ...]
     estimable: tuple[str, ...]
 
 
-def check_plan(plan: Plan) -> PlanCheckReport:
+def compute_plan_properties(plan: Plan) -> PlanProperties:
     """Compute the properties of a plan.
 
     Source: Riley et al. 2024, §6.1.2 (entropy), §3 (recommendations); Knowles 2021, §5.4; docs/designs.md.
@@ -104,7 +104,7 @@ def check_plan(plan: Plan) -> PlanCheckReport:
     rated = [(task, item) for task in plan.tasks for item in task.items if item.role == "rating"]
     rater_system = _rater_system(plan, rated)
     together = _system_system(plan)
-    return PlanCheckReport(
+    return PlanProperties(
         loads=_loads(plan),
         spreads=_spreads(plan, rated),
         normalized_entropy=_entropy(plan, rated),
@@ -121,7 +121,7 @@ def check_plan(plan: Plan) -> PlanCheckReport:
         rated_twice=len({(g.unit, g.bucket) for g in plan.groups if g.nth > 1}),
         rater_pairs=_rater_pairs(plan),
         total=_total(plan.tasks),
-        departures=list_unfollowed_recommendations(plan),
+        departures=list_unmet_recommendations(plan),
         estimable=_estimable(plan),
     )
 
@@ -263,7 +263,7 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
     return len(rater_pairs), n * (n - 1) // 2
 
 
-def list_unfollowed_recommendations(plan: Plan) -> tuple[DesignDeviation, ...]:
+def list_unmet_recommendations(plan: Plan) -> tuple[UnmetRecommendation, ...]:
     """List where a design deviates from the recommendations of Riley et al. 2024 (§3), and what this costs.
 
     The figures follow from the variance components of WMT23 zh-en and en-de (`app/stats/planning/planning.py`);
@@ -276,15 +276,17 @@ def list_unfollowed_recommendations(plan: Plan) -> tuple[DesignDeviation, ...]:
             "none": "2.3 to 3.4 times as many documents for the precision of pSxS (MQM of 2023)",
             "system_balanced": "1.3 to 1.7 times as many documents for the precision of pSxS (MQM of 2023)",
         }[design.grouping]
-        sentences.append(DesignDeviation("one rater judges all outputs of a document (pSxS)", design.grouping, cost))
+        sentences.append(
+            UnmetRecommendation("one rater judges all outputs of a document (pSxS)", design.grouping, cost)
+        )
     if design.balance.kind != "full":
         balance = "by capacity" if design.balance.kind == "capacity" else f"entropy {design.balance.entropy:g}"
         cost = "a few raters decide the ranking: their preferences weigh more, and fewer pairs replicate"
-        sentences.append(DesignDeviation("equal work for all raters", balance, cost))
+        sentences.append(UnmetRecommendation("equal work for all raters", balance, cost))
     if design.ratings_per_item > 1:
         balance = f"{design.ratings_per_item} ratings per item"
         cost = "fewer documents for the same money; half of the documents rated twice was less stable than all once"
-        sentences.append(DesignDeviation("one rating per item, more documents", balance, cost))
+        sentences.append(UnmetRecommendation("one rating per item, more documents", balance, cost))
     return tuple(sentences)
 
 

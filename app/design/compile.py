@@ -9,13 +9,13 @@ import numpy as np
 
 from app.design.assemble import assemble_tasks
 from app.design.assignment import check_pool_sizes
-from app.design.buckets import FilledBuckets, fill_buckets, keep_one_account_per_person
-from app.design.calibration import draw_common_documents, sample_calibration_set
+from app.design.buckets import RaterDocumentBuckets, fill_buckets, keep_one_account_per_person
+from app.design.calibration import draw_common_documents, sample_common_calibration_items
 from app.design.design import Design
 from app.design.grouping import GroupedOutputs, group_outputs, make_allocation_input, split_documents_into_ranges
 from app.design.latin_square import assign_outputs_by_latin_squares, explain_outputs_without_rater
 from app.design.layout import AllocationInput
-from app.design.order import UnplacedItem
+from app.design.order import ItemToPlace
 from app.design.overlap import choose_overlap_documents
 from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, hash_json
 from app.design.sampling import choose_documents, choose_systems
@@ -50,8 +50,8 @@ def compile_plan(
 
     Examples
     --------
-    >>> from app.design.values import DesignDocument
-    >>> documents = tuple(DesignDocument(f"d{n}", (10, 12)) for n in range(6))
+    >>> from app.design.values import DocumentToPlan
+    >>> documents = tuple(DocumentToPlan(f"d{n}", (10, 12)) for n in range(6))
     >>> outputs = {(d.key, s): (f"{d.key}{s}1", f"{d.key}{s}2") for d in documents for s in "AB"}
     >>> raters = [Rater("r1"), Rater("r2"), Rater("r3")]
     >>> plan = compile_plan(Design(), TestSet(documents, outputs), [System("A"), System("B")], raters, seed=1)
@@ -123,7 +123,7 @@ def hash_design_inputs(test_set: TestSet, systems: Sequence[str], raters: Sequen
     return hash_json([documents, outputs, list(systems), people])
 
 
-def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[PlanItem, ...]:
+def _items(shared: Sequence[Sequence[ItemToPlace]]) -> tuple[PlanItem, ...]:
     """Return what everyone judges as a separate list of items."""
     pieces = [piece for pack in shared for piece in pack]
     return tuple(
@@ -148,12 +148,12 @@ def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequenc
 
 def _shared_packs(
     draw: SeedStreams, design: Design, test_set: TestSet, names: Sequence[str], common: Codes
-) -> tuple[tuple[UnplacedItem, ...], ...]:
+) -> tuple[tuple[ItemToPlace, ...], ...]:
     """Return what every rater judges, in packs that stay together."""
     if design.calibration is None:
         return ()
-    pieces = sample_calibration_set(draw.rng("calibration"), design.calibration, test_set.calibration)
-    packs: list[tuple[UnplacedItem, ...]] = [(piece,) for piece in pieces]
+    pieces = sample_common_calibration_items(draw.rng("calibration"), design.calibration, test_set.calibration)
+    packs: list[tuple[ItemToPlace, ...]] = [(piece,) for piece in pieces]
     if len(common):
         grouped = group_outputs(
             design, test_set, names, split_documents_into_ranges(design, test_set.documents, common.tolist())
@@ -164,7 +164,7 @@ def _shared_packs(
             credited = [grouped.entries[n].systems for n in members]
             packs.append(
                 tuple(
-                    UnplacedItem(key, stretch.first, stretch.last, stretch.words, "calibration", who[0], who)
+                    ItemToPlace(key, stretch.first, stretch.last, stretch.words, "calibration", who[0], who)
                     for who in credited
                 )
             )
@@ -177,7 +177,7 @@ def _allocate_groups(
     test_set: TestSet,
     names: Sequence[str],
     raters: Sequence[Rater],
-    buckets: FilledBuckets,
+    buckets: RaterDocumentBuckets,
 ) -> tuple[GroupedOutputs, GroupAllocation, AllocationInput]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
     grouped = group_outputs(
@@ -190,19 +190,25 @@ def _allocate_groups(
     return grouped, assign_raters_to_groups(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
 
 
-def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: FilledBuckets) -> Codes:
+def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: RaterDocumentBuckets) -> Codes:
     """Return the number of raters for each group, shape (G,)."""
     ratings = np.full(len(grouped.groups), design.ratings_per_item, dtype=np.int64)
     if design.overlap:
         sizes = np.array([len(pool) for pool in buckets.pools])
         several = choose_overlap_documents(draw.rng("overlap"), design.overlap, buckets.of_document, sizes)
-        document = np.array([grouped.stretches[grouped.stretch_of(g)].document for g in range(len(grouped.groups))])
+        document = np.array(
+            [grouped.stretches[grouped.stretch_of_group(g)].document for g in range(len(grouped.groups))]
+        )
         ratings[np.isin(document, several)] = design.overlap.ratings_per_item
     return ratings
 
 
 def _latin(
-    draw: SeedStreams, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: FilledBuckets
+    draw: SeedStreams,
+    grouped: GroupedOutputs,
+    layout: AllocationInput,
+    names: Sequence[str],
+    buckets: RaterDocumentBuckets,
 ) -> GroupAllocation:
     """Assign raters by Latin squares; outputs that no rater of the square edits have none."""
     check_pool_sizes(layout, buckets.names)
@@ -210,7 +216,7 @@ def _latin(
     propensity: Floats = np.zeros((layout.n_groups, 1))
     code = {name: n for n, name in enumerate(names)}
     group_of = {
-        (grouped.stretch_of(g), code[grouped.entries[members[0]].systems[0]]): g
+        (grouped.stretch_of_group(g), code[grouped.entries[members[0]].systems[0]]): g
         for g, members in enumerate(grouped.groups)
     }
     if len(group_of) < len(grouped.stretches) * len(names):
@@ -231,7 +237,7 @@ def _latin(
 
 
 def _documents(
-    keys: Sequence[str], chosen: Codes, common: Codes, buckets: FilledBuckets, inclusion: Floats
+    keys: Sequence[str], chosen: Codes, common: Codes, buckets: RaterDocumentBuckets, inclusion: Floats
 ) -> tuple[PlannedDocument, ...]:
     for_all = set(common.tolist())
     return tuple(
@@ -241,7 +247,7 @@ def _documents(
     )
 
 
-def _buckets(buckets: FilledBuckets, raters: Sequence[Rater], keys: Sequence[str]) -> tuple[Bucket, ...]:
+def _buckets(buckets: RaterDocumentBuckets, raters: Sequence[Rater], keys: Sequence[str]) -> tuple[Bucket, ...]:
     return tuple(
         Bucket(
             n + 1,
@@ -261,7 +267,9 @@ def _unmet_documents(left_out: Sequence[str]) -> tuple[UnmetRequest, ...]:
     return (UnmetRequest(what, f"in no bucket: {named}"),)
 
 
-def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: FilledBuckets) -> tuple[UnmetRequest, ...]:
+def _unmet_outputs(
+    test_set: TestSet, grouped: GroupedOutputs, buckets: RaterDocumentBuckets
+) -> tuple[UnmetRequest, ...]:
     """Report documents in a bucket for which no system has a complete output."""
     judged = {stretch.document for stretch in grouped.stretches}
     bare = [n for n in np.flatnonzero(buckets.of_document >= 0).tolist() if n not in judged]

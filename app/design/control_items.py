@@ -9,7 +9,7 @@ import numpy as np
 
 from app.design.design import ControlRules
 from app.design.grouping import count_needed_control_items
-from app.design.order import Screen, UnplacedItem
+from app.design.order import ItemToPlace, Screen
 from app.design.repeats import (
     PlannedScreenRepeat,
     RaterHistory,
@@ -74,18 +74,18 @@ def add_control_items(
 
 def _choose(
     rng: np.random.Generator,
-    ratings: Sequence[UnplacedItem],
+    ratings: Sequence[ItemToPlace],
     room: TaskCapacity,
-    controls: Sequence[UnplacedItem],
+    controls: Sequence[ItemToPlace],
     needed: Mapping[str, int],
     references: Mapping[str, Sequence[str]],
     *,
     top_up: bool,
-) -> list[UnplacedItem]:
+) -> list[ItemToPlace]:
     """Choose control items that fit: random ones, or the shortest if 20 draws did not fit."""
     own = sorted(ratings, key=lambda piece: (piece.size.segments, piece.words))
     for draw in range(DRAWS + 1):
-        chosen: list[UnplacedItem] = []
+        chosen: list[ItemToPlace] = []
         for kind, count in needed.items():
             drawn = [own[n] for n in rng.permutation(len(own))]
             able = drawn if draw < DRAWS else room.shortest_control_originals(kind, len(own), own)
@@ -110,8 +110,8 @@ def _choose(
 
 
 def make_control_item(
-    kind: str, piece: UnplacedItem, controls: ControlRules, references: Mapping[str, Sequence[str]]
-) -> UnplacedItem:
+    kind: str, piece: ItemToPlace, controls: ControlRules, references: Mapping[str, Sequence[str]]
+) -> ItemToPlace:
     """Make the control item of a kind from a rating."""
     plain = replace(piece, group=None, propensity=None, systems=(), of=piece)
     if kind == "degraded":
@@ -122,7 +122,7 @@ def make_control_item(
 
 
 def _insert(
-    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: UnplacedItem, room: TaskCapacity
+    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: ItemToPlace, room: TaskCapacity
 ) -> None:
     """Insert an item at a random position of the block with its document, or anywhere if no block has several."""
     held = [n for n, screen in zip(blocks, screens, strict=True) if screen[0].document == piece.document]
@@ -141,7 +141,7 @@ def _insert(
 def _insert_repeats(
     rng: np.random.Generator,
     screens: list[Screen],
-    chosen: Sequence[UnplacedItem],
+    chosen: Sequence[ItemToPlace],
     room: TaskCapacity,
     seen: RaterHistory,
 ) -> None:

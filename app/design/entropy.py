@@ -80,7 +80,7 @@ def _sets(rng: np.random.Generator, pool: Codes, k: int) -> Codes:
     return orders[:, places].reshape(-1, k)
 
 
-def assign_groups_by_entropy(
+def assign_groups_for_target_entropy(
     rng: np.random.Generator, layout: AllocationInput, target: float, studies: int = 1, *, restarts: int = RESTARTS
 ) -> Codes:
     """Assign groups so that the normalized entropy of the work is within .03 of a target, in many studies at once.

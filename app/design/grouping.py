@@ -12,7 +12,7 @@ import numpy as np
 from app.design.design import ControlRules, Design
 from app.design.duplicates import group_systems_by_text
 from app.design.layout import AllocationInput
-from app.design.values import Codes, DesignDocument, SegmentRange, TestSet, Unit, WorkSize
+from app.design.values import Codes, DocumentToPlan, SegmentRange, TestSet, Unit, WorkSize
 from app.domain.errors import Invalid
 
 
@@ -32,22 +32,24 @@ class GroupedOutputs:
     entries: tuple[DistinctOutput, ...]
     groups: tuple[tuple[int, ...], ...]
 
-    def group_size(self, group: int) -> WorkSize:
+    def group_work_size(self, group: int) -> WorkSize:
         """Return how much there is to judge in a group."""
         members = self.groups[group]
         return self.stretches[self.entries[members[0]].stretch].work_size.multiplied_by(len(members))
 
-    def stretch_of(self, group: int) -> int:
+    def stretch_of_group(self, group: int) -> int:
         """Return the stretch of a group."""
         return self.entries[self.groups[group][0]].stretch
 
     def group_sizes(self, unit: Unit) -> Codes:
         """Return the sizes of all groups in one unit, shape (G,)."""
-        return np.array([self.group_size(group).count_in(unit) for group in range(len(self.groups))], dtype=np.int64)
+        return np.array(
+            [self.group_work_size(group).count_in(unit) for group in range(len(self.groups))], dtype=np.int64
+        )
 
 
 def split_documents_into_ranges(
-    design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]
+    design: Design, documents: Sequence[DocumentToPlan], chosen: Sequence[int]
 ) -> list[SegmentRange]:
     """Split documents (given by index) into what an item shows: whole documents, stretches, or single segments."""
     limit = _longest_stretch(design)
@@ -144,7 +146,9 @@ def group_outputs(
     groups: list[tuple[int, ...]] = []
     for stretch in stretches:
         key = test_set.documents[stretch.document].key
-        marks = {name: test_set.text_fingerprints(key, name, stretch.first, stretch.last) for name in systems}
+        marks = {
+            name: test_set.output_fingerprints_in_range(key, name, stretch.first, stretch.last) for name in systems
+        }
         outputs = [
             DistinctOutput(len(kept), names) for names in group_systems_by_text(marks, share=design.share_duplicates)
         ]

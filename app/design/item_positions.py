@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.order import Screen, UnplacedItem
-from app.design.plan import OriginalItemPosition, PlanItem, PlannedGroup, Task
+from app.design.order import ItemToPlace, Screen
+from app.design.plan import OriginalItemPosition, PlanItem, PlannedItemGroup, Task
 from app.design.values import WorkSize
 
 
@@ -25,7 +25,7 @@ def make_tasks_from_drafts(
     rng: np.random.Generator,
     rater: str,
     drafts: Sequence[TaskDraft],
-    groups: Sequence[PlannedGroup],
+    groups: Sequence[PlannedItemGroup],
     *,
     first_number: int,
 ) -> list[Task]:
@@ -46,7 +46,7 @@ def _task(
     rater: str,
     draft: TaskDraft,
     places: dict[int, OriginalItemPosition],
-    groups: Sequence[PlannedGroup],
+    groups: Sequence[PlannedItemGroup],
     number: int,
     queue: int,
     chain: int | None,
@@ -65,7 +65,7 @@ def _task(
 
 
 def _item(
-    piece: UnplacedItem, places: dict[int, OriginalItemPosition], position: int, screen: int, column: int, side: int
+    piece: ItemToPlace, places: dict[int, OriginalItemPosition], position: int, screen: int, column: int, side: int
 ) -> PlanItem:
     return PlanItem(
         position,

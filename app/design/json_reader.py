@@ -141,7 +141,7 @@ class JsonObjectReader:
             self.note_fault(name, f"unknown; known are {', '.join(sorted(self._asked))}")
 
 
-def read_json_object(
+def read_decoded_json_object(
     body: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str
 ) -> T:
     """Read one object completely.

@@ -38,7 +38,7 @@ class AllocationInput:
         return len(self.cell)
 
     @property
-    def pool_sizes(self) -> Codes:
+    def n_raters_by_bucket(self) -> Codes:
         """The number of raters of each bucket, shape (B,)."""
         return np.fromiter(map(len, self.pools), dtype=np.int64, count=len(self.pools))
 
@@ -60,7 +60,7 @@ class OutputAllocationInput:
     layout: AllocationInput
     group: Codes
 
-    def raters_of_outputs(self, dealt: Codes) -> Codes:
+    def map_group_raters_to_outputs(self, dealt: Codes) -> Codes:
         """Convert raters of groups, shape (studies, G, K), to those of outputs, (studies, D, S, K), −1 if none."""
         raters = np.take(dealt, np.maximum(self.group, 0), axis=1)
         missing = self.group < 0

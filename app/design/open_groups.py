@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.grouping import GroupedOutputs
-from app.design.plan import Bucket, PlannedGroup, UnmetRequest
+from app.design.plan import Bucket, PlannedItemGroup, UnmetRequest
 from app.design.values import Rater, WorkSize
 
 
 @dataclass(frozen=True, slots=True)
-class LatinSquareRating:
+class LatinSquareRaterAssignment:
     """A rating in a Latin square: the rater, the number of the rating of the segment, and the rater's probability."""
 
     nth: int
@@ -35,9 +35,9 @@ class OpenGroup:
     unit: int
     nth: int
     bucket: int
-    before: PlannedGroup | None
+    before: PlannedItemGroup | None
     late: bool
-    square: LatinSquareRating | None = None
+    square: LatinSquareRaterAssignment | None = None
 
     @property
     def intended_rater(self) -> str | None:
@@ -116,13 +116,13 @@ class _GroupHolders:
         rater = self._able.get(key)
         if rater is None or (not again and key in self._on_unit[group.unit]):
             return False
-        size = self._found.group_size(group.material)
+        size = self._found.group_work_size(group.material)
         return rater.capacity is None or (self._load[key] + size).count_in(rater.capacity_unit) <= rater.capacity
 
     def give_group(self, group: OpenGroup, key: str) -> None:
         """Give a group to a rater."""
         self.assignments[group.material] = key
-        self._load[key] += self._found.group_size(group.material)
+        self._load[key] += self._found.group_work_size(group.material)
         self._on_unit[group.unit].add(key)
         self._groups[group.bucket, key] += 1
         self._of[key] += 1
@@ -155,7 +155,7 @@ class _GroupHolders:
         return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can_take(group, key)]
 
     def _take_back_group(self, group: OpenGroup, key: str) -> None:
-        self._load[key] += self._found.group_size(group.material).multiplied_by(-1)
+        self._load[key] += self._found.group_work_size(group.material).multiplied_by(-1)
         self._on_unit[group.unit].discard(key)
         self._groups[group.bucket, key] -= 1
         self._of[key] -= 1

@@ -11,7 +11,7 @@ from app.design.values import Role, WorkSize
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnplacedItem:
+class ItemToPlace:
     """An item before it is placed. group: index of its planned group. block: items that stay together."""
 
     document: str
@@ -23,7 +23,7 @@ class UnplacedItem:
     systems: tuple[str, ...] = ()
     group: int | None = None
     propensity: float | None = None
-    of: UnplacedItem | None = None
+    of: ItemToPlace | None = None
     variant: str | None = None
     reference: str | None = None
 
@@ -33,7 +33,7 @@ class UnplacedItem:
         return WorkSize(1, self.last - self.first + 1, self.words)
 
 
-Screen = tuple[UnplacedItem, ...]
+Screen = tuple[ItemToPlace, ...]
 ScreenBlock = tuple[Screen, ...]
 
 
@@ -63,13 +63,13 @@ class SystemOrders:
 
 
 def arrange_system_rounds(
-    rng: np.random.Generator, pieces: Sequence[UnplacedItem], orders: SystemOrders
-) -> list[UnplacedItem]:
+    rng: np.random.Generator, pieces: Sequence[ItemToPlace], orders: SystemOrders
+) -> list[ItemToPlace]:
     """Arrange items in rounds with one of each system, so that every task has the same share of every system (± 1)."""
-    by_system: dict[str, list[UnplacedItem]] = {}
+    by_system: dict[str, list[ItemToPlace]] = {}
     for place in rng.permutation(len(pieces)):
         by_system.setdefault(pieces[place].systems[0], []).append(pieces[place])
-    result: list[UnplacedItem] = []
+    result: list[ItemToPlace] = []
     while any(by_system.values()):
         place_of = orders.next_order()
         there = sorted((name for name, left in by_system.items() if left), key=place_of.__getitem__)
@@ -77,7 +77,7 @@ def arrange_system_rounds(
     return result
 
 
-def arrange_items_on_screens(pieces: Sequence[UnplacedItem], columns: int) -> ScreenBlock:
+def arrange_items_on_screens(pieces: Sequence[ItemToPlace], columns: int) -> ScreenBlock:
     """Arrange items in screens with the given number of columns, or one fewer if they do not divide evenly."""
     count = -(-len(pieces) // columns)
     return tuple(tuple(pieces[len(pieces) * n // count : len(pieces) * (n + 1) // count]) for n in range(count))

@@ -11,14 +11,14 @@ from app.design.values import Codes
 
 
 def choose_overlap_documents(
-    rng: np.random.Generator, overlap: Overlap, bucket_of_document: Codes, pool_sizes: Codes
+    rng: np.random.Generator, overlap: Overlap, bucket_of_document: Codes, n_raters_by_bucket: Codes
 ) -> Codes:
     """Return the indices of overlap documents, drawn equally from the buckets with enough people.
 
     bucket_of_document: shape (D,), −1 for documents that are not assigned. At least one document is drawn if the share
     is not 0.
     """
-    able = np.flatnonzero(pool_sizes >= overlap.ratings_per_item)
+    able = np.flatnonzero(n_raters_by_bucket >= overlap.ratings_per_item)
     members = [np.flatnonzero(bucket_of_document == bucket) for bucket in able]
     sizes = np.array([len(documents) for documents in members], dtype=np.int64)
     dealt = int((bucket_of_document >= 0).sum())

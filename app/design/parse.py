@@ -24,7 +24,7 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
-from app.design.json_reader import JsonObjectReader, read_json_object
+from app.design.json_reader import JsonObjectReader, read_decoded_json_object
 from app.design.values import Unit
 
 LARGEST_SEED = 2**63 - 1
@@ -53,7 +53,7 @@ def parse_design(body: object, *, loc: tuple[str | int, ...] = ()) -> Design:
     >>> parse_design({"ratings_per_item": 3}).overlap is None
     True
     """
-    return read_json_object(body, _design, loc=loc, title="The design is not valid")
+    return read_decoded_json_object(body, _design, loc=loc, title="The design is not valid")
 
 
 def _design(at: JsonObjectReader) -> Design:

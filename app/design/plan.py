@@ -69,7 +69,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedGroup:
+class PlannedItemGroup:
     """Items that go to one rater. unit: the same for all ratings of the same outputs. nth: which rating, from 1."""
 
     number: int
@@ -125,7 +125,7 @@ class Plan:
     raters: tuple[str, ...]
     buckets: tuple[Bucket, ...]
     documents: tuple[PlannedDocument, ...]
-    groups: tuple[PlannedGroup, ...]
+    groups: tuple[PlannedItemGroup, ...]
     tasks: tuple[Task, ...]
     unmet: tuple[UnmetRequest, ...] = ()
     notes: tuple[str, ...] = ()

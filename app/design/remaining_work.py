@@ -10,7 +10,7 @@ import numpy as np
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
 from app.design.open_groups import OpenGroup, OpenGroupAssignments
-from app.design.order import UnplacedItem
+from app.design.order import ItemToPlace
 from app.design.plan import Bucket, Plan
 from app.design.task_maker import TaskInputs
 from app.design.values import Rater, TestSet, WorkSize
@@ -34,7 +34,7 @@ def make_task_inputs_of_remaining_groups(
     grouped: GroupedOutputs,
     filled: OpenGroupAssignments,
     buckets: Sequence[Bucket],
-    shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]],
+    shared: Mapping[str, tuple[tuple[ItemToPlace, ...], ...]],
 ) -> TaskInputs:
     """Make the task inputs of the open groups that somebody judges, each with its one rater."""
     code = {rater.key: n for n, rater in enumerate(raters)}
@@ -79,17 +79,17 @@ def _arms(plan: Plan, done: Sequence[tuple[OpenGroup, str]]) -> tuple[int | None
 
 def list_remaining_shared_items(
     plan: Plan, test_set: TestSet, systems: Collection[str], rater: str, kept: Collection[int]
-) -> tuple[tuple[UnplacedItem, ...], ...]:
+) -> tuple[tuple[ItemToPlace, ...], ...]:
     """List what a rater still has to judge of the shared items: everything, for a new rater."""
     tasks = [task for task in plan.tasks_of_rater(rater) if task.number not in kept]
     items = [item for task in tasks for item in task.items if item.role == "calibration"]
     words_of = {document.key: document.words for document in (*test_set.documents, *test_set.calibration)}
-    packs: dict[tuple[str, int], list[UnplacedItem]] = {}
+    packs: dict[tuple[str, int], list[ItemToPlace]] = {}
     for item in items if rater in plan.raters else plan.common:
         still = tuple(name for name in item.systems if name in systems)
         if still or not item.systems:
             words = sum(words_of[item.document][item.first - 1 : item.last])
-            piece = UnplacedItem(
+            piece = ItemToPlace(
                 item.document, item.first, item.last, words, "calibration", still[0] if still else None, still
             )
             packs.setdefault((item.document, item.first), []).append(piece)

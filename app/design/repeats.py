@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.design.order import Screen, UnplacedItem
+from app.design.order import ItemToPlace, Screen
 from app.design.task_packing import TaskCapacity, sum_work
 from app.design.values import WorkSize
 
@@ -21,7 +21,7 @@ class RaterHistory:
     judged up to their end. repeated: screens that were shown again, by identity.
     """
 
-    pieces: list[UnplacedItem] = field(default_factory=list)
+    pieces: list[ItemToPlace] = field(default_factory=list)
     screens: list[tuple[Screen, int]] = field(default_factory=list)
     at: list[int] = field(default_factory=list)
     segments: int = 0

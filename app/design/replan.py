@@ -13,7 +13,7 @@ from app.design.buckets import keep_one_account_per_person
 from app.design.compile import SeedStreams, hash_design_inputs
 from app.design.grouping import GroupedOutputs, group_outputs, split_documents_into_ranges
 from app.design.open_groups import OpenGroup, OpenGroupAssignments, assign_open_groups
-from app.design.plan import Bucket, ChangeKind, Plan, PlannedDocument, PlannedGroup, UnmetRequest
+from app.design.plan import Bucket, ChangeKind, Plan, PlannedDocument, PlannedItemGroup, UnmetRequest
 from app.design.remaining_work import (
     list_remaining_shared_items,
     make_task_inputs_of_remaining_groups,
@@ -149,7 +149,7 @@ class _PlanProgress:
         self.finished = {group for group, tasks in tasks_of.items() if tasks <= self.kept}
         touched = handed_in | started
         self.begun = {group for group, tasks in tasks_of.items() if tasks & touched} - self.finished
-        self.units: dict[int, list[PlannedGroup]] = defaultdict(list)
+        self.units: dict[int, list[PlannedItemGroup]] = defaultdict(list)
         self.taken: dict[int, set[str]] = defaultdict(set)
         for group in plan.groups:
             self.units[group.unit].append(group)
@@ -165,13 +165,13 @@ class _PlanProgress:
         """Whether a unit is one output, not a whole stretch."""
         return plan.design.grouping != "psxs"
 
-    def continues_from(self, planned: Sequence[PlannedGroup]) -> tuple[PlannedGroup | None, bool]:
+    def continues_from(self, planned: Sequence[PlannedItemGroup]) -> tuple[PlannedItemGroup | None, bool]:
         """Return the group that the rest of a rating continues, and whether a part of the rating is finished."""
         still = [group for group in planned if group.number not in self.finished]
         theirs = [group for group in planned if group.rater in self.staying]
         return next(iter((*still, *theirs, *planned)), None), len(still) < len(planned)
 
-    def names(self, plan: Plan, group: PlannedGroup) -> Iterator[Unit]:
+    def names(self, plan: Plan, group: PlannedItemGroup) -> Iterator[Unit]:
         """Yield what identifies a unit across plans; an output of several systems is identified by each of them."""
         for system in self.entries[group.number] if self.single(plan) else ("",):
             yield (group.document, group.first, group.last, system)
@@ -271,7 +271,7 @@ def _open_work(
         systems_of = grouped.entries[pack[0]].systems
         names = [(key, stretch.first, stretch.last, name) for name in (systems_of if state.single(plan) else ("",))]
         groups = next((old[name] for name in names if name in old), [])
-        square = squares.find_editor(grouped.stretch_of(of), systems_of[0])
+        square = squares.find_editor(grouped.stretch_of_group(of), systems_of[0])
         ratings = [(square.nth, ())] if square else _ratings(plan, state, groups, key, systems_of)
         if ratings and names[0] not in units:
             units[names[0]] = groups[0].unit if groups else next(fresh)
@@ -286,14 +286,14 @@ def _open_work(
 
 
 def _ratings(
-    plan: Plan, state: _PlanProgress, groups: Sequence[PlannedGroup], document: str, systems: Sequence[str]
-) -> Sequence[tuple[int, Sequence[PlannedGroup]]]:
+    plan: Plan, state: _PlanProgress, groups: Sequence[PlannedItemGroup], document: str, systems: Sequence[str]
+) -> Sequence[tuple[int, Sequence[PlannedItemGroup]]]:
     """Return the ratings of a unit, (nth, planned groups): as planned, or as its document (or the design) needs.
 
     A rating has several groups if a system was added later: that of the first texts, and that of the later ones.
     """
     latin = plan.design.structure == "latin_square"
-    planned: dict[int, list[PlannedGroup]] = defaultdict(list)
+    planned: dict[int, list[PlannedItemGroup]] = defaultdict(list)
     for group in groups:
         if not latin or state.entries[group.number] & set(systems):  # only outputs that a rater of the square edits
             planned[group.nth].append(group)
@@ -304,7 +304,7 @@ def _ratings(
 
 
 def _open_entries(
-    grouped: GroupedOutputs, pack: tuple[int, ...], state: _PlanProgress, planned: Sequence[PlannedGroup]
+    grouped: GroupedOutputs, pack: tuple[int, ...], state: _PlanProgress, planned: Sequence[PlannedItemGroup]
 ) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
     """Return a pack's entries still to be judged, and systems whose text a finished group judged under another name."""
     done = {group.number: state.entries[group.number] for group in planned if group.number in state.finished}

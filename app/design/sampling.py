@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.design.design import Design
-from app.design.values import Codes, DesignDocument, Floats, System
+from app.design.values import Codes, DocumentToPlan, Floats, System
 from app.domain.errors import Invalid, Place
 
 
@@ -30,7 +30,7 @@ def choose_systems(design: Design, systems: Sequence[System]) -> tuple[str, ...]
 
 
 def choose_documents(
-    rng: np.random.Generator, design: Design, documents: Sequence[DesignDocument]
+    rng: np.random.Generator, design: Design, documents: Sequence[DocumentToPlan]
 ) -> tuple[Codes, Floats]:
     """Return the indices of the documents judged, ascending, and each document's inclusion probability, shape (D,).
 

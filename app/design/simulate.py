@@ -11,7 +11,7 @@ import numpy as np
 
 from app.design.assignment import assign_groups_in_simulated_studies
 from app.design.design import Grouping
-from app.design.entropy import assign_groups_by_entropy
+from app.design.entropy import assign_groups_for_target_entropy
 from app.design.layout import make_output_allocation_input
 from app.design.values import Bools, Codes
 from app.domain.errors import Invalid
@@ -65,5 +65,5 @@ def simulate_rater_assignments(
         grouping, bucket_of_document, n_systems, pools, n_raters, ratings=ratings, present=present
     )
     if entropy is None:
-        return items.raters_of_outputs(assign_groups_in_simulated_studies(rng, items.layout, studies))
-    return items.raters_of_outputs(assign_groups_by_entropy(rng, items.layout, entropy, studies))
+        return items.map_group_raters_to_outputs(assign_groups_in_simulated_studies(rng, items.layout, studies))
+    return items.map_group_raters_to_outputs(assign_groups_for_target_entropy(rng, items.layout, entropy, studies))

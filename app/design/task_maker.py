@@ -16,8 +16,8 @@ from app.design.design import Design, Placement
 from app.design.grouping import GroupedOutputs
 from app.design.item_positions import TaskDraft
 from app.design.layout import AllocationInput
-from app.design.order import ScreenBlock, SystemOrders, UnplacedItem, arrange_items_on_screens, arrange_system_rounds
-from app.design.plan import PlannedGroup, UnmetRequest
+from app.design.order import ItemToPlace, ScreenBlock, SystemOrders, arrange_items_on_screens, arrange_system_rounds
+from app.design.plan import PlannedItemGroup, UnmetRequest
 from app.design.repeats import RaterHistory
 from app.design.task_packing import PartialTask, TaskCapacity, count_fitting_columns, fill_tasks
 from app.design.values import Rater, TestSet
@@ -40,12 +40,12 @@ class TaskInputs:
     outputs: GroupedOutputs
     layout: AllocationInput
     allocation: GroupAllocation
-    shared: tuple[tuple[UnplacedItem, ...], ...]
+    shared: tuple[tuple[ItemToPlace, ...], ...]
     labels: tuple[tuple[int, int], ...] | None = None
     arms: tuple[int | None, ...] | None = None
-    remaining_shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]] | None = None
+    remaining_shared: Mapping[str, tuple[tuple[ItemToPlace, ...], ...]] | None = None
 
-    def shared_items_of_rater(self, rater: str) -> tuple[tuple[UnplacedItem, ...], ...]:
+    def shared_items_of_rater(self, rater: str) -> tuple[tuple[ItemToPlace, ...], ...]:
         """Return the packs of shared items that this rater has to judge besides the groups."""
         return self.shared if self.remaining_shared is None else self.remaining_shared.get(rater, ())
 
@@ -90,7 +90,7 @@ class RaterTaskMaker:
     orders: SystemOrders
     troubles: UnmetRequestCollector
 
-    def make_tasks(self, rater: str, planned: Sequence[tuple[PlannedGroup, int]], start: int) -> list[TaskDraft]:
+    def make_tasks(self, rater: str, planned: Sequence[tuple[PlannedItemGroup, int]], start: int) -> list[TaskDraft]:
         """Return the rater's tasks in order. start: determines which arm comes first."""
         shared = self._in_own_order(self.work.shared_items_of_rater(rater))
         n_arms = max(1, len(self.work.design.arms))
@@ -115,14 +115,14 @@ class RaterTaskMaker:
             tasks.append(TaskDraft(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
         return tasks
 
-    def _in_own_order(self, packs: Sequence[tuple[UnplacedItem, ...]]) -> Sequence[tuple[UnplacedItem, ...]]:
+    def _in_own_order(self, packs: Sequence[tuple[ItemToPlace, ...]]) -> Sequence[tuple[ItemToPlace, ...]]:
         """Return the shared items in an order of this rater's own, so that no item is always at the same place."""
         if self.work.design.task.shuffle == "none":
             return packs
         return [packs[n] for n in self.rng.permutation(len(packs))] if packs else packs
 
     def _drafts(
-        self, planned: Sequence[tuple[PlannedGroup, int]], shared: Sequence[tuple[UnplacedItem, ...]]
+        self, planned: Sequence[tuple[PlannedItemGroup, int]], shared: Sequence[tuple[ItemToPlace, ...]]
     ) -> list[PartialTask]:
         blocks = place_calibration_items(
             self._blocks(planned), [self._copy_shared_items(pack) for pack in shared], self._placement()
@@ -142,7 +142,7 @@ class RaterTaskMaker:
         calibration = self.work.design.calibration
         return calibration.placement if calibration else "first"
 
-    def _blocks(self, planned: Sequence[tuple[PlannedGroup, int]]) -> list[ScreenBlock]:
+    def _blocks(self, planned: Sequence[tuple[PlannedItemGroup, int]]) -> list[ScreenBlock]:
         design = self.work.design
         shuffled = list(planned)
         if design.task.shuffle != "none":
@@ -157,11 +157,11 @@ class RaterTaskMaker:
             singles = arrange_system_rounds(self.rng, singles, self.orders)
         return [((piece,),) for piece in singles]
 
-    def _make_unplaced_items(self, group: PlannedGroup, of: int) -> list[UnplacedItem]:
+    def _make_unplaced_items(self, group: PlannedItemGroup, of: int) -> list[ItemToPlace]:
         grouped = self.work.outputs
-        stretch = grouped.stretches[grouped.stretch_of(of)]
+        stretch = grouped.stretches[grouped.stretch_of_group(of)]
         return [
-            UnplacedItem(
+            ItemToPlace(
                 group.document,
                 stretch.first,
                 stretch.last,
@@ -175,7 +175,7 @@ class RaterTaskMaker:
             for systems in (grouped.entries[n].systems for n in grouped.groups[of])
         ]
 
-    def _columns(self, pack: Sequence[UnplacedItem]) -> ScreenBlock:
+    def _columns(self, pack: Sequence[ItemToPlace]) -> ScreenBlock:
         """Return a group's items in an order of the systems, on screens with as many columns as fit a task."""
         ordered = list(pack)
         if self.work.design.task.shuffle != "none":
@@ -191,14 +191,14 @@ class RaterTaskMaker:
             self.troubles.narrowed.add(ordered[0].document)
         return arrange_items_on_screens(ordered, fitting)
 
-    def _copy_shared_items(self, pack: Sequence[UnplacedItem]) -> ScreenBlock:
+    def _copy_shared_items(self, pack: Sequence[ItemToPlace]) -> ScreenBlock:
         """Copy shared items, so that every rater's item has its own place."""
         own = [replace(piece) for piece in pack]
         return self._columns(own) if own[0].systems else ((own[0],),)
 
-    def _by_document(self, planned: Sequence[tuple[PlannedGroup, int]]) -> list[ScreenBlock]:
+    def _by_document(self, planned: Sequence[tuple[PlannedItemGroup, int]]) -> list[ScreenBlock]:
         """Return documents in the order of their first appearance, each with its segments in order."""
-        by_document: dict[str, list[UnplacedItem]] = {}
+        by_document: dict[str, list[ItemToPlace]] = {}
         for group, of in planned:
             by_document.setdefault(group.document, []).extend(self._make_unplaced_items(group, of))
         return [

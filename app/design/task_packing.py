@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.design import ControlRules, Design, TaskRules
 from app.design.grouping import count_control_items_for_total, count_needed_control_items, count_needed_control_screens
-from app.design.order import Screen, ScreenBlock, UnplacedItem, arrange_items_on_screens
+from app.design.order import ItemToPlace, Screen, ScreenBlock, arrange_items_on_screens
 from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
 
@@ -37,7 +37,7 @@ class PartialTask:
     quota: ControlQuota | None = None
     whole: bool = False
 
-    def all_items(self) -> list[UnplacedItem]:
+    def all_items(self) -> list[ItemToPlace]:
         """Return all items."""
         return [piece for screen in self.screens for piece in screen]
 
@@ -52,10 +52,10 @@ class TaskCapacity:
     task: TaskRules
     controls: ControlRules
     regular_share: float = 1.0
-    spare: tuple[UnplacedItem, ...] = ()
+    spare: tuple[ItemToPlace, ...] = ()
 
     @classmethod
-    def for_rater(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> TaskCapacity:
+    def for_rater(cls, design: Design, pieces: Sequence[ItemToPlace] = ()) -> TaskCapacity:
         """Return the capacity of a design's tasks for a rater who has these items."""
         spare = sorted((piece for piece in pieces if piece.role == "rating"), key=_length)[:_SPARE]
         return cls(design.task, design.controls, design.max_regular_share, tuple(spare))
@@ -85,8 +85,8 @@ class TaskCapacity:
         return self.is_within_limits(regular + sum_work(shortest)) and self.is_within_limits(mean)
 
     def _shortest_controls(
-        self, shown: Sequence[Screen], own: Sequence[UnplacedItem], quota: ControlQuota | None
-    ) -> list[UnplacedItem]:
+        self, shown: Sequence[Screen], own: Sequence[ItemToPlace], quota: ControlQuota | None
+    ) -> list[ItemToPlace]:
         """Return the shortest originals of all control items; with several columns, those of whole screens."""
         if self.task.columns > 1:
             repeatable = sort_rating_screens_by_size(shown)
@@ -96,17 +96,17 @@ class TaskCapacity:
         needed = quota.kinds if quota else count_needed_control_items(self.controls, len(own))
         return [piece for kind, n in needed.items() for piece in self.shortest_control_originals(kind, n, own)]
 
-    def fits_item_alone(self, piece: UnplacedItem) -> bool:
+    def fits_item_alone(self, piece: ItemToPlace) -> bool:
         """Whether an item that alone exceeds the regular share fits a task with its controls."""
         return replace(self, regular_share=1.0).fits([(piece,)])
 
-    def shortest_control_originals(self, kind: str, count: int, own: Sequence[UnplacedItem]) -> list[UnplacedItem]:
+    def shortest_control_originals(self, kind: str, count: int, own: Sequence[ItemToPlace]) -> list[ItemToPlace]:
         """Return the shortest originals for control items of a kind; a repeat must be of an item judged before."""
         able = list(own) if kind == "repeat" or not self.spare else list(self.spare)
         return [able[n % len(able)] for n in range(count)]
 
 
-def _length(piece: UnplacedItem) -> tuple[int, int]:
+def _length(piece: ItemToPlace) -> tuple[int, int]:
     return piece.last - piece.first, piece.words
 
 
@@ -116,7 +116,7 @@ def sort_rating_screens_by_size(shown: Sequence[Screen]) -> list[Screen]:
     return sorted(rated, key=lambda screen: (sum_work(screen).segments, sum_work(screen).words))
 
 
-def sum_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
+def sum_work(pieces: Sequence[ItemToPlace]) -> WorkSize:
     """Return the total work of these items."""
     segments = sum([piece.last - piece.first for piece in pieces]) + len(pieces)
     return WorkSize(len(pieces), segments, sum([piece.words for piece in pieces]))
@@ -124,7 +124,7 @@ def sum_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
 
 def fill_tasks(
     rng: np.random.Generator, blocks: Sequence[ScreenBlock], room: TaskCapacity
-) -> tuple[list[PartialTask], list[UnplacedItem]]:
+) -> tuple[list[PartialTask], list[ItemToPlace]]:
     """Put blocks into tasks, in order; a block that does not fit into the remaining space begins a new task.
 
     A block larger than a task fills consecutive tasks evenly, with whole screens and nothing else. If all of it belongs
@@ -140,7 +140,7 @@ def fill_tasks(
         An item leaves no room for the control items that every task must hold.
     """
     tasks: list[PartialTask] = []
-    oversize: list[UnplacedItem] = []
+    oversize: list[ItemToPlace] = []
     for number, block in enumerate(blocks):
         if tasks and not tasks[-1].whole and room.fits([*tasks[-1].screens, *block]):
             tasks[-1].screens += block
@@ -195,7 +195,7 @@ def distribute_control_items(
     return [ControlQuota(dict(each), count) for each, count in zip(kinds, screens, strict=True)]
 
 
-def _split_oversize_block(block: ScreenBlock, room: TaskCapacity, oversize: list[UnplacedItem]) -> list[PartialTask]:
+def _split_oversize_block(block: ScreenBlock, room: TaskCapacity, oversize: list[ItemToPlace]) -> list[PartialTask]:
     """Split a block with a screen that does not fit a task (with control items): as much as fits into each task."""
     parts: list[PartialTask] = []
     for screen in block:
@@ -220,7 +220,7 @@ def _check_alone(room: TaskCapacity, screen: Screen) -> None:
         )
 
 
-def count_fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: TaskCapacity) -> int:
+def count_fitting_columns(columns: int, pieces: Sequence[ItemToPlace], room: TaskCapacity) -> int:
     """Return the most columns, up to those requested, whose largest items fit a task in every screen width."""
     largest = sorted(pieces, key=lambda piece: (-piece.size.segments, -piece.size.words))
 

@@ -18,7 +18,7 @@ Role = Literal["rating", "repeat", "reference", "degraded", "calibration"]
 
 
 @dataclass(frozen=True, slots=True)
-class DesignDocument:
+class DocumentToPlan:
     """An ordered list of segments.
 
     words: number of words of each segment, as a reader counts them; one entry per segment, at least one. references:
@@ -55,11 +55,11 @@ class TestSet:
 
     __test__ = False  # the name is the field's; pytest would otherwise collect it
 
-    documents: tuple[DesignDocument, ...]
+    documents: tuple[DocumentToPlan, ...]
     outputs: Mapping[tuple[str, str], tuple[str | None, ...]]
-    calibration: tuple[DesignDocument, ...] = ()
+    calibration: tuple[DocumentToPlan, ...] = ()
 
-    def text_fingerprints(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
+    def output_fingerprints_in_range(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
         """Return the marks of a stretch; None unless the system has an output for each of its segments."""
         texts = self.outputs.get((document, system))
         if texts is None:

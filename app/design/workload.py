@@ -10,7 +10,7 @@ import numpy as np
 from app.design.assignment import assign_groups_evenly, check_pool_sizes, count_groups_by_bucket_and_rater
 from app.design.capacity import assign_groups_by_capacity
 from app.design.design import Design
-from app.design.entropy import assign_groups_by_entropy
+from app.design.entropy import assign_groups_for_target_entropy
 from app.design.even_out import EvenedLoads, even_out_loads
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
@@ -45,10 +45,12 @@ def assign_raters_to_groups(
     """
     check_pool_sizes(layout, tuple(names))
     if design.balance.kind == "entropy" and design.balance.entropy is not None:
-        dealt = assign_groups_by_entropy(rng, layout, design.balance.entropy)[0]
+        dealt = assign_groups_for_target_entropy(rng, layout, design.balance.entropy)[0]
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     if design.balance.kind == "capacity":
-        dealt = assign_groups_by_capacity(rng, layout, *compute_rater_capacities(design, grouped, raters))
+        dealt = assign_groups_by_capacity(
+            rng, layout, *compute_rater_capacities_and_group_sizes(design, grouped, raters)
+        )
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     assign_overlap_groups(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
@@ -62,7 +64,9 @@ def assign_raters_to_groups(
     return GroupAllocation(dealt, _given_loads(layout, dealt), evened)
 
 
-def compute_rater_capacities(design: Design, grouped: GroupedOutputs, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
+def compute_rater_capacities_and_group_sizes(
+    design: Design, grouped: GroupedOutputs, raters: Sequence[Rater]
+) -> tuple[Codes, Codes]:
     """Return each rater's capacity for regular work, in the rater's own unit, and what each group counts in it.
 
     Control items take their share of every task, so they are subtracted.

@@ -82,7 +82,7 @@ class TooLarge(AppError):
     kind = "too_large"
 
 
-class TooMany(AppError):
+class RateLimitExceeded(AppError):
     """This was done too often lately; wait before you try again."""
 
     kind = "too_many"

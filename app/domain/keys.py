@@ -39,23 +39,23 @@ def make_key(name: str) -> str:
     >>> make_key("..")
     '..~5ec1f7e7'
     """
-    return name if is_key(name) else shorten_key(name, LONGEST)
+    return name if is_key(name) else shorten_name_to_key(name, LONGEST)
 
 
-def shorten_key(name: str, most: int) -> str:
+def shorten_name_to_key(name: str, most: int) -> str:
     """Return a key of at most `most` characters: the beginning of a name, with a digest of the whole.
 
-    >>> shorten_key("annual-report.pdf", 16)
+    >>> shorten_name_to_key("annual-report.pdf", 16)
     'annual-~a95d65af'
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{_OTHER.sub('_', name)[: most - 9]}~{digest}"
 
 
-def is_organization_key(text: str) -> bool:
+def is_valid_organization_key(text: str) -> bool:
     """Whether an organization can have this key.
 
-    >>> is_organization_key("acme-2"), is_organization_key("Acme"), is_organization_key("-a")
+    >>> is_valid_organization_key("acme-2"), is_valid_organization_key("Acme"), is_valid_organization_key("-a")
     (True, False, False)
     """
     return re.fullmatch("[a-z0-9][a-z0-9-]{0,62}", text) is not None

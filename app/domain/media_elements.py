@@ -12,7 +12,7 @@ from html import unescape
 from typing import Final
 
 from app.domain.instructions import extract_instruction_text
-from app.domain.keys import LONGEST, make_key, shorten_key
+from app.domain.keys import LONGEST, make_key, shorten_name_to_key
 
 OPENING: Final = r"^\s*<(audio|video|img)(?=[\s/>])"
 """The beginning of a text that is media; Postgres uses the same pattern, ignoring case."""
@@ -78,16 +78,18 @@ def find_file_name_in_address(address: str) -> str | None:
     if _OTHER_HOST.match(address) or re.match("[a-z][a-z0-9+.-]*://", address, re.IGNORECASE):
         return None
     path, asked = split_pdf_page_from_path(address)
-    return make_media_name(_QUERY.sub(r"\1\2", path), page=asked, folder=_FOLDER)
+    return make_media_name_from_path(_QUERY.sub(r"\1\2", path), page=asked, folder=_FOLDER)
 
 
-def make_media_name(path: str, *, page: int | None = None, folder: str = "") -> str | None:
+def make_media_name_from_path(path: str, *, page: int | None = None, folder: str = "") -> str | None:
     """Return the name of a file at a path, below an optional folder; None if the path is outside, or names no file.
 
     Encoded characters in the path, such as `%20`, are decoded.
 
-    >>> make_media_name("talks/1.wav"), make_media_name("../a.wav"), make_media_name("./a%20b.png")
-    ('talks:1.wav', None, 'a_b.png~47c1591e')
+    >>> make_media_name_from_path("talks/1.wav"), make_media_name_from_path("../a.wav")
+    ('talks:1.wav', None)
+    >>> make_media_name_from_path("./a%20b.png")
+    'a_b.png~47c1591e'
     """
     parts = [_read_signs(part) for part in _SEPARATOR.split(path) if part not in ("", ".")]
     if parts and f"{parts[0]}/" == folder:
@@ -119,7 +121,7 @@ def make_pdf_page_name(name: str, page: int | None) -> str:
         return name
     mark = f"{_PAGE_MARK}{page}"
     whole = make_key(name)
-    return (whole if len(whole) + len(mark) <= LONGEST else shorten_key(whole, LONGEST - len(mark))) + mark
+    return (whole if len(whole) + len(mark) <= LONGEST else shorten_name_to_key(whole, LONGEST - len(mark))) + mark
 
 
 def find_pdf_page_in_name(name: str) -> int | None:

@@ -61,8 +61,8 @@ __all__ = [
     "Test",
     "Unit",
     "ZeroMethod",
+    "apply_query_options_to_recipe",
     "parse_recipe_json",
-    "parse_recipe_options",
 ]
 
 RANK_SUM_TESTS = frozenset({"rank_sum", "rank_sum_legacy"})
@@ -72,7 +72,7 @@ SIGNED_RANK_TESTS = STRATIFIED_TESTS | {"signed_rank"}
 _NOT_CHOICES = frozenset({"recipe", "as_of"})
 
 
-def parse_recipe_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
+def apply_query_options_to_recipe(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
     """Return `base` with the fields that query options replace; the name of a changed recipe lists the changes.
 
     Each option has a list of values; only `exclude` and `roles` accept several (or one with commas). Options that name
@@ -107,7 +107,7 @@ def parse_recipe_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NA
 
     Raises
     ------
-    Invalid : like `parse_recipe_options`, with places in the body.
+    Invalid : like `apply_query_options_to_recipe`, with places in the body.
     """
     values: dict[str, object] = {}
     wrong: list[Place] = []

@@ -77,11 +77,11 @@ class RecipeChoice:
         return f"{self.wording.sentence}{written}"
 
     @property
-    def allowed_values(self) -> str:
+    def allowed_values_text(self) -> str:
         """The values that can be written as text.
 
-        >>> CHOICES["unit"].allowed_values, CHOICES["permutations"].allowed_values, CHOICES["alpha"].allowed_values
-        ('document, segment', '100 to 1000000, auto', '0.000001 to 0.5')
+        >>> [CHOICES[name].allowed_values_text for name in ("unit", "permutations", "alpha")]
+        ['document, segment', '100 to 1000000, auto', '0.000001 to 0.5']
         """
         if self.limits is not None:
             least, most = format_limit(self.limits.least), format_limit(self.limits.most)

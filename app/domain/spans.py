@@ -22,7 +22,7 @@ def parse_severity(name: str) -> str | None:
     return plain if plain in SEVERITIES else None
 
 
-class TextWithSpans(NamedTuple):
+class ParsedMarkedText(NamedTuple):
     """A text without its marks, the positions of the marks, and the number of unpaired ones."""
 
     text: str
@@ -30,19 +30,19 @@ class TextWithSpans(NamedTuple):
     n_unpaired_marks: int = 0
 
 
-def parse_marked_text(text: str) -> TextWithSpans:
+def parse_marked_text(text: str) -> ParsedMarkedText:
     """Remove `<v>…</v>` from a text.
 
     A mark that is never closed extends to the end of the text; a second opening or an extra closing mark is ignored.
 
     >>> parse_marked_text("a <v>b</v>")
-    TextWithSpans(text='a b', spans=((2, 3),), n_unpaired_marks=0)
+    ParsedMarkedText(text='a b', spans=((2, 3),), n_unpaired_marks=0)
     """
     if "<v>" not in text and "</v>" not in text:
-        return TextWithSpans(text, ())
+        return ParsedMarkedText(text, ())
     start, end = text.find("<v>"), text.find("</v>")
     if 0 <= start < end and text.count("v>") == 2:  # a single pair, as in most marked texts
-        return TextWithSpans(f"{text[:start]}{text[start + 3 : end]}{text[end + 4 :]}", ((start, end - 3),))
+        return ParsedMarkedText(f"{text[:start]}{text[start + 3 : end]}{text[end + 4 :]}", ((start, end - 3),))
     plain: list[str] = []
     spans: list[tuple[int, int]] = []
     at, opened, broken = 0, -1, 0
@@ -61,7 +61,7 @@ def parse_marked_text(text: str) -> TextWithSpans:
     if opened >= 0:
         spans.append((opened, at))
         broken += 1
-    return TextWithSpans("".join(plain), tuple(spans), broken)
+    return ParsedMarkedText("".join(plain), tuple(spans), broken)
 
 
 def insert_span_marks(text: str, start: int, end: int) -> str:

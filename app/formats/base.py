@@ -380,14 +380,14 @@ PartsReader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[tup
 class DocumentSubsetReader(Protocol):
     """The lines about some of the documents, of all files: all lines are added first, then returned as records."""
 
-    def begin_file(self, file: str, number: int, line: str) -> bool:
+    def begin_file_with_first_line(self, file: str, number: int, line: str) -> bool:
         """Start a file with its first line; return whether it is also data. Raises Invalid for a wrong header."""
 
     def add_line(self, number: int, line: str) -> None:
         """Add one line; faults go to the log."""
 
     def campaign_facts(self) -> object:
-        """Return what the lines state about the campaign, for `ParallelReadHooks.make_campaign_row`."""
+        """Return what the lines state about the campaign, for `MultiprocessReadHooks.make_campaign_row`."""
 
     def records(self) -> Iterator[Record | OutputJudgments]:
         """Yield all records of the lines except the campaign's, document by document; can be called only once."""
@@ -397,7 +397,7 @@ class DocumentSubsetReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ParallelReadHooks:
+class MultiprocessReadHooks:
     """How the lines of large files are distributed among several readers, each of which gets whole documents.
 
     make_reader: makes a reader of some of the lines of files with these names. make_document_finder: for the first line
@@ -452,6 +452,6 @@ class Format:
     options: Mapping[str, str] = field(default_factory=dict)
     by_document: bool = False
     by_segment: bool = False
-    spread: ParallelReadHooks | None = None
+    spread: MultiprocessReadHooks | None = None
     paths: bool = False
     whole: bool = False

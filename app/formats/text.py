@@ -18,7 +18,7 @@ from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.kit.parallel_lines import (
     FileRoles,
     LineDocumentMapping,
-    index_inputs_by_name,
+    index_input_files_by_name,
     parse_list_option,
     read_line_aligned_files,
 )
@@ -65,7 +65,7 @@ def _parse_document_line(line: str) -> tuple[str, str | None]:
 
 
 def _roles(files: Sequence[InputFile], options: Mapping[str, str]) -> FileRoles:
-    there = index_inputs_by_name(files)
+    there = index_input_files_by_name(files)
     named = {role: parse_list_option(options, role) for role in ("source", "docs", "reference")}
     missing = [(role, name) for role, names in named.items() for name in names if name not in there]
     if missing:

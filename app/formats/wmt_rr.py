@@ -37,7 +37,7 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.names import KeyAssigner
-from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
+from app.formats.kit.reading import read_lines, record_unread_names, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 
 JUDGED_BY = "da"
@@ -115,7 +115,7 @@ class _RankedFiles:
                 missing = {"srclang", "trglang", "segmentid", "judgeid", "system1id", "system1rank"} - header.keys()
                 if missing:
                     refuse_file(self.log, at, f"the header lacks {', '.join(sorted(missing))}")
-                count_unread_columns(self.log, "columns", {name for name in header if not READ.fullmatch(name)})
+                record_unread_names(self.log, "columns", {name for name in header if not READ.fullmatch(name)})
                 continue
             try:
                 if len(cells) != len(header):

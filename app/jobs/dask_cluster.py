@@ -23,7 +23,7 @@ from uuid import uuid4
 from app.domain.errors import AppError, Invalid, Unavailable
 from app.jobs.computing import ASK_EVERY, ComputingFailed, ComputingProcesses, Ending
 from app.jobs.work import MOST_HELD, QueueEntryComputer, can_compute_without_database
-from app.reports.kit.report import Chunk, LocalChunk
+from app.reports.kit.report import Chunk, LocalChunkComputer
 from app.services.jobs.jobs import CHUNK
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
@@ -185,7 +185,7 @@ class DaskComputing:
             return "unwanted" if looks % round(ASK_EVERY / LOOK_EVERY) == 0 and not wanted() else None
 
         def compute(job_id: int, chunk: Chunk, n: int) -> bytes:
-            if isinstance(chunk, LocalChunk):
+            if isinstance(chunk, LocalChunkComputer):
                 raise NeedsLocalFiles
             return self._cluster.compute_job_chunk(job_id, chunk, n, find_ending=find_ending)
 

@@ -130,7 +130,7 @@ class WebhookSender:
         """Send the events of a claimed webhook, until one is not accepted or none is left."""
         try:
             while not self._stop.is_set():
-                pending = await self._ask(partial(delivery.load_next_delivery, self._database, webhook))
+                pending = await self._ask(partial(delivery.load_next_delivery_or_release, self._database, webhook))
                 if pending is None:
                     return
                 result = await send_webhook(pool, pending)

@@ -196,7 +196,7 @@ class QueueEntryComputer:
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":
             return
-        body = store.assemble_report(self._work(row), ChunkResults(self._database, row.id, row.n_chunks))
+        body = store.assemble_report_from_chunks(self._work(row), ChunkResults(self._database, row.id, row.n_chunks))
         key = JobRequest.from_json(row.kind, row.request).key
         with self._database.transaction() as session:
             held = stored.lock_job(session, row.id)

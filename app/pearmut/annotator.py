@@ -114,7 +114,7 @@ async def get_own_item(request: Request) -> Response:
 
 
 @router.post("/log-response")
-async def store_user_answers(request: Request) -> Response:
+async def store_answers_and_hand_in_document(request: Request) -> Response:
     """Keep answers and hand the document in, in one transaction; the same once more changes nothing."""
     body, state = await _read_body_of_user(request, PearmutAnswersIn)
     sent = SentAnnotation(body.item_i, body.payload.annotation, body.payload.actions, body.payload.comment)

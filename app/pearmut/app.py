@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from app.pearmut import annotator, assets, manager
 from app.pearmut.errors import install_error_handlers, json_response
-from app.pearmut.files import ABSENT, PearmutFiles
+from app.pearmut.files import ABSENT, PearmutPackageFiles
 from app.pearmut.state import WINDOW, PearmutState
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
@@ -27,7 +27,7 @@ from app.web.hosts import AllowedHostsLayer
 from app.web.metrics import ServiceMetrics
 from app.web.organizations import OrganizationDirectory, OrganizationLayer
 from app.web.rate_limits import FailedSignIns, UnauthenticatedLimits
-from app.web.request_log import RequestLogLayer
+from app.web.request_log import RequestIdAndLogLayer
 from app.web.traces import NO_TELEMETRY
 
 LARGEST = 16 << 20  # bytes of a body: a page sends the document back, and every mouse movement
@@ -39,7 +39,7 @@ POLICY = (
 SAFE = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 
 
-def create_pearmut_app(database: Database, options: ServiceOptions, files: PearmutFiles) -> FastAPI:
+def create_pearmut_app(database: Database, options: ServiceOptions, files: PearmutPackageFiles) -> FastAPI:
     """Create the application over a database, with Pearmut's files."""
     app = FastAPI(
         lifespan=_lifespan,
@@ -66,11 +66,11 @@ def create_pearmut_app(database: Database, options: ServiceOptions, files: Pearm
     layers: ASGIApp = OrganizationLayer(app.build_middleware_stack())
     if options.allowed_hosts is not None:
         layers = AllowedHostsLayer(layers, options.allowed_hosts)
-    app.middleware_stack = RequestLogLayer(layers, app.state.metrics)
+    app.middleware_stack = RequestIdAndLogLayer(layers, app.state.metrics)
     return app
 
 
-def _add_pages(app: FastAPI, files: PearmutFiles) -> None:
+def _add_pages(app: FastAPI, files: PearmutPackageFiles) -> None:
     folder = files.folder
     if folder is None:
 

@@ -24,14 +24,14 @@ class PearmutFilesNotFound(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class PearmutFiles:
+class PearmutPackageFiles:
     """folder: of its pages; None if there are none. instructions: those of its protocols, as HTML."""
 
     folder: Path | None = None
     instructions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def find_pearmut_files(named: Path | None) -> PearmutFiles:
+def find_pearmut_package_files(named: Path | None) -> PearmutPackageFiles:
     """Find the files in a named folder (Pearmut's `static`, or the package), else in the installed package.
 
     Pearmut itself is never imported. Raises PearmutFilesNotFound if the named folder has none.
@@ -45,8 +45,8 @@ def find_pearmut_files(named: Path | None) -> PearmutFiles:
     if folder is None:
         if named is not None:
             raise PearmutFilesNotFound(str(named))
-        return PearmutFiles()
-    return PearmutFiles(folder, _read_instructions(folder.parent / "constants.py"))
+        return PearmutPackageFiles()
+    return PearmutPackageFiles(folder, _read_instructions(folder.parent / "constants.py"))
 
 
 def _read_instructions(module: Path) -> dict[str, str]:

@@ -18,14 +18,14 @@ from app.services.access.organization_marks import find_credential_organization
 from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
 from app.services.pearmut.campaign_file import parse_campaign_file
-from app.services.pearmut.documents import LoadedCampaign
+from app.services.pearmut.documents import PearmutCampaign
 from app.services.pearmut.loading import add_pearmut_campaign
 from app.services.pearmut.users import PearmutTokenWrong, authenticate_dashboard
 from app.storage.db import Session
 from app.web.organizations import use_organization_of_credential
 
 router = APIRouter()
-Work = Callable[[Session, LoadedCampaign, Caller], object]
+Work = Callable[[Session, PearmutCampaign, Caller], object]
 TABLES = "Make tables of results with Plumbline: `plumbline rank CAMPAIGN --latex`."
 PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Plumbline's pages."
 
@@ -56,7 +56,7 @@ async def get_dashboard_results(request: Request) -> Response:
     """Results by Pearmut's rule."""
     body = await read_body(request, CampaignTokenIn)
 
-    def work(session: Session, loaded: LoadedCampaign, _: Caller) -> object:
+    def work(session: Session, loaded: PearmutCampaign, _: Caller) -> object:
         return dashboard.compute_model_results(dashboard.list_log_lines(session, loaded))
 
     return await _run_as_manager(request, body, work)
@@ -67,7 +67,7 @@ async def reset_user(request: Request) -> Response:
     """Set aside what a user did, and let them begin anew."""
     body = await read_body(request, CampaignUserIn)
 
-    def work(session: Session, loaded: LoadedCampaign, by: Caller) -> str:
+    def work(session: Session, loaded: PearmutCampaign, by: Caller) -> str:
         dashboard.reset_user_work(session, loaded, body.user_id, by=by)
         return "ok"
 
@@ -79,7 +79,7 @@ async def set_user_note(request: Request) -> Response:
     """Keep a note on a user."""
     body = await read_body(request, CampaignUserIn)
 
-    def work(session: Session, loaded: LoadedCampaign, _: Caller) -> str:
+    def work(session: Session, loaded: PearmutCampaign, _: Caller) -> str:
         dashboard.set_user_note(session, loaded, body.user_id, body.note)
         return "ok"
 
@@ -91,7 +91,7 @@ async def add_users(request: Request) -> Response:
     """Enrol more users; their links are in this answer only."""
     body = await read_body(request, NewUsersIn)
 
-    def work(session: Session, loaded: LoadedCampaign, by: Caller) -> object:
+    def work(session: Session, loaded: PearmutCampaign, by: Caller) -> object:
         links = dashboard.add_users(session, loaded, body.users, by=by)
         return {"status": "ok", "users": {link.user: link.credential for link in links}}
 
@@ -156,7 +156,12 @@ async def download_progress(request: Request, names: CampaignNames, given: Token
 async def download_campaigns(request: Request, names: CampaignNames, given: Tokens = None) -> Response:
     """Each campaign as it was loaded."""
     return await _download(
-        request, names, given, "campaigns.json", dashboard.make_campaign_file, lambda pairs: [one for _, one in pairs]
+        request,
+        names,
+        given,
+        "campaigns.json",
+        dashboard.make_campaign_file_content,
+        lambda pairs: [one for _, one in pairs],
     )
 
 
@@ -165,7 +170,7 @@ async def _download(
     names: list[str],
     given: list[str] | None,
     file: str,
-    make: Callable[[Session, LoadedCampaign], object],
+    make: Callable[[Session, PearmutCampaign], object],
     put: Callable[[list[tuple[str, object]]], object],
 ) -> Response:
     """Return a file of several campaigns, with a token for each; one token may be valid for all."""

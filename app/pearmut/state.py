@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from app.pearmut.files import PearmutFiles
-from app.services.pearmut.documents import LoadedCampaignCache
+from app.pearmut.files import PearmutPackageFiles
+from app.services.pearmut.documents import PearmutCampaignCache
 from app.services.tasks.judging import JudgingService
 from app.web.rate_limits import FailedSignIns
 
@@ -21,9 +21,9 @@ class PearmutState:
     """failures: unknown users by address. campaigns: those in the memory of this process."""
 
     judging: JudgingService
-    files: PearmutFiles
+    files: PearmutPackageFiles
     failures: FailedSignIns
-    campaigns: LoadedCampaignCache = field(default_factory=LoadedCampaignCache)
+    campaigns: PearmutCampaignCache = field(default_factory=PearmutCampaignCache)
     _saving: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(LOCKS)))
 
     def campaign_answer_lock(self, campaign_id: str) -> Lock:

@@ -25,18 +25,18 @@ from app.protocols.kit.forms import (
 )
 from app.protocols.kit.marked_errors import list_span_faults as span_faults
 from app.protocols.kit.prefilled_errors import (
-    PrefillAudit,
-    PriorErrorSource,
+    PrefilledErrorOrigin,
+    PrefillOutcomeCounts,
     anonymize_prior_errors,
     assign_error_ids,
-    audit_prefill,
-    audit_prefill_without_ids,
+    count_prefill_outcomes,
+    count_prefill_outcomes_without_ids,
 )
 from app.protocols.kit.screens import PreferencePayload, check_preference
 from app.protocols.kit.visible_texts import (
     ShownText,
-    VisibleTexts,
-    find_visible_texts,
+    VisibleTextKinds,
+    find_texts_shown_on_basis,
     list_shown_texts,
     list_visible_text_labels,
 )
@@ -44,20 +44,20 @@ from app.protocols.kit.visible_texts import (
 __all__ = [
     "ALL",
     "PreferencePayload",
-    "PrefillAudit",
-    "PriorErrorSource",
+    "PrefillOutcomeCounts",
+    "PrefilledErrorOrigin",
     "QuestionNotAsked",
     "RaterForm",
     "ShownText",
-    "VisibleTexts",
+    "VisibleTextKinds",
     "anonymize_prior_errors",
     "assign_error_ids",
-    "audit_prefill",
-    "audit_prefill_without_ids",
     "check_answer",
     "check_preference",
     "convert_to_custom_options",
-    "find_visible_texts",
+    "count_prefill_outcomes",
+    "count_prefill_outcomes_without_ids",
+    "find_texts_shown_on_basis",
     "get_protocol",
     "list_judged_levels",
     "list_known_severities",

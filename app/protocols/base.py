@@ -87,7 +87,7 @@ class JudgedTexts:
     lengths: Mapping[Side, int] = field(default_factory=dict)
     durations: Mapping[Side, int] = field(default_factory=dict)
 
-    def length(self, side: Side) -> int | None:
+    def count_characters(self, side: Side) -> int | None:
         """Return the number of characters of the text on a side, None if unknown."""
         text = self.source if side == "source" else self.text
         return self.lengths.get(side) if text is None else len(text)
@@ -268,7 +268,7 @@ class Protocol(Generic[P]):
         raise Invalid(f"{self.name} has no measure {str(options.measure)[:80]!r}; there are {there}")
 
 
-def resolve_scoring_options(protocol: Protocol[Any], options: Mapping[str, object]) -> ScoringOptions:
+def parse_scoring_options(protocol: Protocol[Any], options: Mapping[str, object]) -> ScoringOptions:
     """Parse a campaign's options as its protocol defines them.
 
     Raises Invalid, naming the option, if one is unknown or of the wrong type.

@@ -22,7 +22,7 @@ from app.protocols.base import (
     SpansWidget,
     WorkedExample,
 )
-from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_error_penalty
+from app.protocols.kit.marked_errors import Marks, check_error_spans_and_score, choose_score_or_error_penalty
 from app.protocols.kit.scales import Number
 from app.stats.ratings import ScoreScale
 
@@ -66,7 +66,7 @@ def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # no
 
 def check_payload(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts, and a score outside the bands."""
-    check_errors_and_score(payload.errors, payload.score, shown, SCALE)
+    check_error_spans_and_score(payload.errors, payload.score, shown, SCALE)
 
 
 def score_judgment(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)

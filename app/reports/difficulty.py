@@ -11,15 +11,15 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
-from app.reports.inputs.segment_scores import ScoredSegments, load_metric_scores, load_rater_segment_scores
+from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.segment_scores import ScoredSegments, load_metric_scores, make_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_system_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FrozenFiniteResultModel
-from app.stats.difficulty import DocumentDifficultyTable, compute_document_difficulty
+from app.stats.difficulty import DocumentDifficultyTable, average_scores_by_document_and_system
 from app.stats.plain_values import number_or_none
 from app.storage.db import Session
 
@@ -27,7 +27,7 @@ Z_OF_METRIC = "z-scores are computed by rater, and a metric is not a rater"
 NOTHING_SCORED = "no output that this recipe counts has a score of this metric; store scores of these outputs"
 
 
-class DocumentDifficultyOptions(NamedRecipeOptions):
+class DocumentDifficultyOptions(RecipeAndSeedOptions):
     """The recipe that selects the rows (its normalization is not used), and the scores of which means are taken."""
 
     normalize: Literal["none", "z"] = Field("none", description="z: every rater with mean 0 and SD 1 over these rows.")
@@ -87,12 +87,12 @@ def _prepare(
     inputs = load_recipe_input(session, snapshots[0], options)
     scores = None if options.metric is None else load_metric_scores(session, inputs, options.metric)
     return make_undivided_work(
-        lambda: _result(inputs, options, scores or load_rater_segment_scores(inputs, options.normalize))
+        lambda: _result(inputs, options, scores or make_rater_segment_scores(inputs, options.normalize))
     )
 
 
 def _result(inputs: RecipeInput, options: DocumentDifficultyOptions, scores: ScoredSegments) -> DocumentDifficultyView:
-    means = compute_document_difficulty(scores.rows)
+    means = average_scores_by_document_and_system(scores.rows)
     done = "judged" if options.metric is None else "scored"
     systems = _systems(means, inputs, scores)
     return DocumentDifficultyView(
@@ -103,8 +103,8 @@ def _result(inputs: RecipeInput, options: DocumentDifficultyOptions, scores: Sco
         higher_is_better=scores.rows.higher_is_better,
         coverage=number_or_none(means.filled_cell_share),
         same_documents=means.is_fully_crossed,
-        document_sd=number_or_none(means.document_sd),
-        system_sd=number_or_none(means.system_sd),
+        document_sd=number_or_none(means.document_mean_sd),
+        system_sd=number_or_none(means.system_mean_sd),
         systems=systems,
         documents=list(_documents(means, scores)),
     )

@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
-from app.reports.inputs.segment_scores import load_rater_segment_scores
+from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.segment_scores import make_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
+from app.reports.kit.charts.correlations import DotPlotRow, plot_dot_rows
 from app.reports.kit.columns import Column, make_csv_rows_function, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
-from app.stats.disagreements import find_rater_disagreements, find_segment_score_differences
+from app.stats.disagreements import find_rater_disagreements, find_system_differences_on_segments
 from app.stats.ratings import Ratings
 from app.storage.db import Session
 
@@ -28,7 +28,7 @@ NO_PAIR = "no segment has scores of both systems, so the pair has no disagreemen
 ONE_RATER = "no output was scored by two raters, so raters cannot be compared: name two systems instead"
 
 
-class DisagreementOptions(NamedRecipeOptions):
+class DisagreementOptions(RecipeAndSeedOptions):
     """What is compared, and where: two systems if they are named, otherwise raters."""
 
     system: Key | None = Field(None, description="Only outputs of this system; the first of a pair.", examples=["A"])
@@ -75,7 +75,7 @@ def _prepare(
 
 
 def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementView:
-    scored = load_rater_segment_scores(inputs, "none")
+    scored = make_rater_segment_scores(inputs, "none")
     rows = _rows(scored.rows, options)
     if options.other is None:
         disagreements, compared = _between_raters(rows, options)
@@ -140,7 +140,7 @@ def _between_systems(rows: Ratings, options: DisagreementOptions) -> tuple[list[
     systems = rows.labels.systems
     first, second = options.system or "", options.other or ""
     codes = (_code("system", first, systems), _code("other", second, systems))
-    worst, compared = find_segment_score_differences(rows, *codes, options.most)
+    worst, compared = find_system_differences_on_segments(rows, *codes, options.most)
     return [
         DisagreementRow(
             **_place(rows, each.segment),
@@ -210,7 +210,7 @@ def _chart(result: DisagreementView) -> bytes:
     ends = (min([0.0, *values]), max([1.0, *values]))
     between = "the two systems" if result.between == "systems" else "the lowest and the highest rater"
     title = f"Disagreements in {next(iter(result.campaigns))}"
-    return plot_dots(
+    return plot_dot_rows(
         title, f"The {FEW} largest disagreements: scores by {between}", rows, [_caption(result)], ends=ends
     )
 

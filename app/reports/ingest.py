@@ -32,7 +32,7 @@ class IngestFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemOutputCount:
+class SystemOutputCounts:
     """The outputs of one system. missing: test segments without one. identical: equal to another system's."""
 
     system: str
@@ -53,7 +53,7 @@ class IngestReport:
     segments: int
     words: int
     references: tuple[str, ...]
-    systems: tuple[SystemOutputCount, ...]
+    systems: tuple[SystemOutputCounts, ...]
     findings: tuple[IngestFinding, ...]
 
 
@@ -164,6 +164,6 @@ def _has_balanced_tags(text: str) -> bool:
     return not opened
 
 
-def _system(tally: _Tally, key: str) -> SystemOutputCount:
+def _system(tally: _Tally, key: str) -> SystemOutputCounts:
     counts = (tally.outputs, tally.missing, tally.empty, tally.identical, tally.words)
-    return SystemOutputCount(key, *(count[key] for count in counts))
+    return SystemOutputCounts(key, *(count[key] for count in counts))

@@ -14,8 +14,8 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.questionnaires import MOMENTS, NAME, Question, read_questionnaires
-from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
-from app.reports.inputs.segment_scores import load_rater_segment_scores
+from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.segment_scores import make_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
@@ -24,10 +24,10 @@ from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSectio
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.stats.rater_groups import (
     SMALLEST_GROUP,
-    GroupFigures,
-    GroupPairFigures,
-    compute_group_figures,
-    compute_group_pair_figures,
+    RaterGroupPairStatistics,
+    RaterGroupStatistics,
+    compute_rater_group_pair_statistics,
+    compute_rater_group_statistics,
     partition_into_large_groups,
 )
 from app.stats.ratings import Ratings
@@ -53,7 +53,7 @@ NOT_SHARED = (
 )
 
 
-class RaterGroupOptions(NamedRecipeOptions):
+class RaterGroupOptions(RecipeAndSeedOptions):
     """Which question groups the raters. A recipe selects the rows; scores are as given."""
 
     question: Annotated[str, StringConstraints(pattern=r"^([A-Za-z][A-Za-z0-9_-]{0,63})?$")] = Field(
@@ -154,7 +154,7 @@ def _answers_key(session: Session, snapshot: CampaignSnapshot) -> list[object]:
 
 
 def _result(inputs: RecipeInput, answers: _Answers | None) -> RaterGroupsView:
-    scores = load_rater_segment_scores(inputs, "none")
+    scores = make_rater_segment_scores(inputs, "none")
     rows = scores.rows
     named = [] if answers is None else _group_raters(rows, answers)
     if answers is not None and sum(len(raters) for _, raters in named) < SMALLEST_GROUP:
@@ -164,8 +164,8 @@ def _result(inputs: RecipeInput, answers: _Answers | None) -> RaterGroupsView:
         group[codes] = n
     order = _best_first(rows)
     names = [_name(values) for values, _ in named]
-    figures = compute_group_figures(rows, group, len(named))
-    pairs = compute_group_pair_figures(rows, group, len(named), seed=inputs.recipe.seed)
+    figures = compute_rater_group_statistics(rows, group, len(named))
+    pairs = compute_rater_group_pair_statistics(rows, group, len(named), seed=inputs.recipe.seed)
     spread = float(rows.score.std(ddof=1)) if len(rows) > 1 else 0.0
     return RaterGroupsView(
         **inputs.report_header_fields(
@@ -217,7 +217,7 @@ def _best_first(rows: Ratings) -> list[int]:
 
 
 def _group_row(
-    name: str, values: list[str | None], figures: GroupFigures, spread: float, order: Sequence[int]
+    name: str, values: list[str | None], figures: RaterGroupStatistics, spread: float, order: Sequence[int]
 ) -> RaterGroup:
     plain = asdict(figures)
     severity = figures.severity
@@ -229,11 +229,11 @@ def _group_row(
     )
 
 
-def _pair_row(names: Sequence[str], pair: GroupPairFigures) -> RaterGroupPair:
+def _pair_row(names: Sequence[str], pair: RaterGroupPairStatistics) -> RaterGroupPair:
     return RaterGroupPair(**{**asdict(pair), "first": names[pair.first], "second": names[pair.second]})
 
 
-def _warnings(rows: Ratings, answers: _Answers | None, figures: Sequence[GroupFigures]) -> Iterator[str]:
+def _warnings(rows: Ratings, answers: _Answers | None, figures: Sequence[RaterGroupStatistics]) -> Iterator[str]:
     if not len(rows):
         yield NOTHING
         return

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rates import plot_promised_rates
@@ -56,7 +56,7 @@ ORIGIN = ("recipe", "recipe_hash", "studies", "seed")
 _STUDIES: TypeAdapter[list[dict[str, float]]] = TypeAdapter(list[dict[str, float]])
 
 
-class RecipeValidationOptions(NamedRecipeOptions):
+class RecipeValidationOptions(RecipeAndSeedOptions):
     """The recipe to validate, and the number of studies."""
 
     studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each world.")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from app.storage.db import Database, OrganizationGone
-from app.storage.organization_list import list_organizations
+from app.storage.organization_list import list_nondefault_organizations
 from app.storage.organizations import DEFAULT, use_organization
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ T = TypeVar("T")
 def list_open_organization_numbers(database: Database) -> list[int]:
     """Return the numbers of the default organization and of all other open ones."""
     with use_organization(DEFAULT), database.transaction() as session:
-        return [DEFAULT, *(one.number for one in list_organizations(session))]
+        return [DEFAULT, *(one.number for one in list_nondefault_organizations(session))]
 
 
 def run_for_each_organization(database: Database, work: Callable[[], T]) -> list[T]:

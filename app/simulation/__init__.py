@@ -19,7 +19,7 @@ from app.simulation.questionnaires import draw_questionnaire_answers
 from app.simulation.session import (
     AbandonTask,
     Act,
-    CampaignForms,
+    CampaignRaterForms,
     HandIn,
     Pause,
     SendHeartbeat,
@@ -35,7 +35,7 @@ __all__ = [
     "AbandonTask",
     "Act",
     "CampaignForSimulation",
-    "CampaignForms",
+    "CampaignRaterForms",
     "HandIn",
     "OutputForSimulation",
     "Pause",

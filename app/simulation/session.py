@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
-from app.protocols.base import Level, PreferenceWidget, Protocol, resolve_scoring_options
+from app.protocols.base import Level, PreferenceWidget, Protocol, parse_scoring_options
 from app.simulation.answers import AnswerContext, fill_in_form, make_preference_payload
 from app.simulation.model import RaterModel, hash_text_with_source
 from app.simulation.simulated_rater import SimulatedRater, TextOpinion
@@ -71,7 +71,7 @@ SessionActs = Generator[Act, int | None, None]
 
 
 @dataclass(slots=True)
-class CampaignForms:
+class CampaignRaterForms:
     """The forms of a campaign, made once. lower: fields and criteria for which lower values are better."""
 
     protocol: Protocol[Any]
@@ -79,10 +79,10 @@ class CampaignForms:
     lower: frozenset[str]
 
     @classmethod
-    def from_rater_model(cls, model: RaterModel) -> CampaignForms:
+    def from_rater_model(cls, model: RaterModel) -> CampaignRaterForms:
         """Make the forms for the model's protocol, options and basis. Raises NotFound, Invalid."""
         protocol = get_protocol(model.protocol)
-        options = resolve_scoring_options(protocol, model.options)
+        options = parse_scoring_options(protocol, model.options)
         at = {
             level: make_rater_form(protocol, options, basis=model.basis, level=level)
             for level in list_judged_levels(protocol, options)
@@ -97,7 +97,7 @@ class _Session:
 
     mind: SimulatedRater
     task: SeenTask
-    forms: CampaignForms
+    forms: CampaignRaterForms
     page: str
     clock: int
     events: list[Mapping[str, object]] = field(default_factory=list)
@@ -116,7 +116,9 @@ class _Session:
         return SendHeartbeat(events)
 
 
-def generate_session_actions(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, page: str) -> SessionActs:
+def generate_session_actions(
+    mind: SimulatedRater, task: SeenTask, forms: CampaignRaterForms, *, page: str
+) -> SessionActs:
     """Yield what a rater sends while they go through a task; send the revision of each answer back in.
 
     Segments that have an answer are not judged again, so a session can be resumed where it stopped. Answers that were

@@ -14,7 +14,7 @@ from app.simulation.model import RaterModel, RaterModelVariances, RaterTraits, T
 MEAN_QUALITY = 75.0
 
 
-class NothingToSimulate(Conflict):
+class NoOutputsOrRatersToSimulate(Conflict):
     """There are no outputs whose quality could be planted, or no raters."""
 
     published = "NothingPlanted"
@@ -53,14 +53,14 @@ def make_rater_model_template(
 ) -> RaterModel:
     """Make a model: systems get the given qualities or else random ones, and raters get random traits.
 
-    Raises NothingToSimulate, Invalid.
+    Raises NoOutputsOrRatersToSimulate, Invalid.
     """
     draws, variances, true_quality = SeededRandom(seed), components or RaterModelVariances(), qualities or {}
     texts = _texts(outputs)
     systems = sorted({system for truth in texts.values() for system in truth.systems})
     people = sorted(raters)
     if not systems or not people:
-        raise NothingToSimulate
+        raise NoOutputsOrRatersToSimulate
     spread = sqrt(variances.system)
     drawn = {key: round(MEAN_QUALITY + spread * draws.normal("system", key), 2) for key in systems}
     return RaterModel(

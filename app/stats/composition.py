@@ -33,7 +33,7 @@ REGULAR = (RatingRole.RATING, RatingRole.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentCountsByOwner:
+class JudgmentCountsByRaterOrTask:
     """What each owner (rater or task) judged.
 
     owner: codes, sorted, shape (n,). judgments, systems, documents: numbers, shape (n,). count: judgments of each part
@@ -52,7 +52,7 @@ class JudgmentCountsByOwner:
         return number_or_none(float((self.count[part] > 0).mean())) if self.owner.size else None
 
 
-def count_judgments_by_owner(ratings: Ratings, owner: Codes, humans: Bools) -> JudgmentCountsByOwner:
+def count_judgments_by_rater_or_task(ratings: Ratings, owner: Codes, humans: Bools) -> JudgmentCountsByRaterOrTask:
     """Count what each owner judged; a judgment shared by several systems counts once, but each system counts.
 
     Parameters
@@ -69,7 +69,7 @@ def count_judgments_by_owner(ratings: Ratings, owner: Codes, humans: Bools) -> J
     scored = scored if scored.any() else once
     masks = {part: _part(ratings, role, humans) for part, role in PARTS.items()}
     regular = np.isin(ratings.role, REGULAR)
-    return JudgmentCountsByOwner(
+    return JudgmentCountsByRaterOrTask(
         owner=owners.astype(np.int32),
         judgments=_counts(place, once, n),
         systems=_distinct(place[regular], ratings.system[regular], n),

@@ -87,7 +87,7 @@ def count_ratings_by_group(rows: Ratings, codes: Codes, n: int) -> tuple[RatingC
     return tuple(counts)
 
 
-def count_document_bucket_sizes(rows: Ratings) -> tuple[DocumentBucketSize, ...]:
+def count_documents_by_rater_set(rows: Ratings) -> tuple[DocumentBucketSize, ...]:
     """Group documents by the set of their raters; return the sizes, largest buckets first."""
     pairs = np.unique(np.stack((rows.document, rows.rater)), axis=1)
     raters: dict[int, list[int]] = {}

@@ -43,12 +43,12 @@ class DocumentDifficultyTable:
         return float((self.n > 0).mean()) if self.n.size else nan
 
     @property
-    def document_sd(self) -> float:
+    def document_mean_sd(self) -> float:
         """SD (n − 1) of the document means; NaN below two documents."""
         return _sd(self.document_mean)
 
     @property
-    def system_sd(self) -> float:
+    def system_mean_sd(self) -> float:
         """SD (n − 1) of the system means; NaN below two systems."""
         return _sd(self.system_mean)
 
@@ -58,7 +58,7 @@ class DocumentDifficultyTable:
         return bool((self.n > 0).all())
 
 
-def compute_document_difficulty(ratings: Ratings) -> DocumentDifficultyTable:
+def average_scores_by_document_and_system(ratings: Ratings) -> DocumentDifficultyTable:
     """Mean segment score of each system on each document.
 
     Documents and systems without judgments are left out. Both are sorted by mean, best first; ties by key.
@@ -68,7 +68,7 @@ def compute_document_difficulty(ratings: Ratings) -> DocumentDifficultyTable:
     >>> rows = Ratings.from_columns(
     ...     system=["A", "B", "A"], document=["d", "d", "e"], position=[1, 1, 1], rater=["r"] * 3,
     ...     score=[60, 40, 90], higher_is_better=True)
-    >>> found = compute_document_difficulty(rows)
+    >>> found = average_scores_by_document_and_system(rows)
     >>> found.cell.tolist(), found.expected.tolist()
     ([[90.0, nan], [60.0, 40.0]], [70.0, 50.0])
     """

@@ -35,7 +35,7 @@ class RaterDisagreement:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentScoreDifference:
+class SystemDifferenceOnSegment:
     """A segment with scores for both systems. first, second: mean scores. n: number of ratings of both."""
 
     segment: int
@@ -81,9 +81,9 @@ def find_rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagr
     return disagreements, int(several.size)
 
 
-def find_segment_score_differences(
+def find_system_differences_on_segments(
     rows: Ratings, first: int, second: int, most: int
-) -> tuple[list[SegmentScoreDifference], int]:
+) -> tuple[list[SystemDifferenceOnSegment], int]:
     """Return up to `most` segments whose mean scores differ most between two systems, and how many have both."""
     pair = rows.where((rows.system == first) | (rows.system == second))
     keys, means, counts = _means_by_key(pair, np.stack([pair.segment, pair.system]))
@@ -92,7 +92,7 @@ def find_segment_score_differences(
     left, right = np.flatnonzero(system == first)[at_first], np.flatnonzero(system == second)[at_second]
     worst = np.argsort(-np.abs(means[left] - means[right]), kind="stable")[:most]
     return [
-        SegmentScoreDifference(
+        SystemDifferenceOnSegment(
             segment=int(segment[left[i]]),
             first=float(means[left[i]]),
             second=float(means[right[i]]),

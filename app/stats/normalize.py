@@ -45,7 +45,7 @@ class RaterMoments:
     rows: Bools
 
     @property
-    def has_constant_scores(self) -> Bools:
+    def constant_score_rater_mask(self) -> Bools:
         """Raters whose scores do not vary, to 10 decimals, or who gave fewer than two."""
         return np.asarray((self.n < 2) | (np.round(np.nan_to_num(self.sd), 10) == 0), dtype=np.bool_)
 
@@ -116,8 +116,10 @@ def normalize_ratings(
 
 
 def _standardize(ratings: Ratings, moments: RaterMoments, sd0: ConstantRaters) -> NormalizedRatings:
-    constant = moments.has_constant_scores[ratings.rater]
-    names = format_rater_keys(ratings, np.flatnonzero(moments.has_constant_scores & (_rows_of_raters(ratings) > 0)))
+    constant = moments.constant_score_rater_mask[ratings.rater]
+    names = format_rater_keys(
+        ratings, np.flatnonzero(moments.constant_score_rater_mask & (_rows_of_raters(ratings) > 0))
+    )
     warnings = _warn_few_ratings(ratings, moments)
     kept = ratings.where(~constant)
     z = (kept.score - moments.mean[kept.rater]) / moments.sd[kept.rater]
@@ -202,7 +204,9 @@ def _rows_of_raters(ratings: Ratings) -> Codes:
 
 
 def _warn_few_ratings(ratings: Ratings, moments: RaterMoments) -> tuple[str, ...]:
-    few = np.flatnonzero((moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.has_constant_scores)
+    few = np.flatnonzero(
+        (moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.constant_score_rater_mask
+    )
     what = f"raters with fewer than {FEW_RATINGS} ratings, so their z-scores are imprecise; let them judge more"
     return (f"{what}: {format_rater_keys(ratings, few)}",) if few.size else ()
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from app.domain.recipe import DEFAULT_SEED, Adjust
 from app.stats import intervals
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import adjust_p_values
 from app.stats.testing.permutation import PairsWithSameSegments, capped_number_of_permutations, count_permuted_sums
@@ -128,7 +128,7 @@ def _pair(
 def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float) -> tuple[float, float] | None:
     if counts.size < 2:
         return None
-    known = estimate_precision(sums, counts)
+    known = estimate_ratio_precision(sums, counts)
     if not known.error > 0:  # all documents agree, which is no proof that the next one will
         return None
     width = float(intervals.interval_half_widths(known, alpha))

@@ -25,7 +25,7 @@ is the usual minimum of statistical disclosure control.
 
 
 @dataclass(frozen=True, slots=True)
-class GroupFigures:
+class RaterGroupStatistics:
     """Figures of one group.
 
     ratings: their number. outputs: number of different ones. mean, sd: of the ratings, NaN and None if undefined.
@@ -45,7 +45,7 @@ class GroupFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPairFigures:
+class RaterGroupPairStatistics:
     """Figures of two groups, given as indices. Figures are None if they are not defined.
 
     outputs: number scored by both. difference: mean over these of the first group's mean score minus the second's.
@@ -86,7 +86,7 @@ def partition_into_large_groups(sizes: Sequence[int], smallest: int = SMALLEST_G
     return sorted(folded)
 
 
-def compute_group_figures(rows: Ratings, group: Indices, n_groups: int) -> list[GroupFigures]:
+def compute_rater_group_statistics(rows: Ratings, group: Indices, n_groups: int) -> list[RaterGroupStatistics]:
     """Compute the figures of each group.
 
     Parameters
@@ -98,10 +98,10 @@ def compute_group_figures(rows: Ratings, group: Indices, n_groups: int) -> list[
     return [_figures(rows, group[rows.rater] == n, means, n) for n in range(n_groups)]
 
 
-def compute_group_pair_figures(
+def compute_rater_group_pair_statistics(
     rows: Ratings, group: Indices, n_groups: int, *, permutations: int = PERMUTATIONS, seed: int = 0
-) -> list[GroupPairFigures]:
-    """Compute the figures of every pair of groups; parameters as in `compute_group_figures`.
+) -> list[RaterGroupPairStatistics]:
+    """Compute the figures of every pair of groups; parameters as in `compute_rater_group_statistics`.
 
     Signs are flipped by document, with the same signs for all groups. Source of SPA: Thompson et al. 2024, §3.
     """
@@ -115,7 +115,7 @@ def compute_group_pair_figures(
         both = np.isfinite(systems[i]) & np.isfinite(systems[j])
         known = np.isfinite(tests[i].p) & np.isfinite(tests[j].p)
         pairs.append(
-            GroupPairFigures(
+            RaterGroupPairStatistics(
                 first=i,
                 second=j,
                 outputs=int(shared.sum()),
@@ -168,13 +168,13 @@ class _MeansByGroup:
         return compute_pair_p_values(score, present, unit, permutations=permutations, seed=seed)
 
 
-def _figures(rows: Ratings, here: Bools, means: _MeansByGroup, group: int) -> GroupFigures:
+def _figures(rows: Ratings, here: Bools, means: _MeansByGroup, group: int) -> RaterGroupStatistics:
     score = rows.score[here]
     others = means.n.sum(axis=0) - means.n[group]
     shared = (means.n[group] > 0) & (others > 0)
     rest = (means.mean * means.n).sum(axis=0) - means.mean[group] * means.n[group]
     apart = means.mean[group][shared] - rest[shared] / others[shared]
-    return GroupFigures(
+    return RaterGroupStatistics(
         raters=int(np.unique(rows.rater[here]).size),
         ratings=int(score.size),
         outputs=int((means.n[group] > 0).sum()),

@@ -143,7 +143,7 @@ class Ratings:
         """Return the ratings of whole documents only."""
         return self.where(self.kind == RatingLevel.DOCUMENT)
 
-    def documents_as_segments(self) -> Self:
+    def document_ratings_as_segments(self) -> Self:
         """Return the ratings of whole documents, each as its only segment; ratings of segments are left out."""
         n = len(self.labels.documents)
         alone = replace(

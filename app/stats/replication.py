@@ -20,7 +20,7 @@ import scipy
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, round_scores
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.intervals import interval_half_widths
 from app.stats.ratings import Floats
 
@@ -91,7 +91,7 @@ def forecast_replication(
             None, None, None, None, documents, why="a forecast needs two documents that both have"
         )
     theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
-    known = estimate_precision(sums, counts)
+    known = estimate_ratio_precision(sums, counts)
     error, degrees = float(known.error), float(known.degrees)
     spread, new_error = sqrt(2 * error**2 + extra_variance), sqrt(error**2 + extra_variance)
     quantile = float(scipy.special.stdtrit(degrees, 1 - (alpha / 2 if two_sided and claim != "equivalent" else alpha)))
@@ -140,7 +140,7 @@ def _claim_holds(claim: Claim, theta: float, reach: float, margin: float, spread
     )
 
 
-def bootstrap_replication(
+def forecast_replication_by_bootstrap(
     sums: Floats,
     counts: Indices | Floats,
     *,
@@ -161,7 +161,7 @@ def bootstrap_replication(
     if n < 2:
         return ReplicationChances(None, None, None, None, n, why="a forecast needs two documents that both have")
     theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
-    error = float(estimate_precision(sums, counts).error)
+    error = float(estimate_ratio_precision(sums, counts).error)
     if theta == 0.0:
         return ReplicationChances(
             None, None, theta, error, n, why="the systems are equal: there is no direction to replicate"
@@ -175,6 +175,8 @@ def bootstrap_replication(
         x, m = sums[second], counts[second]
         differences = sign * round_scores(x.sum(axis=1) / m.sum(axis=1))
         same += int((differences > 0).sum())
-        again += int(((differences > 0) & (differences >= interval_half_widths(estimate_precision(x, m), alpha))).sum())
+        again += int(
+            ((differences > 0) & (differences >= interval_half_widths(estimate_ratio_precision(x, m), alpha))).sum()
+        )
         done += some
     return ReplicationChances(same / draws, again / draws, theta, error, n)

@@ -117,10 +117,10 @@ def _look_up(profile: WeightProfile, severity: str, category: str) -> tuple[floa
     return 0.0, False
 
 
-def unweighted_severities(profile: WeightProfile, severities: Iterable[str]) -> tuple[str, ...]:
+def list_zero_weight_severities(profile: WeightProfile, severities: Iterable[str]) -> tuple[str, ...]:
     """Return the severities whose errors weigh 0 unless an entry also names their category.
 
-    >>> unweighted_severities(FREITAG2021, ("minor", "critical"))
+    >>> list_zero_weight_severities(FREITAG2021, ("minor", "critical"))
     ('critical',)
     """
     return tuple(name for name in severities if not weigh_error(profile, name, None)[1])

@@ -15,7 +15,7 @@ from app.stats.ratings import Bools, Codes, RatingRole, Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class DroppedRows:
+class DroppedRowCount:
     """Rows left out: reason and number."""
 
     reason: str
@@ -33,7 +33,7 @@ class RowSelection:
 
     ratings: Ratings
     ranked: Bools
-    dropped: tuple[DroppedRows, ...]
+    dropped: tuple[DroppedRowCount, ...]
 
 
 def select_rows_by_recipe(ratings: Ratings, recipe: Recipe) -> RowSelection:
@@ -59,7 +59,7 @@ def select_rows_by_recipe(ratings: Ratings, recipe: Recipe) -> RowSelection:
         with np.errstate(invalid="ignore"):
             implausible = compute_rater_plausibility(rows.where(ranked)) < LEAST_PLAUSIBLE
         n = int((ranked & implausible[rows.rater]).sum())
-        dropped = (*dropped, DroppedRows("implausible rater", n)) if n else dropped
+        dropped = (*dropped, DroppedRowCount("implausible rater", n)) if n else dropped
         ranked &= ~implausible[rows.rater]
     return RowSelection(rows, ranked, dropped)
 
@@ -73,11 +73,11 @@ def drop_excluded_ratings(ratings: Ratings, exclusions: Sequence[ExclusionTarget
     """Return the ratings that no exclusion names, as if there were no others; unchanged if that is all of them."""
     keep = np.ones(len(ratings), dtype=np.bool_)
     for exclusion in exclusions:
-        keep &= ~find_excluded_rows(ratings, exclusion)
+        keep &= ~mask_excluded_rows(ratings, exclusion)
     return ratings if keep.all() else ratings.where(keep).in_canonical_order()
 
 
-def find_excluded_rows(rows: Ratings, exclusion: ExclusionTarget) -> Bools:
+def mask_excluded_rows(rows: Ratings, exclusion: ExclusionTarget) -> Bools:
     """Return which rows an exclusion names, shape (rows,); none if its key does not occur among them."""
     labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
@@ -87,7 +87,7 @@ def find_excluded_rows(rows: Ratings, exclusion: ExclusionTarget) -> Bools:
 def _matches(rows: Ratings, exclusion: ExclusionTarget) -> Bools:
     if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
         refuse_unknown_exclusion(exclusion)
-    return find_excluded_rows(rows, exclusion)
+    return mask_excluded_rows(rows, exclusion)
 
 
 def refuse_unknown_exclusion(exclusion: ExclusionTarget) -> NoReturn:
@@ -98,16 +98,16 @@ def refuse_unknown_exclusion(exclusion: ExclusionTarget) -> NoReturn:
 
 def count_dropped_rows_by_reason(
     exclusions: Sequence[ExclusionTarget], of_documents: int, excluded: Sequence[int], by_role: int, rejected: int
-) -> tuple[DroppedRows, ...]:
+) -> tuple[DroppedRowCount, ...]:
     """Count rows left out by reason, only for reasons that occurred.
 
     excluded: for each exclusion, rows that it names and no earlier one does.
     """
     counts = (
-        DroppedRows("rating of a whole document", of_documents),
-        *(DroppedRows(f"excluded {e.what}:{e.key}", n) for e, n in zip(exclusions, excluded, strict=True)),
-        DroppedRows("role not ranked", by_role),
-        DroppedRows("task rejected by quality control", rejected),
+        DroppedRowCount("rating of a whole document", of_documents),
+        *(DroppedRowCount(f"excluded {e.what}:{e.key}", n) for e, n in zip(exclusions, excluded, strict=True)),
+        DroppedRowCount("role not ranked", by_role),
+        DroppedRowCount("task rejected by quality control", rejected),
     )
     return tuple(dropped for dropped in counts if dropped.n)
 

@@ -29,7 +29,7 @@ class DocumentTable:
     segments: Codes
     words: Codes
 
-    def domain_codes(self) -> tuple[Codes, tuple[str, ...]]:
+    def domain_codes_and_labels(self) -> tuple[Codes, tuple[str, ...]]:
         """Domain of each document as a code, and the sorted labels; unknown domains are one domain, `unknown`."""
         names = tuple(sorted({d or "unknown" for d in self.domain}))
         code = {name: i for i, name in enumerate(names)}

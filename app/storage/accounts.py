@@ -42,7 +42,7 @@ def insert_login_session(session: Session, *, digest: bytes, account_id: int, si
     session.execute(sa.insert(account_sessions).values(**values))
 
 
-def find_login_session(session: Session, digest: bytes) -> AccountRecord | None:
+def find_single_sign_on_session(session: Session, digest: bytes) -> AccountRecord | None:
     """Return the provider's data of a browser session, and the person; None if a token opened the session."""
     columns = (account_sessions, accounts.c.issuer, accounts.c.subject, accounts.c.token_id)
     of = sa.select(*columns).join(sessions, sessions.c.id == account_sessions.c.session_id)

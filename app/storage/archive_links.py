@@ -32,7 +32,7 @@ def revoke_archive_link(session: Session, campaign_id: int) -> bool:
     return session.execute(revoked).one_or_none() is not None
 
 
-def find_campaign_of_archive_link(session: Session, address: str) -> str | None:
+def find_campaign_key_of_archive_link(session: Session, address: str) -> str | None:
     """Return the key of the closed campaign of this address; None if it is unknown, revoked, or not closed."""
     query = (
         sa.select(campaigns.c.key)
@@ -42,6 +42,6 @@ def find_campaign_of_archive_link(session: Session, address: str) -> str | None:
     return session.execute(query).scalar()
 
 
-def list_rater_keys(session: Session, campaign_id: int) -> list[str]:
+def list_rater_keys_of_campaign(session: Session, campaign_id: int) -> list[str]:
     """Return the keys of all raters of a campaign."""
     return list(session.execute(sa.select(raters.c.key).where(raters.c.campaign_id == campaign_id)).scalars())

@@ -111,7 +111,7 @@ def restore_database(url: str, file: Path, *, bin_dir: Path | None = None) -> No
     Raises BackupDamaged, DatabaseNotEmpty, PostgresNotFound or BackupFailed.
     """
     with _open_backup(file) as source:
-        length = verify_backup_checksum(source)
+        length = verify_backup_and_measure_dump(source)
         major = _server_major(url)
         with_citus = _require_empty(url)
         program = find_client_program_folder(major, bin_dir) / "pg_restore"
@@ -132,7 +132,7 @@ def _open_backup(file: Path) -> Iterator[BinaryIO]:
         yield source
 
 
-def verify_backup_checksum(source: BinaryIO) -> int:
+def verify_backup_and_measure_dump(source: BinaryIO) -> int:
     """Verify the checksum of an opened backup, and return the length of its dump.
 
     Raises BackupDamaged.

@@ -14,6 +14,6 @@ def database_now(session: Session) -> datetime:
     return moment
 
 
-def database_time_after(session: Session, days: float) -> datetime:
+def database_time_after_days(session: Session, days: float) -> datetime:
     """Return the time this many days from now."""
     return database_now(session) + timedelta(days=days)

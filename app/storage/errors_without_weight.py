@@ -8,7 +8,7 @@ from sqlalchemy import text
 from app.domain.spans import SEVERITIES
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import Codes
-from app.stats.scoring import WeightProfile, unweighted_severities, weigh_error
+from app.stats.scoring import WeightProfile, list_zero_weight_severities, weigh_error
 from app.storage.db import Session
 from app.storage.rating_codes import Ints
 
@@ -28,7 +28,7 @@ def load_errors_without_weight(
 
     judgments: the code of each row's judgment; ids: its id in the database.
     """
-    severities = unweighted_severities(profile, SEVERITIES)
+    severities = list_zero_weight_severities(profile, SEVERITIES)
     if not severities or not ids.size:
         return ErrorsWithoutWeight(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), ())
     query = text(ERRORS.format(marked=" OR ".join(MARKED.format(name) for name in severities)))

@@ -46,7 +46,7 @@ def insert_rater_consent(session: Session, campaign_id: int, rater_id: int, *, v
     return session.execute(made).one_or_none() is not None
 
 
-def load_latest_consent(session: Session, rater_id: int) -> TextsRecord | None:
+def load_latest_rater_consent(session: Session, rater_id: int) -> TextsRecord | None:
     """Return the latest version that a rater agreed to, with the language and the time."""
     c = consents.c
     query: sa.Select[Any] = sa.select(c.version, c.language, c.at).where(c.rater_id == rater_id)

@@ -274,7 +274,7 @@ def load_hours_entries(
     return list(session.execute(text(_ENTRIES.format(conditions=conditions)), keys))
 
 
-def find_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
+def load_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
     """Return a dispute. Raises DisputeNotFound."""
     matching = load_hours_entries(session, campaign_id, only=entry_id)
     if not matching or matching[0].kind != "dispute":

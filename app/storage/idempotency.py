@@ -37,7 +37,7 @@ def claim_idempotency_key(session: Session, token_id: int, key: str, request_has
     return taken.one_or_none() is not None
 
 
-def find_idempotent_answer(session: Session, token_id: int, key: str) -> StoredIdempotentAnswer:
+def load_idempotent_response(session: Session, token_id: int, key: str) -> StoredIdempotentAnswer:
     """Return the response of a taken key, by a second statement, which sees the claim for which the first waited."""
     c = idempotency.c
     query = sa.select(c.request_hash, c.status, c.body, c.content_type, c.location)
@@ -45,7 +45,7 @@ def find_idempotent_answer(session: Session, token_id: int, key: str) -> StoredI
     return StoredIdempotentAnswer(*row)
 
 
-def store_idempotent_answer(
+def store_idempotent_response(
     session: Session,
     token_id: int,
     key: str,

@@ -93,7 +93,7 @@ def load_invitations_page(
     return list(session.execute(sort_query_after_cursor(query, i.public_id.collate("C"), ORDERS[sort], after=after)))
 
 
-def end_invitation(session: Session, campaign_id: int, public_id: str) -> bool:
+def mark_invitation_revoked(session: Session, campaign_id: int, public_id: str) -> bool:
     """Revoke an invitation now; return False if it was already revoked."""
     i = invitations.c
     here = (i.campaign_id == campaign_id) & (i.public_id == public_id) & i.revoked_at.is_(None)
@@ -118,7 +118,7 @@ def seconds_until_next_claim(session: Session, invitation: InvitationRecord) -> 
     return None if first is None else max(1, int(first))
 
 
-def find_rater_by_external_id(session: Session, campaign_id: int, external_id: str) -> str | None:
+def find_rater_key_by_external_id(session: Session, campaign_id: int, external_id: str) -> str | None:
     """Return the key of the rater with an external id."""
     query = sa.select(raters.c.key).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (enrolments.c.campaign_id == campaign_id) & (enrolments.c.external_id == external_id)

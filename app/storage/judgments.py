@@ -191,7 +191,7 @@ class AppendedJudgmentCounts:
     unchanged: int
 
 
-def resolve_staged_judgments(session: Session, campaign_id: int, *, history: bool) -> AppendedJudgmentCounts:
+def resolve_staged_judgment_revisions(session: Session, campaign_id: int, *, history: bool) -> AppendedJudgmentCounts:
     """Find the row and the revision of each staged judgment, after `merge.create_staged_entities`.
 
     history: whether the campaign had judgments before this import. Raises ImportContradiction, with file and line, for
@@ -204,7 +204,7 @@ def resolve_staged_judgments(session: Session, campaign_id: int, *, history: boo
     if apart:
         resolve = NUMBERED_AFTER.format(resolve=resolve, number=number)
     session.execute(text(f"{RESOLVED} {resolve}"), {"campaign": campaign_id})
-    staging.sample_staging_planner_statistics(session, "resolved (n, item_id, segment_id)")
+    staging.analyze_tables_by_small_sample(session, "resolved (n, item_id, segment_id)")
     if session.execute(text(ANY_TWICE)).scalar():
         session.execute(text(BY_TIME))
         require_merge_checks_pass(session, campaign_id, (TWICE,))
@@ -231,7 +231,7 @@ def append_staged_judgments(session: Session, *, campaign_id: int, profile_id: i
         session.execute(text(SCORE), keys)
 
 
-def load_resolved_judgment_ids(session: Session) -> list[int]:
+def load_judgment_ids_being_merged(session: Session) -> list[int]:
     """Return the ids of the judgments that are being merged."""
     return list(session.execute(text("SELECT id FROM resolved ORDER BY id")).scalars())
 

@@ -56,7 +56,7 @@ SELECT EXISTS (
 _SCORED_BY = {"system": "m.system_id = :system", "document": "g.document_id = :document"}
 
 
-def has_metric_scores(
+def has_scores_by_any_metric(
     session: Session, campaign_id: int, *, system_id: int | None = None, document_id: int | None = None
 ) -> bool:
     """Tell whether any metric ever scored a system, a document, or a system's outputs on a document."""
@@ -91,7 +91,7 @@ def load_segments_with_scorable_flag(session: Session, campaign_id: int) -> list
     return list(execute_full_scan(session, SEGMENTS, {"campaign": campaign_id}))
 
 
-def load_metrics(session: Session, campaign_id: int, version: int) -> list[Row]:
+def load_metrics_with_score_counts(session: Session, campaign_id: int, version: int) -> list[Row]:
     """Return the metrics of a campaign at a data version, by name, with counts."""
     return list(execute_full_scan(session, LATEST, {"campaign": campaign_id, "version": version}))
 

@@ -53,7 +53,7 @@ def upgrade_schema(url: str, revision: str = "head") -> None:
     """
     with LockedMigrationConnection(url) as connection:
         _upgrade(connection, DEFAULT, revision)
-        organizations = organization_list.list_organizations(connection)
+        organizations = organization_list.list_nondefault_organizations(connection)
     for organization in organizations:
         upgrade_organization_schema(url, organization.number, revision)
 
@@ -97,7 +97,9 @@ def _seal(connection: sa.Connection) -> None:
 def downgrade_schema(url: str, revision: str) -> None:
     """Downgrade the schemas to an earlier revision (for development and checks only)."""
     with LockedMigrationConnection(url) as connection:
-        organizations = [organization.number for organization in organization_list.list_organizations(connection)]
+        organizations = [
+            organization.number for organization in organization_list.list_nondefault_organizations(connection)
+        ]
     for number in (*organizations, DEFAULT):
         with LockedMigrationConnection(url, number) as connection:
             command.downgrade(make_alembic_config(connection), revision)
@@ -117,7 +119,7 @@ def check_schema(url: str, *, or_later: bool = False) -> None:
             return
         queue_schema.require_queue_schema(connection)
         _check(connection)
-        organizations = organization_list.list_organizations(connection)
+        organizations = organization_list.list_nondefault_organizations(connection)
     for organization in organizations:
         with LockedMigrationConnection(url, organization.number) as connection:
             if _is_later(connection, or_later=or_later):

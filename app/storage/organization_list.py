@@ -46,7 +46,7 @@ class OrganizationExists(Conflict):
     """There is an organization of this key already."""
 
 
-class OrganizationSchemaNotAllowed(Conflict):
+class SchemaCreationNotAllowed(Conflict):
     """The owner of the schema may not make schemas in this database; grant it CREATE on the database."""
 
     published = "OrganizationsNotAllowed"
@@ -71,25 +71,27 @@ class OrganizationRecord:
 
 
 def ensure_organization_list(connection: sa.Connection) -> None:
-    """Create the shared schema if it is missing. Raises OrganizationSchemaNotAllowed."""
+    """Create the shared schema if it is missing. Raises SchemaCreationNotAllowed."""
     try:
         connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
     except sa.exc.ProgrammingError as error:
         if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
-            raise OrganizationSchemaNotAllowed from error
+            raise SchemaCreationNotAllowed from error
         raise
     connection.execute(sa.text(_MADE))
     connection.execute(sa.text(_UNIQUE))
 
 
-def has_organization_list(connection: sa.Connection | Session) -> bool:
+def has_ever_added_organization(connection: sa.Connection | Session) -> bool:
     """Tell whether this installation has ever had an organization other than the default one."""
     return bool(connection.execute(sa.text(f"SELECT to_regclass('{SCHEMA}.organizations') IS NOT NULL")).scalar())
 
 
-def list_organizations(connection: sa.Connection | Session, *, only_open: bool = True) -> Sequence[OrganizationRecord]:
+def list_nondefault_organizations(
+    connection: sa.Connection | Session, *, only_open: bool = True
+) -> Sequence[OrganizationRecord]:
     """Return the non-default organizations, by number. only_open: omit those whose tables are not ready."""
-    if not has_organization_list(connection):
+    if not has_ever_added_organization(connection):
         return ()
     states = "state = 'open'" if only_open else "state <> 'removed'"
     rows = connection.execute(sa.text(f"{_SHOWN} WHERE {states} ORDER BY number"))
@@ -98,7 +100,7 @@ def list_organizations(connection: sa.Connection | Session, *, only_open: bool =
 
 def find_organization(connection: sa.Connection | Session, key: str) -> OrganizationRecord:
     """Return the organization with a key, open or not. Raises OrganizationNotFound."""
-    for record in list_organizations(connection, only_open=False):
+    for record in list_nondefault_organizations(connection, only_open=False):
         if record.key == key:
             return record
     raise OrganizationNotFound(key)
@@ -106,7 +108,7 @@ def find_organization(connection: sa.Connection | Session, key: str) -> Organiza
 
 def insert_organization(connection: sa.Connection, key: str, name: str) -> OrganizationRecord:
     """Add an organization whose tables do not exist yet. Raises OrganizationExists, TooManyOrganizations."""
-    if any(record.key == key for record in list_organizations(connection, only_open=False)):
+    if any(record.key == key for record in list_nondefault_organizations(connection, only_open=False)):
         raise OrganizationExists(key)
     insert = f"INSERT INTO {SCHEMA}.organizations (key, name) VALUES (:key, :name) RETURNING number"
     try:

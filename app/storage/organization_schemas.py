@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from app.storage import distribution, migrate, organization_list
 from app.storage.migrate import LockedMigrationConnection
-from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, OrganizationSchemaNotAllowed
+from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, SchemaCreationNotAllowed
 from app.storage.organizations import DEFAULT, SPAN, organization_schema
 from app.storage.queue_schema import SCHEMA as QUEUE
 from app.storage.serving_rights import grant_rights_to_serving_role
@@ -23,20 +23,24 @@ def add_organization(
 
     prepare: further work needed to create it, called with its number; repeated after an interruption.
 
-    Raises SchemaBehind, OrganizationExists, OrganizationSchemaNotAllowed, TooManyOrganizations.
+    Raises SchemaBehind, OrganizationExists, SchemaCreationNotAllowed, TooManyOrganizations.
     """
     with LockedMigrationConnection(url) as connection:
         migrate.require_head_revision(connection)
         organization_list.ensure_organization_list(connection)
         grant_rights_to_serving_role(connection, DEFAULT)
-        begun = [one for one in organization_list.list_organizations(connection, only_open=False) if one.key == key]
+        begun = [
+            one
+            for one in organization_list.list_nondefault_organizations(connection, only_open=False)
+            if one.key == key
+        ]
         record = begun[0] if begun and begun[0].state == "preparing" else None
         record = record or organization_list.insert_organization(connection, key, name)
         try:
             connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {organization_schema(record.number)}"))
         except sa.exc.ProgrammingError as error:
             if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
-                raise OrganizationSchemaNotAllowed from error
+                raise SchemaCreationNotAllowed from error
             raise
         connection.commit()
     migrate.upgrade_organization_schema(url, record.number)

@@ -155,7 +155,7 @@ def delete_untouched_tasks(session: Session, campaign_id: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsToCopy:
+class TableRowsToInsert:
     """Rows of one table, in the order of these columns."""
 
     table: str
@@ -170,7 +170,7 @@ TYPES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def insert_rows_by_copy(session: Session, batch: RowsToCopy) -> None:
+def insert_rows_by_copy(session: Session, batch: TableRowsToInsert) -> None:
     """Write rows by COPY; values of JSON columns are passed as Python values."""
     json_columns = {batch.columns.index(name) for name in TYPES.get(batch.table, {}) if name in batch.columns}
     names = sql.SQL(", ").join(map(sql.Identifier, batch.columns))
@@ -204,7 +204,7 @@ DEGRADED = """
 SELECT v.output_id, v.name FROM variants v WHERE v.campaign_id = :campaign AND v.kind = 'degraded'"""
 
 
-def load_degraded_output_ids(session: Session, campaign_id: int) -> set[tuple[int, str]]:
+def load_degraded_text_keys(session: Session, campaign_id: int) -> set[tuple[int, str]]:
     """Return the outputs with a stored degraded text: (id of the output, name of the set of texts)."""
     return {(row.output_id, row.name) for row in execute_full_scan(session, DEGRADED, {"campaign": campaign_id})}
 
@@ -226,7 +226,7 @@ INVITED = """
 SELECT rater_id FROM enrolments WHERE campaign_id = :campaign AND invitation_id IS NOT NULL AND state = 'active'"""
 
 
-def load_invited_raters(session: Session, campaign_id: int) -> list[int]:
+def load_invited_rater_ids(session: Session, campaign_id: int) -> list[int]:
     """Return the raters who joined through an invitation."""
     return list(session.execute(text(INVITED), {"campaign": campaign_id}).scalars())
 

@@ -42,7 +42,7 @@ SELECT EXISTS (SELECT FROM profiles p WHERE p.campaign_id = :campaign
                AND (SELECT min(s.judgment_id) FROM scores s WHERE s.profile_id = p.id) IS NOT NULL)""")
 
 
-def has_score_under_any_profile(session: Session, campaign_id: int) -> bool:
+def has_any_scored_judgment(session: Session, campaign_id: int) -> bool:
     """Tell whether any judgment of this campaign has a score under any profile."""
     return bool(session.execute(_ANY_SCORE, {"campaign": campaign_id}).scalar())
 

@@ -108,7 +108,7 @@ def load_imported_task_sizes(session: Session, campaign_id: int, *, characters: 
     return list(execute_full_scan(session, _IMPORTED, keys))
 
 
-def load_raters(session: Session, campaign_id: int) -> list[Row]:
+def load_raters_and_plan_membership(session: Session, campaign_id: int) -> list[Row]:
     """Return all raters, and whether the plan in force includes them."""
     return list(session.execute(text(_RATERS), {"campaign": campaign_id}))
 

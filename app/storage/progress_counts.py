@@ -88,12 +88,12 @@ def count_new_judgments_by_item(session: Session, campaign_id: int, *, after: in
     return list(session.execute(text(_NEW), keys))
 
 
-def count_task_items(session: Session, campaign_id: int, tasks: Collection[int]) -> list[Row]:
+def count_task_items_by_system_and_group(session: Session, campaign_id: int, tasks: Collection[int]) -> list[Row]:
     """Count the items of some tasks: by task and system, and by task and group."""
     return list(session.execute(text(_CONTENTS), {"campaign": campaign_id, "tasks": sorted(tasks)}))
 
 
-def is_changed_by_answers_only(session: Session, campaign_id: int, *, after: int, version: int) -> bool:
+def have_only_answers_changed_data(session: Session, campaign_id: int, *, after: int, version: int) -> bool:
     """Tell whether only raters' work created the data versions after a given one."""
     keys = {"campaign": campaign_id, "after": after, "version": version, "answering": list(ANSWERING)}
     return bool(session.execute(text(_ANSWERED), keys).scalar_one() == version - after)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.rater_results import load_rater_results_page, wrap_rater_results_query
+from app.storage.rater_results import load_rater_results_page, make_rater_results_subquery
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -47,21 +47,19 @@ def lock_rater_attempts(session: Session, rater_id: int) -> None:
     session.execute(sa.select(enrolments.c.rater_id).where(enrolments.c.rater_id == rater_id).with_for_update())
 
 
-def load_qualification_attempts(session: Session, rater_id: int) -> Sequence[Row]:
+def load_attempts_and_waivers(session: Session, rater_id: int) -> Sequence[Row]:
     """Return all attempts and waivers of a rater, in order."""
     a = qualification_attempts.c
     return session.execute(sa.select(qualification_attempts).where(a.rater_id == rater_id).order_by(a.n)).all()
 
 
-def insert_qualification_attempt(
-    session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]
-) -> None:
+def insert_attempt_or_waiver(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
     """Add an attempt, or a waiver of the test."""
     row = {"campaign_id": campaign_id, "rater_id": rater_id, **values}
     session.execute(sa.insert(qualification_attempts).values(row))
 
 
-_RESULTS = wrap_rater_results_query(
+_RESULTS = make_rater_results_subquery(
     """
 SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) AS best,
   coalesce(bool_or(a.passed), false) AS passed,

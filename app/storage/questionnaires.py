@@ -48,7 +48,7 @@ def has_answered(session: Session, campaign_id: int, rater_id: int, moment: str)
     return bool(session.execute(sa.select(asked.exists())).scalar_one())
 
 
-def insert_answers(
+def insert_answers_if_changed(
     session: Session, campaign_id: int, rater_id: int, moment: str, answers: Mapping[str, object]
 ) -> None:
     """Store answers as the next revision unless they equal the latest. The rater's other answers wait meanwhile."""

@@ -89,7 +89,7 @@ def find_enrolled_rater_id(session: Session, campaign_id: int, key: str) -> int 
     return rater_id
 
 
-def filter_enrolled_raters(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def filter_enrolled_rater_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Return those keys that belong to raters who are enrolled and not erased."""
     enrolled_raters = sa.select(raters.c.key).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (raters.c.campaign_id == campaign_id) & raters.c.key.in_(keys) & (enrolments.c.state != "erased")
@@ -162,7 +162,7 @@ def upsert_enrolment(session: Session, campaign_id: int, rater_id: int, values: 
     session.execute(made.on_conflict_do_update(index_elements=["rater_id"], set_=counted))
 
 
-def replace_contact(
+def replace_or_delete_contact(
     session: Session, campaign_id: int, rater_id: int, contact: Mapping[str, str | None] | None
 ) -> None:
     """Store personal data, or delete it."""
@@ -186,7 +186,7 @@ def is_person_in_other_campaign(session: Session, person: int, campaign_id: int)
     return bool(session.execute(sa.select(there)).scalar())
 
 
-def delete_rater_account(session: Session, rater_id: int) -> None:
+def delete_unused_rater_account(session: Session, rater_id: int) -> None:
     """Delete an account that only its credentials refer to. Raises RaterInUse."""
     try:
         with session.begin_nested():

@@ -119,7 +119,7 @@ def has_segment_ratings(session: Session, *, campaign_id: int, profile_id: int, 
 NO_IDS = (1, 0)
 
 
-def load_scored_id_range(session: Session, profile_id: int) -> tuple[int, int]:
+def load_scored_judgment_id_range(session: Session, profile_id: int) -> tuple[int, int]:
     """Return the lowest and the highest id of judgments with a score under a profile; `NO_IDS` if there are none."""
     ids = session.execute(text(_IDS), {"profile": profile_id}).one()
     return NO_IDS if ids.first is None else (ids.first, ids.last)
@@ -147,16 +147,16 @@ def load_ratings(
         scores = filter_rows(scores, keep)
     names = load_campaign_labels(session, campaign_id)
     _code_items(items, credited, names)
-    return encode_ratings(RatedItems(items, credited).join_scores(scores), names, frame)
+    return encode_ratings(ItemDataJoiner(items, credited).join_scores(scores), names, frame)
 
 
-def load_rated_items(
+def load_rated_items_and_omitted_ids(
     session: Session, keys: Mapping[str, object], names: CampaignLabels
-) -> tuple[RatedItems, Ints, Ints]:
+) -> tuple[ItemDataJoiner, Ints, Ints]:
     """Return the items to join with scores, the ids of void judgments, and the ids of surplus items."""
     _, items, credited, voids, surplus = _read(session, _ITEMS_ALONE, keys)
     _code_items(items, credited, names)
-    return RatedItems(items, credited), voids["judgment_id"], surplus["id"]
+    return ItemDataJoiner(items, credited), voids["judgment_id"], surplus["id"]
 
 
 def _code_items(
@@ -187,7 +187,7 @@ def _statements(
     session: Session, statement: str, keys: Mapping[str, object]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the statements to run one after another, each with its range of judgments."""
-    lowest, highest = load_scored_id_range(session, int(str(keys["profile"])))
+    lowest, highest = load_scored_judgment_id_range(session, int(str(keys["profile"])))
     if statement != LOAD or highest - lowest < BLOCK:
         yield statement, {}
         return
@@ -200,7 +200,7 @@ def _concatenate_blocks(blocks: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
-class RatedItems:
+class ItemDataJoiner:
     """The data on a campaign's items, sorted once so that any scores can be joined with them."""
 
     def __init__(self, items: Columns, credited: Columns) -> None:

@@ -88,7 +88,7 @@ class RatingsFolder:
         return head.parent
 
     @contextmanager
-    def create_file_atomically(self, key: RatingsFileKey) -> Iterator[Path]:
+    def create_file_folder_atomically(self, key: RatingsFileKey) -> Iterator[Path]:
         """Yield a folder to write a file in; the folder gets its final name only once it is complete."""
         part = self.path / f"{_PART}{uuid4().hex}"
         try:

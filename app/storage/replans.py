@@ -118,7 +118,9 @@ def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: R
     execute_full_scan(session, FORGET_GROUPS, keys)
 
 
-def mark_groups_surplus(session: Session, campaign_id: int, groups: Sequence[int], data_version: int) -> None:
+def exclude_surplus_group_judgments(
+    session: Session, campaign_id: int, groups: Sequence[int], data_version: int
+) -> None:
     """From a data version on, exclude the judgments in these groups from all rankings."""
     keys = {"campaign": campaign_id, "groups": list(groups), "data_version": data_version}
     session.execute(text(SURPLUS), keys)

@@ -55,7 +55,7 @@ def stream_stored_scores(session: Session, campaign_id: int, profile_id: int) ->
         yield StoredScore(*row)
 
 
-def describe_judgments_by_id(session: Session, campaign_id: int, ids: Iterable[int]) -> dict[int, str]:
+def describe_judgment_addresses(session: Session, campaign_id: int, ids: Iterable[int]) -> dict[int, str]:
     """Describe the positions of judgments in words: `task item:position rater revision`."""
     rows = session.execute(text(_ADDRESSES), {"campaign": campaign_id, "ids": list(ids)})
     return {row[0]: f"{row[1]} {row[2]}{'' if row[3] is None else f':{row[3]}'} {row[4]} {row[5]}" for row in rows}

@@ -61,7 +61,7 @@ def comparison_hash_sql(x: str) -> str:
     return f"sha256({_BYTES.format(array)})"
 
 
-def hash_columns_sql(kind: int, x: str) -> str:
+def seal_row_columns_sql(kind: int, x: str) -> str:
     """Return the columns that a query selects to seal stored rows of a kind: kind, id and hash."""
     by = {
         JUDGMENT: ("id", judgment_hash_sql),
@@ -84,7 +84,7 @@ _COUNT = f"count(r.id) FILTER (WHERE r.kind = {JUDGMENT})::int"
 
 
 def seal_insert_sql(versions: str, rows: str, *, campaign: str) -> str:
-    """Return a statement that seals one version. versions: has its row. rows: selected as by `hash_columns_sql`.
+    """Return a statement that seals one version. versions: has its row. rows: selected as by `seal_row_columns_sql`.
 
     If the previous version is not sealed, for example by a release without seals, this version is not sealed either.
     """
@@ -106,7 +106,7 @@ _WITH_ROWS = seal_insert_sql(_ONE, "SELECT kind, id, hash FROM sealed_rows", cam
 def sealed_insert_sql(kind: int, insert: str) -> str:
     """Return a statement that adds rows under :campaign and :version, seals them, and selects their number."""
     sealed = seal_insert_sql(
-        _ONE, f"SELECT {hash_columns_sql(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)"
+        _ONE, f"SELECT {seal_row_columns_sql(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)"
     )
     return f"WITH stored AS ({insert} RETURNING *), sealed AS ({sealed}) SELECT count(*) FROM stored"
 
@@ -116,7 +116,7 @@ def hash_collecting_insert_sql(kind: int, insert: str) -> str:
 
     It stores them in the same place as `collect_row_hashes`.
     """
-    kept = f"SELECT {hash_columns_sql(kind, 'x')} FROM stored x"
+    kept = f"SELECT {seal_row_columns_sql(kind, 'x')} FROM stored x"
     return f"WITH stored AS ({insert} RETURNING *) INSERT INTO sealed_rows {kept}"
 
 
@@ -134,7 +134,7 @@ def collect_row_hashes(session: Session, rows: str | None = None) -> None:
     made = "CREATE TEMP TABLE IF NOT EXISTS sealed_rows (kind int, id bigint, hash bytea) ON COMMIT DROP"
     session.execute(text(made))
     if rows is not None:
-        session.execute(text(f"INSERT INTO sealed_rows SELECT {hash_columns_sql(JUDGMENT, 'x')} FROM ({rows}) x"))
+        session.execute(text(f"INSERT INTO sealed_rows SELECT {seal_row_columns_sql(JUDGMENT, 'x')} FROM ({rows}) x"))
 
 
 def seal_collected_version(session: Session, campaign_id: int, version: int) -> None:
@@ -148,9 +148,10 @@ def seal_collected_version(session: Session, campaign_id: int, version: int) -> 
 _OF_CAMPAIGN = "WHERE {0}.campaign_id = :campaign AND {0}.version > :after"
 _ROWS = f"""
 rows AS (
-    SELECT j.version, {hash_columns_sql(JUDGMENT, "j")} FROM judgments j {_OF_CAMPAIGN.format("j")}
-    UNION ALL SELECT o.version, {hash_columns_sql(VOID, "o")} FROM voids o {_OF_CAMPAIGN.format("o")}
-    UNION ALL SELECT q.version, {hash_columns_sql(COMPARISON, "q")} FROM screen_judgments q {_OF_CAMPAIGN.format("q")}
+    SELECT j.version, {seal_row_columns_sql(JUDGMENT, "j")} FROM judgments j {_OF_CAMPAIGN.format("j")}
+    UNION ALL SELECT o.version, {seal_row_columns_sql(VOID, "o")} FROM voids o {_OF_CAMPAIGN.format("o")}
+    UNION ALL SELECT q.version, {seal_row_columns_sql(COMPARISON, "q")} FROM screen_judgments q
+        {_OF_CAMPAIGN.format("q")}
     UNION ALL SELECT * FROM unnest(CAST(:versions AS bigint[]), CAST(:kinds AS int[]), CAST(:ids AS bigint[]),
                                    CAST(:hashes AS bytea[]))),
 found AS (

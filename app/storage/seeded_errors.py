@@ -32,7 +32,9 @@ WHERE i.campaign_id = :campaign AND i.role = {RatingRole.DEGRADED.value} AND i.v
 ORDER BY j.id, o.id"""
 
 
-def load_imported_attention_checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, list[str]]:
+def load_imported_attention_check_results(
+    session: Session, campaign_id: int, judgment_ids: Ids
+) -> dict[str, list[str]]:
     """Return the results of the attention checks in these judgments, as imported, by rater."""
     rows = execute_full_scan(session, CHECKS, {"campaign": campaign_id}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)

@@ -16,7 +16,7 @@ FROM segments g JOIN documents d ON d.campaign_id = g.campaign_id AND d.id = g.d
 WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 
 
-def load_segment_word_counts(session: Session, campaign_id: int, labels: RatingLabels) -> npt.NDArray[np.float64]:
+def load_source_word_counts(session: Session, campaign_id: int, labels: RatingLabels) -> npt.NDArray[np.float64]:
     """Return the number of source words of each segment code, counted at white space; NaN for an unknown source."""
     rows = execute_full_scan(session, WORDS, {"campaign": campaign_id})
     known = {(row.key, row.position): row.words for row in rows}

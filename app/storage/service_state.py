@@ -51,7 +51,7 @@ def load_service_counts(session: Session, *, heard: float) -> list[StateRecord]:
     return list(session.execute(sa.text(_STATE), {"heard": heard}))
 
 
-def count_tasks_by_campaign(session: Session, *, only: str | None) -> list[StateRecord]:
+def count_tasks_by_campaign_and_state(session: Session, *, only: str | None) -> list[StateRecord]:
     """Return the numbers of tasks of campaigns under way, by state; `only` keeps one campaign."""
     condition = join_optional_conditions({"only": "c.key = :only"}, {"only": only})
     return list(session.execute(sa.text(_TASKS.format(condition=condition)), {"only": only} if condition else {}))

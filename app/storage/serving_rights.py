@@ -47,7 +47,7 @@ def grant_rights_to_serving_role(connection: sa.Connection, organization: int) -
         return
     schema = organization_schema(organization)
     shared: tuple[str, ...] = queue_schema.GRANTS if organization == DEFAULT else ()
-    if organization == DEFAULT and organization_list.has_organization_list(connection):
+    if organization == DEFAULT and organization_list.has_ever_added_organization(connection):
         shared += organization_list.GRANTS
     for statement in (
         f"GRANT USAGE ON SCHEMA {schema} TO {APP_ROLE}",

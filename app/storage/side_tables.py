@@ -28,7 +28,7 @@ from app.storage.packed_columns import (
     unpack_column,
     unpack_microseconds,
 )
-from app.storage.ratings import NO_IDS, load_scored_id_range
+from app.storage.ratings import NO_IDS, load_scored_judgment_id_range
 from app.storage.words import WORDS_OF
 
 Ids = npt.NDArray[np.int64]
@@ -113,7 +113,7 @@ def load_rating_event_table(session: Session, campaign_id: int, profile_id: int,
     """Return when each row was begun and handed in, its position in its task, and how often it was answered."""
     keys = {"campaign": campaign_id, "profile": profile_id}
     # Earlier answers at an address may belong to other judgments than these; existing rows never change.
-    scores = _read(session, "scores", keys, load_scored_id_range(session, profile_id))
+    scores = _read(session, "scores", keys, load_scored_judgment_id_range(session, profile_id))
     judgments = _read(session, "judgments", keys, _ends(judgment_ids))
     items = _read(session, "items", keys, _ends(judgments["item_id"]))
     said = _index_of_ids(judgments["id"], judgment_ids)

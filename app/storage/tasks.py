@@ -291,7 +291,7 @@ _KEYS = {
 }
 
 
-def load_document_or_system_keys(
+def load_document_or_system_keys_by_id(
     session: Session, campaign_id: int, table: Literal["documents", "systems"], ids: Collection[int]
 ) -> dict[int, str]:
     """Return the keys of documents or systems, by id."""

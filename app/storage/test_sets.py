@@ -150,7 +150,9 @@ def replace_segments(
         session.execute(sa.insert(reference_texts), named)
 
 
-def load_system_outputs_on_document(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
+def load_outputs_of_system_on_document(
+    session: Session, campaign_id: int, system_id: int, document_id: int
+) -> list[Row]:
     """Return a system's outputs on a document, one row per segment in order; text is None if an output is missing."""
     spans = variants.c.spans.label("prefill")
     query = (
@@ -188,7 +190,7 @@ def replace_outputs(
     texts: Sequence[tuple[int, str | None, Sequence[Mapping[str, object]] | None, str | None]],
 ) -> None:
     """Replace a system's outputs; texts: (segment id, text or None, prefilled spans or None, alignment or None)."""
-    delete_system_outputs_of_segments(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
+    delete_outputs_of_system_on_segments(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
     there = [(n, text, alignment) for n, text, _, alignment in texts if text is not None]
     insert_outputs(session, campaign_id, system_id, there)
     query = sa.select(outputs.c.segment_id, outputs.c.id).where(
@@ -229,7 +231,7 @@ def insert_outputs(
         session.execute(sa.insert(outputs), rows)
 
 
-def delete_system_outputs_of_segments(
+def delete_outputs_of_system_on_segments(
     session: Session, campaign_id: int, system_id: int, segment_ids: Sequence[int]
 ) -> None:
     """Delete outputs of a system, and their variants."""
@@ -335,7 +337,7 @@ WHERE d.campaign_id = :campaign AND d.kind = 'test'
 GROUP BY d.id, d.key, d.position ORDER BY d.position NULLS LAST, d.key COLLATE "C" """
 
 
-def load_test_set_outline(session: Session, campaign_id: int) -> list[tuple[str, int]]:
+def load_test_document_sizes(session: Session, campaign_id: int) -> list[tuple[str, int]]:
     """Return the test documents in order, each with its number of segments."""
     return [(row[0], row[1]) for row in execute_full_scan(session, OUTLINE, {"campaign": campaign_id})]
 
@@ -377,7 +379,7 @@ def load_test_set_size(session: Session, campaign_id: int) -> tuple[int, int, in
     return n_systems, count_test_documents(session, campaign_id), n_segments
 
 
-def replace_prefills_from_campaign(
+def replace_prefills_with_spans_of_campaign(
     session: Session, campaign_id: int, rows: Sequence[tuple[int, Sequence[object], object]], *, source: str
 ) -> None:
     """Store another campaign's spans, to be shown with outputs, replacing others and all earlier ones from there.

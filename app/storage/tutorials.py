@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage.rater_results import load_rater_results_page, wrap_rater_results_query
+from app.storage.rater_results import load_rater_results_page, make_rater_results_subquery
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -32,7 +32,7 @@ SELECT d.key AS document, g.position, g.source, g.meta, (
 FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
 WHERE d.campaign_id = :campaign AND d.kind = 'tutorial'
 ORDER BY d.position NULLS LAST, d.key COLLATE "C", g.position LIMIT :most"""
-_RESULTS = wrap_rater_results_query(
+_RESULTS = make_rater_results_subquery(
     """
 SELECT r.key AS rater, t.key AS team, count(a.position) AS answered, count(a."right") AS marked,
   count(*) FILTER (WHERE a."right") AS "right", max(a.at) AS at
@@ -83,7 +83,7 @@ def insert_tutorial_answer(session: Session, campaign_id: int, rater_id: int, va
     session.execute(made.on_conflict_do_update(index_elements=key, set_={"settled": settled}))
 
 
-def has_begun_tasks(session: Session, campaign_id: int, rater_id: int) -> bool:
+def has_judged_any_task(session: Session, campaign_id: int, rater_id: int) -> bool:
     """Tell whether a rater has judged anything in a task."""
     return bool(session.execute(text(_BEGUN), {"campaign": campaign_id, "rater": rater_id}).scalar_one())
 

@@ -110,7 +110,7 @@ def delete_webhook(session: Session, webhook_id: int) -> None:
     session.execute(sa.delete(webhooks).where(webhooks.c.id == webhook_id))
 
 
-def find_oldest_event(session: Session, campaign_id: int) -> int | None:
+def find_oldest_event_number(session: Session, campaign_id: int) -> int | None:
     """Return the number of the oldest stored event; None if there is none."""
     query = sa.select(sa.func.min(webhook_events.c.n)).where(webhook_events.c.campaign_id == campaign_id)
     return session.execute(query).scalar()
@@ -177,7 +177,7 @@ def load_next_event(session: Session, webhook_id: int) -> WebhookRecord | None:
     return session.execute(query).one_or_none()
 
 
-def insert_delivery(session: Session, values: Mapping[str, object]) -> None:
+def insert_delivery_result(session: Session, values: Mapping[str, object]) -> None:
     """Store the result of a delivery, unless its webhook is gone."""
     there = sa.select(webhooks.c.id).where(webhooks.c.id == values["webhook_id"]).with_for_update()
     if session.execute(there).one_or_none() is not None:

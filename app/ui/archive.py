@@ -17,7 +17,7 @@ from app.domain.markup import parse_markup_if_present
 from app.domain.media_elements import parse_media_element
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.services.data import archive
-from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
+from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndexPage
 from app.services.data.archived_media import ArchivedMedia, add_media_addresses
 from app.ui.assets import STYLE, load_static_files
 from app.ui.messages import ENGLISH, load_page_messages
@@ -47,7 +47,7 @@ def archive_page(
     after: Annotated[str | None, Query(pattern=KEY_PATTERN)] = None,
 ) -> Response:
     """The documents of a campaign."""
-    index = archive.load_archive_index(session, archive.find_archived_campaign(session, address), after=after)
+    index = archive.load_archive_index_page(session, archive.get_archived_campaign_key(session, address), after=after)
     home = f"/archive/{address}"
     return _public(render_page(request, "archive/index.html", _index_values(index, home, _document_address)))
 
@@ -57,12 +57,12 @@ def archived_document_page(
     request: Request, address: ArchiveAddress, document: Annotated[str, Path(pattern=KEY_PATTERN)], session: SessionDep
 ) -> Response:
     """A document with its judgments."""
-    campaign = archive.find_archived_campaign(session, address)
+    campaign = archive.get_archived_campaign_key(session, address)
     home = f"/archive/{address}"
     page = f"{home}/documents/{quote(document, safe='')}"
     shown = archive.load_archived_document(session, campaign, document)
     media = add_media_addresses(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
-    after = archive.find_next_archived_document(session, campaign, document)
+    after = archive.find_next_archived_document_key(session, campaign, document)
     following = None if after is None else f"{home}/{_document_address(after)}"
     values = _document_values(replace(shown, media=media), home, following)
     return _public(render_page(request, "archive/document.html", values))
@@ -79,12 +79,12 @@ def serve_archived_media(
 ) -> Response:
     """The bytes of a file, or with `Range` a part of them."""
     with database.transaction() as session:
-        campaign = archive.find_archived_campaign(session, address)
+        campaign = archive.get_archived_campaign_key(session, address)
         content = archive.open_public_archive_media(session, policy, campaign, document, name)
     return _public(media_content_response(request, content))
 
 
-def render_archive_index(index: ArchiveIndex, address_of: Callable[[str], str]) -> str:
+def render_archive_index(index: ArchiveIndexPage, address_of: Callable[[str], str]) -> str:
     """Render the list of documents as a file in English. address_of: returns a document's file, given its key."""
     return _file("archive/index.html", _index_values(index, "", address_of), style=STYLE)
 
@@ -149,7 +149,7 @@ def _document_address(key: str) -> str:
     return f"documents/{quote(key, safe='')}"
 
 
-def _index_values(index: ArchiveIndex, home: str, address_of: Callable[[str], str]) -> Mapping[str, object]:
+def _index_values(index: ArchiveIndexPage, home: str, address_of: Callable[[str], str]) -> Mapping[str, object]:
     documents = [(f"{home}/{address_of(key)}" if home else address_of(key), name) for key, name in index.documents]
     following = f"{home}?after={index.next}" if home and index.next else None
     title = find_campaign_protocol(index.campaign).title

@@ -44,7 +44,7 @@ def how_to_judge_page(request: Request, rater: RaterAtWork, database: DatabaseDe
 def consent_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """What the rater is to agree to, or has agreed to."""
     with database.transaction(snapshot=True) as session:
-        asked, given = guidelines.find_requested_consent(session, rater)
+        asked, given = guidelines.find_requested_and_given_consent(session, rater)
     values = {"asked": asked, "given": given, "agreed": asked and given and given.version == asked.version}
     return _page(request, "consent", rater, database, {**values, **_choose_guidelines(request, asked)})
 

@@ -24,12 +24,12 @@ from app.storage.db import Database
 from app.storage.organizations import use_organization
 from app.ui.pages import PageRoute, render_page
 from app.web.cookies import own_origin, set_session_cookie
-from app.web.deps import DatabaseDep, get_options
+from app.web.deps import DatabaseDep, get_service_options
 from app.web.organizations import get_organization_directory
 from app.web.problems import STATUS, retry_after_header
 from app.web.single_sign_on.attempt import (
-    begin_sign_in_attempt,
     clear_sign_in_attempt_cookie,
+    make_sign_in_attempt,
     read_sign_in_attempt,
     set_sign_in_attempt_cookie,
 )
@@ -45,7 +45,7 @@ LONGEST_CODE = 4096
 FORM = "application/x-www-form-urlencoded"
 
 
-class SignInRoute(PageRoute):
+class SignInErrorPageRoute(PageRoute):
     """A route that answers a refusal with a page that gives the reason and offers to sign in again."""
 
     def render_error(self, request: Request, error: AppError) -> Response:
@@ -59,7 +59,7 @@ class SignInRoute(PageRoute):
         return response
 
 
-router = APIRouter(route_class=SignInRoute, include_in_schema=False)
+router = APIRouter(route_class=SignInErrorPageRoute, include_in_schema=False)
 
 
 def require_provider(request: Request) -> IdentityProviderClient:
@@ -76,7 +76,7 @@ ProviderDep = Annotated[Any, Depends(require_provider)]  # an IdentityProviderCl
 @router.get("/oidc/sign-in")
 def begin_sign_in(request: Request, provider: ProviderDep) -> Response:
     """Send the browser to the provider."""
-    attempt = begin_sign_in_attempt(request.query_params.get("next"))
+    attempt = make_sign_in_attempt(request.query_params.get("next"))
     address = provider.authorization_address(
         back=own_origin(request) + BACK, state=attempt.state, nonce=attempt.nonce, challenge=attempt.challenge
     )
@@ -128,7 +128,7 @@ def _start_session(
                 confirmed.tokens,
                 sid=confirmed.sid,
                 roles=list_roles_in_organization(roles, organization),
-                lifetime=get_options(request).session_lifetime,
+                lifetime=get_service_options(request).session_lifetime,
             )
         if new is not None:
             break

@@ -141,7 +141,7 @@ class RequiredRater:
             return raters.load_rater_named_by_front_end(session, caller, campaign=campaign, rater=given[0])
 
 
-class NoCredentialNeeded:
+class PublicAccess:
     """A dependency that needs no credential, and ignores any that is sent."""
 
     async def __call__(self, request: Request) -> None:
@@ -157,7 +157,7 @@ def _check_campaign(request: Request, caller: Caller) -> str | None:
     return asked
 
 
-def check_campaigns_visible(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
+def require_visible_campaigns(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the campaigns if the caller may see them all. Raises CampaignNotFound, as for one that does not exist."""
     if caller.campaign is not None and set(campaigns) != {caller.campaign}:
         raise CampaignNotFound
@@ -204,7 +204,7 @@ def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True
     return caller
 
 
-def is_still_allowed(request: Request, caller: Caller) -> bool:
+def may_still_receive_response(request: Request, caller: Caller) -> bool:
     """Tell whether a caller may still receive a long-running response."""
     if not get_organization_directory(request).has(current_organization_number()):
         return False
@@ -226,7 +226,7 @@ def _cookie(request: Request, who: Who | None) -> str | None:
     return cookie[1] if cookie else None
 
 
-Public = Annotated[None, Depends(NoCredentialNeeded())]
+Public = Annotated[None, Depends(PublicAccess())]
 AnyRole = Annotated[Caller, Depends(RequiredRole(None))]
 # A provider that does not answer must not keep users signed in who want to leave.
 SigningOut = Annotated[Caller, Depends(RequiredRole(None, confirmed=False))]

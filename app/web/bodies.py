@@ -21,7 +21,7 @@ from app.domain.errors import AppError, StorageFull, TooLarge
 from app.domain.faults import list_first_validation_errors
 from app.web import strict_json
 from app.web.admission import find_admission_slot
-from app.web.deps import get_options
+from app.web.deps import get_service_options
 
 IN_MEMORY = 1 << 20
 PIECE = 1 << 20
@@ -65,7 +65,7 @@ class BodyModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
 
 
-class JsonBody(Generic[M]):
+class JsonBodyReader(Generic[M]):
     """A dependency that reads a JSON body as a model; the OpenAPI document takes model and examples from here.
 
     aside: the request continues without a slot, as if its body were still arriving. It is for requests that wait in the
@@ -94,16 +94,19 @@ class JsonBody(Generic[M]):
 
 def declare_json_body(model: type[BaseModel], *, aside: bool = False, **examples: Mapping[str, Any]) -> Any:
     """Declare the JSON body of a handler, with named examples."""
-    return Depends(JsonBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
+    return Depends(JsonBodyReader(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 
 
 async def read_strict_json_bytes(request: Request, *, aside: bool = False) -> bytes:
-    """Return the bytes of a strict JSON body, as `strict_json.parse_strict_json` checks it. aside: see `JsonBody`."""
+    """Return the bytes of a strict JSON body, as `strict_json.parse_strict_json` checks it.
+
+    aside: see `JsonBodyReader`.
+    """
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != "application/json" or parameters.strip().lower() not in {"", "charset=utf-8"}:
         raise WrongContentType("send application/json in UTF-8")
     _refuse_encoded(request)
-    limit = get_options(request).body_limit
+    limit = get_service_options(request).body_limit
     pieces = [piece async for piece in stream_body_pieces(request, limit, aside=aside)]
     data = b"".join(pieces)
     request.state.body_digest = hashlib.sha256(data).digest()
@@ -122,7 +125,7 @@ async def stream_body_pieces(request: Request, limit: int, *, aside: bool = Fals
     """
     if int(_content_length(request)) > limit:
         raise BodyTooLarge(f"at most {limit} bytes")
-    size, timeout = 0, get_options(request).body_timeout
+    size, timeout = 0, get_service_options(request).body_timeout
     begun = anyio.current_time()
     slot = find_admission_slot(request.scope)
     if slot is not None:
@@ -216,7 +219,7 @@ async def receive_body_file(request: Request) -> AsyncIterator[UploadedFile]:
     digest = hashlib.sha256()
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as file:
         size, held = 0, bytearray()
-        async for piece in stream_body_pieces(request, get_options(request).upload_limit):
+        async for piece in stream_body_pieces(request, get_service_options(request).upload_limit):
             held += piece
             size += len(piece)
             if len(held) >= PIECE:
@@ -237,10 +240,10 @@ def _write(file: Any, data: bytes, digest: Any) -> None:
     digest.update(data)
 
 
-class JsonOrFileBody(Generic[M]):
+class JsonOrFileBodyReader(Generic[M]):
     """A dependency: a JSON body, or a file if the query has the parameter that only files need."""
 
-    def __init__(self, body: JsonBody[M], parameter: str) -> None:
+    def __init__(self, body: JsonBodyReader[M], parameter: str) -> None:
         self.body = body
         self.parameter = parameter
 

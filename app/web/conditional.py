@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from fastapi import Request, Response
 
-from app.services.access.organization_marks import add_organization_mark
+from app.services.access.organization_marks import prefix_with_organization_mark
 
 VARY = "Accept, Authorization, Cookie"
 
@@ -22,7 +22,7 @@ def conditional_response(
 
     The same address and tag in another organization stand for another body.
     """
-    tag = f'"{add_organization_mark(etag)}"'
+    tag = f'"{prefix_with_organization_mark(etag)}"'
     common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
     if has_client_etag(request, tag):
         return Response(status_code=304, headers=common)

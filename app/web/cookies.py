@@ -9,7 +9,7 @@ from fastapi import Request, Response
 
 from app.domain.errors import Forbidden
 from app.services.access.sessions import matches_csrf_token
-from app.web.deps import get_options
+from app.web.deps import get_service_options
 
 CSRF_HEADER = "X-CSRF-Token"
 Who = Literal["staff", "rater"]
@@ -28,7 +28,7 @@ def is_request_https(request: Request) -> bool:
 
 def own_origin(request: Request) -> str:
     """Return the origin under which browsers reach this service."""
-    public = get_options(request).public_url
+    public = get_service_options(request).public_url
     return public or f"{request.scope['scheme']}://{request.headers.get('host', '')}"
 
 

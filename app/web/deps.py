@@ -11,13 +11,13 @@ from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
 from app.services.access.provider_options import IdentityProviderOptions
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.services.tasks.judging import JudgingService
 from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
 from app.storage.db import Database, Session
 from app.web.rate_limits import UnauthenticatedLimits
 
-NO_MEDIA = MediaPolicy()
+NO_MEDIA = MediaSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class ServiceOptions:
     allowed_hosts: frozenset[str] | None = None
     strangers: UnauthenticatedLimits | None = None
     webhook_addresses: AllowedWebhookAddresses = ONLY_PUBLIC
-    media: MediaPolicy = NO_MEDIA
+    media: MediaSettings = NO_MEDIA
     provider: IdentityProviderOptions | None = None
 
 
-def get_options(request: Request) -> ServiceOptions:
+def get_service_options(request: Request) -> ServiceOptions:
     """Return the settings of this installation."""
     options: ServiceOptions = request.app.state.options
     return options
@@ -70,14 +70,14 @@ async def get_judging_service(request: Request) -> JudgingService:
     return service
 
 
-async def get_media_policy(request: Request) -> MediaPolicy:
+async def get_media_settings(request: Request) -> MediaSettings:
     """Return the place of media, and their limits."""
-    return get_options(request).media
+    return get_service_options(request).media
 
 
 DatabaseDep = Annotated[Database, Depends(get_database)]
 JudgingServiceDep = Annotated[JudgingService, Depends(get_judging_service)]
-MediaPolicyDep = Annotated[MediaPolicy, Depends(get_media_policy)]
+MediaPolicyDep = Annotated[MediaSettings, Depends(get_media_settings)]
 SessionDep = Annotated[Session, Depends(get_session, scope="function")]
 CampaignKey = Annotated[
     str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])

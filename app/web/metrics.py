@@ -85,7 +85,7 @@ class ServiceMetrics:
         of[0].inc()
         of[1].observe(seconds)
 
-    def count_flush(self, kind: str, n: int, seconds: float) -> None:
+    def count_flushed_answers(self, kind: str, n: int, seconds: float) -> None:
         """Count the answers that one commit wrote."""
         self.written.labels(kind).inc(n)
         self.flush_size.labels(kind).observe(n)

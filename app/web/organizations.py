@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.services.access.organization_marks import find_credential_organization
 from app.storage.db import Database
-from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_organizations
+from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_nondefault_organizations
 from app.storage.organizations import (
     DEFAULT,
     current_organization_number,
@@ -49,7 +49,7 @@ class OrganizationDirectory:
         looked, records = self._seen
         if (begun := time.monotonic()) - looked >= KNOWN_FOR:
             with use_organization(DEFAULT), self._database.transaction() as session:
-                records = list_organizations(session)
+                records = list_nondefault_organizations(session)
             self._seen = begun, records
         return records
 

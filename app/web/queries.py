@@ -40,13 +40,13 @@ class InvalidQueryParameters(Invalid):
 
 
 @dataclass(frozen=True, eq=False)
-class RouteListKey:
+class RoutesCacheKey:
     """A hashable key of routes, equal if all routes are the very same objects."""
 
     routes: tuple[APIRoute, ...]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RouteListKey) and self._ids() == other._ids()
+        return isinstance(other, RoutesCacheKey) and self._ids() == other._ids()
 
     def __hash__(self) -> int:
         return hash(self._ids())
@@ -91,7 +91,7 @@ def list_declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool
     """Return the parameters of a route, and whether each may be repeated."""
     if not isinstance(route, APIRoute) or not route.include_in_schema:
         return {}
-    return _describe_route(RouteListKey((route,))).get(method.lower(), {})
+    return _describe_route(RoutesCacheKey((route,))).get(method.lower(), {})
 
 
 def generate_openapi_one_at_a_time(**what: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def generate_openapi_one_at_a_time(**what: Any) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def _describe_route(routes: RouteListKey) -> Mapping[str, Mapping[str, bool]]:
+def _describe_route(routes: RoutesCacheKey) -> Mapping[str, Mapping[str, bool]]:
     """Return the parameters of one route by method in lower case, from the document of that route alone."""
     (route,) = routes.routes
     document = generate_openapi_one_at_a_time(title="", version="", routes=[route])

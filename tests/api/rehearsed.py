@@ -13,7 +13,7 @@ from app.design.design import ControlRules
 from app.protocols.base import ProtocolOptions
 from app.services.access import tokens
 from app.simulation import (
-    CampaignForms,
+    CampaignRaterForms,
     HandIn,
     OutputForSimulation,
     SendJudgment,
@@ -120,7 +120,7 @@ class Rehearsed:
         view = ok(self.client.get(self.path))
         about = CampaignForSimulation(self.key, self.protocol, view["options"], view["basis"])
         model = make_rater_model_template(about, planted, RATERS, seed=1)
-        mind, forms = SimulatedRater.from_rater_model(model, rater), CampaignForms.from_rater_model(model)
+        mind, forms = SimulatedRater.from_rater_model(model, rater), CampaignRaterForms.from_rater_model(model)
         while most is None or mind.judged < most:
             told = ok(self.client.post(f"{self.path}/lease", headers=session))["task"]
             if told is None:
@@ -159,7 +159,7 @@ class Rehearsed:
         return [one["task"] for one in page["items"]]
 
     def _sit(
-        self, mind: SimulatedRater, forms: CampaignForms, task: SeenTask, session: dict[str, str], most: int | None
+        self, mind: SimulatedRater, forms: CampaignRaterForms, task: SeenTask, session: dict[str, str], most: int | None
     ) -> None:
         acts, came, here = (
             generate_session_actions(mind, task, forms, page=f"p{mind.judged}"),

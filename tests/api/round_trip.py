@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from app import formats, protocols
 from app.domain.errors import Invalid
-from app.domain.recipe import NAMED, parse_recipe_options
+from app.domain.recipe import NAMED, apply_query_options_to_recipe
 from app.formats.base import InputFile
 from app.formats.esa.writer import PROTOCOLS
 from app.reports.inputs import snapshot
@@ -123,7 +123,7 @@ def ranked(database: Database, campaign: str, came: Collection[Key]) -> list[tup
     try:
         with database.transaction() as session:
             about = snapshot.load_snapshot(session, campaign, None)
-            found = load_ranking_input(session, about, parse_recipe_options(NAMED["recommended"], PLAIN))
+            found = load_ranking_input(session, about, apply_query_options_to_recipe(NAMED["recommended"], PLAIN))
         rows = found.rows.where(np.array([key in came for key in _places(found.rows)], dtype=bool)).in_canonical_order()
         body = replace(found, rows=rows, errors_without_weight=None).compute_ranking_json()
     except Invalid as why:

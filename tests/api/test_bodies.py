@@ -208,9 +208,9 @@ def test_a_large_body_is_made_a_model_beside_the_event_loop(
     admin: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_the_loop = []
-    read = bodies.JsonBody._read
+    read = bodies.JsonBodyReader._read
 
-    def noted(self: bodies.JsonBody[Any], data: bytes) -> Any:
+    def noted(self: bodies.JsonBodyReader[Any], data: bytes) -> Any:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -219,7 +219,7 @@ def test_a_large_body_is_made_a_model_beside_the_event_loop(
             on_the_loop.append(True)
         return read(self, data)
 
-    monkeypatch.setattr(bodies.JsonBody, "_read", noted)
+    monkeypatch.setattr(bodies.JsonBodyReader, "_read", noted)
     for key, notes in (("small", "x"), ("large", "x" * bodies.AT_ONCE)):
         body = {"key": key, "protocol": "da", "settings": {"notes": notes}}
         assert admin.post("/v1/campaigns", json=body).status_code == 201

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL
-from app.protocols.base import resolve_scoring_options
+from app.protocols.base import parse_scoring_options
 from app.protocols.kit.forms import check_answer, make_rater_form
 from app.protocols.widgets import SpansWidget
 from app.web.pagination import make_cursor
@@ -199,7 +199,7 @@ def test_a_refused_severity_lists_exactly_those_that_the_form_offers() -> None:
     seen = 0
     for protocol in ALL.values():
         for example in protocol.examples:
-            options = resolve_scoring_options(protocol, example.options)
+            options = parse_scoring_options(protocol, example.options)
             form = make_rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
             for widget in form.widgets:
                 spans = getattr(example.payload, widget.field, ()) if isinstance(widget, SpansWidget) else ()

@@ -142,7 +142,7 @@ def test_looking_before_the_claim_instead_of_waiting_for_it_would_be_caught(
             return True
 
         monkeypatch.setattr(replay.idempotency, "claim_idempotency_key", claims_nothing)
-        monkeypatch.setattr(replay.idempotency, "store_idempotent_answer", lambda *_, **__: None)
+        monkeypatch.setattr(replay.idempotency, "store_idempotent_response", lambda *_, **__: None)
     together = threading.Barrier(8)
 
     def post(_: int) -> int:

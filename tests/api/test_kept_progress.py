@@ -41,7 +41,7 @@ class Walk:
 
     def look(self, keeper: ProgressCountCache, *, key: str = "live") -> Progress:
         with self.database.transaction(snapshot=True) as session:
-            seen = progress.load_progress_snapshot(session, key, ALL)
+            seen = progress.load_progress_fingerprint(session, key, ALL)
             return progress.make_campaign_progress(session, replace(seen, at=seen.at + self.later), ALL, keeper)
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
@@ -129,7 +129,7 @@ def test_a_look_from_an_older_snapshot_is_counted_by_itself(
 ) -> None:
     walk = make_walk(anonymous, database, secret, 5, ProgressCountCache())
     with database.transaction(snapshot=True) as session:
-        seen = progress.load_progress_snapshot(session, "live", ALL)
+        seen = progress.load_progress_fingerprint(session, "live", ALL)
         while walk.look(walk.keeper).total.judgments == 0:
             walk.answer()
         assert progress.make_campaign_progress(session, seen, ALL, walk.keeper).total.judgments == 0
@@ -230,7 +230,7 @@ def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_it
     assert asked(f"/v1/jobs/{job['job']}/report").json() == {"tasks": total["tasks"], "judgments": 1}
     for event in [*[walk.answer] * 6, walk.reopen, walk.answer, walk.wait, walk.answer]:
         event()
-        started = ProgressCountCache(find_stored=progress_jobs.find_stored_counts)
+        started = ProgressCountCache(find_stored=progress_jobs.find_stored_progress_counts)
         assert walk.look(started) == walk.look(ProgressCountCache())
         assert started.counted_anew == 0
         assert asked().json()["total"]["judgments"] == walk.look(started).total.judgments
@@ -253,7 +253,7 @@ def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_it
     while asked().json()["total"] == new["total"]:
         walk.answer()
     with progress_jobs.request_missing_counts(database):
-        started = walk.look(ProgressCountCache(find_stored=progress_jobs.find_stored_counts))
+        started = walk.look(ProgressCountCache(find_stored=progress_jobs.find_stored_progress_counts))
     assert started == walk.look(ProgressCountCache()), "what came since is added"
     assert len(asked(jobs_path).json()["items"]) == 3, "and counted again, so that it is not added at every start"
 
@@ -286,9 +286,11 @@ def test_an_earlier_look_does_not_cost_a_process_its_counts(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A campaign that has grown too large to be counted by a process, though it keeps counts."""
-    walk = make_walk(anonymous, database, secret, 4, ProgressCountCache(find_stored=progress_jobs.find_stored_counts))
+    walk = make_walk(
+        anonymous, database, secret, 4, ProgressCountCache(find_stored=progress_jobs.find_stored_progress_counts)
+    )
     with database.transaction(snapshot=True) as session:
-        earlier = progress.load_progress_snapshot(session, "live", ALL)
+        earlier = progress.load_progress_fingerprint(session, "live", ALL)
         while not walk.look(walk.keeper).total.judgments:
             walk.answer()
         monkeypatch.setattr(progress_jobs, "MOST_COUNTED", -1)

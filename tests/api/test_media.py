@@ -16,7 +16,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.domain.media_types import MediaLimits
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.storage.db import Database
 from app.storage.media.files import FolderMediaStore
 from tests.api.live_campaign import tokens_of
@@ -33,7 +33,7 @@ def ok(answer: httpx.Response, status: int = 200) -> Any:
 
 
 @pytest.fixture
-def policy(tmp_path: Path) -> MediaPolicy:
+def policy(tmp_path: Path) -> MediaSettings:
     folder = tmp_path / "media"
     (tmp_path / "shelf" / "talks").mkdir(parents=True)
     (tmp_path / "shelf" / "talks" / "1.wav").write_bytes(WAV)
@@ -41,11 +41,11 @@ def policy(tmp_path: Path) -> MediaPolicy:
     (tmp_path / "outside.wav").write_bytes(WAV)
     (tmp_path / "shelf" / "link.wav").symlink_to(tmp_path / "outside.wav")
     limits = MediaLimits(size=1 << 20, duration=60, pixels=20_000)
-    return MediaPolicy(FolderMediaStore(folder), folder / "parts", limits, shelf=tmp_path / "shelf")
+    return MediaSettings(FolderMediaStore(folder), folder / "parts", limits, shelf=tmp_path / "shelf")
 
 
 @pytest.fixture
-def app(make_app: Callable[..., FastAPI], policy: MediaPolicy) -> FastAPI:
+def app(make_app: Callable[..., FastAPI], policy: MediaSettings) -> FastAPI:
     return make_app(media=policy)
 
 
@@ -55,12 +55,12 @@ def draft(admin: httpx.Client) -> httpx.Client:
     return admin
 
 
-def files_in(policy: MediaPolicy) -> list[Path]:
+def files_in(policy: MediaSettings) -> list[Path]:
     assert policy.parts is not None
     return [path for path in policy.parts.parent.rglob("*") if path.is_file()]
 
 
-def test_a_file_is_known_by_its_content_and_stored_once(draft: httpx.Client, policy: MediaPolicy) -> None:
+def test_a_file_is_known_by_its_content_and_stored_once(draft: httpx.Client, policy: MediaSettings) -> None:
     stored = ok(draft.put(f"{C}/media/talk.wav", content=WAV))
     assert stored == {
         "name": "talk.wav",
@@ -83,7 +83,7 @@ def test_a_file_is_known_by_its_content_and_stored_once(draft: httpx.Client, pol
     ok(draft.get(f"{C}/media/again.wav"), 404)
 
 
-def test_what_is_refused_leaves_nothing(draft: httpx.Client, policy: MediaPolicy) -> None:
+def test_what_is_refused_leaves_nothing(draft: httpx.Client, policy: MediaSettings) -> None:
     refused = {
         "polyglot.png": make_png() + ZIP_END,
         "page.svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
@@ -112,7 +112,7 @@ def test_a_page_is_stored_as_its_picture(draft: httpx.Client) -> None:
     assert text in draft.get(f"{C}/exports/jsonl").text.replace('\\"', '"')
 
 
-def test_an_upload_that_breaks_goes_on_where_it_ended(draft: httpx.Client, policy: MediaPolicy) -> None:
+def test_an_upload_that_breaks_goes_on_where_it_ended(draft: httpx.Client, policy: MediaSettings) -> None:
     told = {"name": "talk.wav", "size": len(LONG), "sha256": hashlib.sha256(LONG).hexdigest()}
     announced = draft.post(f"{C}/media-uploads", json=told)
     at, half = announced.headers["Location"], len(LONG) // 2
@@ -130,7 +130,7 @@ def test_an_upload_that_breaks_goes_on_where_it_ended(draft: httpx.Client, polic
     assert [path.read_bytes() for path in files_in(policy)] == [LONG]
 
 
-def test_an_upload_with_another_hash_or_given_up_is_gone(draft: httpx.Client, policy: MediaPolicy) -> None:
+def test_an_upload_with_another_hash_or_given_up_is_gone(draft: httpx.Client, policy: MediaSettings) -> None:
     told = {"name": "talk.wav", "size": len(WAV), "sha256": "0" * 64}
     at = draft.post(f"{C}/media-uploads", json=told).headers["Location"]
     ok(draft.patch(at, content=WAV, headers={"Upload-Offset": "0"}), 422)
@@ -249,7 +249,7 @@ def test_raters_see_files_and_nothing_of_their_names(opened: httpx.Client, datab
 
 
 def test_an_address_is_good_for_one_rater_one_task_and_a_short_time(
-    opened: httpx.Client, database: Database, make_app: Callable[..., FastAPI], policy: MediaPolicy, serving: Any
+    opened: httpx.Client, database: Database, make_app: Callable[..., FastAPI], policy: MediaSettings, serving: Any
 ) -> None:
     auth = tokens_of(database)
     task = ok(opened.post(f"{C}/lease", headers=auth("r1")))["task"]["task"]
@@ -263,12 +263,12 @@ def test_an_address_is_good_for_one_rater_one_task_and_a_short_time(
     signature = query.partition("signature=")[2]
     ok(opened.get(f"{path}?expires=9999999999&signature={signature}", headers=auth("r1")), 403)
     ok(opened.get(path, headers=auth("r1")), 404)
-    with serving(make_app(media=MediaPolicy(policy.store, policy.parts, lifetime=timedelta(seconds=-1)))) as client:
+    with serving(make_app(media=MediaSettings(policy.store, policy.parts, lifetime=timedelta(seconds=-1)))) as client:
         late = ok(client.get(f"/v1/tasks/{task}/media", headers=auth("r1")))["media"][0]["address"]
         ok(client.get(late, headers=auth("r1")), 403)
         client.headers.pop("Authorization", None)
         ok(client.get(address), 401)
-    with serving(make_app(media=MediaPolicy(policy.store, policy.parts, lifetime=timedelta(seconds=2)))) as client:
+    with serving(make_app(media=MediaSettings(policy.store, policy.parts, lifetime=timedelta(seconds=2)))) as client:
         began = time.monotonic()
         soon = ok(client.get(f"/v1/tasks/{task}/media", headers=auth("r1")))["media"][0]["address"]
         assert client.get(soon, headers=auth("r1")).status_code == 200

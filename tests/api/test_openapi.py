@@ -16,13 +16,13 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from app.api.kit.choices import RecipeQuery
+from app.api.kit.choices import RecipeAndChoicesQuery
 from app.api.models.ranking import PairOut, RankedSystemOut, RankingOut
 from app.api.models.recipe import RecipeIn
 from app.domain.recipe import CHOICES, NAMED
 from app.main import create_app
 from app.storage.db import Database
-from app.web.access import NoCredentialNeeded, RequiredRater, RequiredRole
+from app.web.access import PublicAccess, RequiredRater, RequiredRole
 from app.web.deps import ServiceOptions
 from app.web.openapi.document import list_dependencies
 from app.web.queries import list_declared_parameters
@@ -274,11 +274,9 @@ def test_every_handler_says_first_who_may_call(unconnected: FastAPI) -> None:
     assert routes
     for route in routes:
         calls = list(list_dependencies(route.dependant))
-        assert isinstance(calls[0], RequiredRole | RequiredRater | NoCredentialNeeded), route.name
-        assert sum(isinstance(call, RequiredRole | RequiredRater | NoCredentialNeeded) for call in calls) == 1, (
-            route.name
-        )
-        assert isinstance(calls[0], NoCredentialNeeded) is (route.name in PUBLIC), route.name
+        assert isinstance(calls[0], RequiredRole | RequiredRater | PublicAccess), route.name
+        assert sum(isinstance(call, RequiredRole | RequiredRater | PublicAccess) for call in calls) == 1, route.name
+        assert isinstance(calls[0], PublicAccess) is (route.name in PUBLIC), route.name
 
 
 def test_everything_but_the_public_part_asks_for_a_credential(app: FastAPI, anonymous: httpx.Client) -> None:
@@ -289,7 +287,9 @@ def test_everything_but_the_public_part_asks_for_a_credential(app: FastAPI, anon
             assert anonymous.request(method, path).status_code == 401, (method, path)
 
 
-@pytest.mark.parametrize(("model", "besides"), [(RecipeQuery, {"recipe", "as_of"}), (RecipeIn, {"name", "hash"})])
+@pytest.mark.parametrize(
+    ("model", "besides"), [(RecipeAndChoicesQuery, {"recipe", "as_of"}), (RecipeIn, {"name", "hash"})]
+)
 def test_query_and_body_of_a_ranking_have_every_choice_of_a_recipe(model: type[BaseModel], besides: set[str]) -> None:
     assert set(model.model_fields) - besides == set(NAMED["recommended"].as_json()) - {"name"}
     for name, choice in CHOICES.items():

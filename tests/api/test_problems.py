@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 
-from app.domain.errors import AppError, Conflict, StorageFull, TooMany, Unavailable
+from app.domain.errors import AppError, Conflict, RateLimitExceeded, StorageFull, Unavailable
 from app.web.logs import REQUEST
 from app.web.problems import retry_after_header
 
@@ -152,5 +152,7 @@ def test_a_foreign_origin_is_let_in_only_where_the_installation_names_it(
 
 
 def test_errors_of_the_moment_say_when_to_come_again_and_others_only_where_they_know() -> None:
-    told = [retry_after_header(error) for error in (TooMany(), Unavailable(), Conflict(), Conflict(retry_after=5))]
+    told = [
+        retry_after_header(error) for error in (RateLimitExceeded(), Unavailable(), Conflict(), Conflict(retry_after=5))
+    ]
     assert told == [{"Retry-After": "1"}, {"Retry-After": "1"}, {}, {"Retry-After": "5"}]

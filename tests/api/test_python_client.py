@@ -20,7 +20,7 @@ from sqlalchemy import text
 
 from app.services.access import tokens
 from app.services.jobs import rankings
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.storage.db import Database
 from app.storage.media.files import FolderMediaStore
 from tests.api.conftest import MQM
@@ -69,7 +69,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def app(make_app: Callable[..., FastAPI], tmp_path: Path) -> FastAPI:
     """The application with a folder for media."""
     folder = tmp_path / "media"
-    return make_app(media=MediaPolicy(FolderMediaStore(folder), folder / "parts"))
+    return make_app(media=MediaSettings(FolderMediaStore(folder), folder / "parts"))
 
 
 @pytest.fixture

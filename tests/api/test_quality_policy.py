@@ -298,7 +298,7 @@ def test_a_coordinator_is_told_the_verdicts_of_its_team_and_no_more(
 
 def test_verdicts_are_asked_for_where_codes_or_actions_follow_from_them() -> None:
     codes = {"code_pass": "P", "code_fail": "F"}
-    assert RaterQualitySettings(**codes).has_consequences
-    assert RaterQualitySettings(actions={"controls": "warn"}).has_consequences
-    assert not RaterQualitySettings().has_consequences
-    assert not RaterQualitySettings(code_pass="P").has_consequences
+    assert RaterQualitySettings(**codes).has_verdict_consequences
+    assert RaterQualitySettings(actions={"controls": "warn"}).has_verdict_consequences
+    assert not RaterQualitySettings().has_verdict_consequences
+    assert not RaterQualitySettings(code_pass="P").has_verdict_consequences

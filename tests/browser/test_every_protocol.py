@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from app import protocols
-from app.protocols.base import SpansWidget, resolve_scoring_options
+from app.protocols.base import SpansWidget, parse_scoring_options
 from tests.browser.hands import Hands, Keyboard, Mouse, answer
 from tests.browser.rater import Rater
 from tests.browser.traffic import wait_to_see
@@ -42,7 +42,7 @@ EVERY = [(name, shown, how) for name in protocols.ALL for shown in presentations
 def questions(name: str) -> frozenset[tuple[str, str]]:
     """What a protocol asks, at which level: what hands have to know."""
     protocol = protocols.get_protocol(name)
-    options = resolve_scoring_options(protocol, options_for(name))
+    options = parse_scoring_options(protocol, options_for(name))
     return frozenset(
         (level, widget.kind)
         for level in LEVELS
@@ -131,7 +131,7 @@ class Session:
     """A rater who answers all that is asked on the page."""
 
     def __init__(self, person: Rater, hands: Hands, protocol: Any, columns: int, segments: int) -> None:
-        options = resolve_scoring_options(protocol, options_for(protocol.name))
+        options = parse_scoring_options(protocol, options_for(protocol.name))
         self.person, self.hands, self.columns, self.page = person, hands, columns, person.page
         self.widgets = {level: protocols.widgets_at_level(protocol, options, level) for level in LEVELS}
         self.segments = range(1, segments + 1) if self.widgets["segment"] else range(0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.cli.kit.raters_at_work import RaterPace
+from app.cli.kit.raters_at_work import SimulatedRaterSettings
 from app.cli.simulate import run_rehearsal
 from app.simulation.template import make_rater_model_template
 from tests.browser.desk import glance, sign_in
@@ -129,7 +129,7 @@ def judge(served) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
     managed = served.managed("own")
     model = make_rater_model_template(
-        managed.load_campaign_for_simulation(),
+        managed.fetch_campaign_for_simulation(),
         managed.stream_outputs(),
         managed.list_active_raters(),
         seed=1,
@@ -139,7 +139,7 @@ def judge(served) -> None:
 
     def work() -> None:
         try:
-            run_rehearsal(managed, model, RaterPace(workers=3))
+            run_rehearsal(managed, model, SimulatedRaterSettings(workers=3))
         except BaseException as error:
             failed.append(error)
             raise

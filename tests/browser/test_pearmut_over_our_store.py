@@ -16,12 +16,12 @@ import uvicorn
 from playwright.sync_api import Browser, Page
 
 from app.pearmut.app import create_pearmut_app
-from app.pearmut.files import PearmutFiles, find_pearmut_files
+from app.pearmut.files import PearmutPackageFiles, find_pearmut_package_files
 from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
 from app.services.data.exports import export_campaign_files
 from app.services.media.library import store_media
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
@@ -36,8 +36,8 @@ CAMPAIGNS += [pearmut_campaign("XSTSRP", sliders=SLIDERS, textfield="visible")]
 
 
 @contextmanager
-def our_server(database: Database, files: PearmutFiles, media: MediaPolicy | None = None) -> Iterator[str]:
-    app = create_pearmut_app(database, ServiceOptions(media=media or MediaPolicy()), files)
+def our_server(database: Database, files: PearmutPackageFiles, media: MediaSettings | None = None) -> Iterator[str]:
+    app = create_pearmut_app(database, ServiceOptions(media=media or MediaSettings()), files)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -107,7 +107,7 @@ def test_the_same_clicks_are_logged_alike(
 
     key = add(ours, given).key
     with our_server(
-        Database(database_url, size=8, role="plumbline_app"), find_pearmut_files(theirs.package)
+        Database(database_url, size=8, role="plumbline_app"), find_pearmut_package_files(theirs.package)
     ) as address:
         visit.goto(page_address(address, name, "ann"))
         assert PearmutHands(visit, protocol).finish() == screens == 6
@@ -142,7 +142,7 @@ def media_addresses(page: Page) -> dict[str, str]:
 def test_sound_film_and_pictures_play_for_their_user_alone(
     visit: Page, chromium: Browser, tmp_path: Path, database_url: str, ours: Database
 ) -> None:
-    policy = MediaPolicy(FolderMediaStore(tmp_path / "media"), tmp_path / "parts")
+    policy = MediaSettings(FolderMediaStore(tmp_path / "media"), tmp_path / "parts")
     asked = {"assignment": "task-based", "protocol": "DA", "users": ["ann", "ben"]}
     given = {"campaign_id": "media", "token": "0123456789", "info": asked, "data": [[[SHOWN]], [[SHOWN]]]}
     added = add(ours, given, old_ids=False)
@@ -150,7 +150,7 @@ def test_sound_film_and_pictures_play_for_their_user_alone(
     for name, make in FILES.items():
         (tmp_path / "made").write_bytes(make())
         store_media(ours, policy, added.key, name, tmp_path / "made", actor="test")
-    files = find_pearmut_files(PearmutProgram(tmp_path / "theirs").package)
+    files = find_pearmut_package_files(PearmutProgram(tmp_path / "theirs").package)
     sent: list[tuple[int, str]] = []
     visit.on("response", lambda answer: sent.append((answer.status, answer.url)))
     with our_server(Database(database_url, size=8, role="plumbline_app"), files, policy) as address:

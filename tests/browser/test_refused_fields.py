@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from app.ui.manager.table import ABOVE, PAGES, ManagerPage
+from app.ui.manager.table import ABOVE, PAGES, ManagerPageDefinition
 from app.ui.pages import TEMPLATES
 from tests.browser.desk import glance, sign_in
 from tests.browser.traffic import Traffic
@@ -124,7 +124,9 @@ def fill(form: Locator, traffic: Traffic) -> None:
 
 
 @pytest.mark.parametrize("of", WITH_FORMS, ids=lambda page: page.template)
-def test_every_value_that_a_form_sends_has_a_field_that_says_why_it_is_refused(manager, campaigns, of: ManagerPage):
+def test_every_value_that_a_form_sends_has_a_field_that_says_why_it_is_refused(
+    manager, campaigns, of: ManagerPageDefinition
+):
     page, traffic = manager.page, Traffic(manager.page)
     key = campaigns[of.name in OF_A_PLAN]
     manager.open(of.route.replace("{campaign}", key))

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from app.cli.kit.long_reports import wait_for_report
-from app.cli.kit.raters_at_work import RaterPace
+from app.cli.kit.raters_at_work import SimulatedRaterSettings
 from app.cli.simulate import run_rehearsal
 from app.services.campaigns.campaigns import get_campaign
 from app.simulation.template import make_rater_model_template
@@ -88,10 +88,10 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
     page.get_by_role("button", name="Save the protocol").click()
     expect(page.locator("#saved")).to_have_text("Saved.")
 
-    about = managed.load_campaign()
+    about = managed.fetch_campaign()
     assert about["protocol"] == "custom"
     assert [part["kind"] for part in about["options"]["parts"]] == ["spans", "slider", "slider", "yes_no"]
-    managed.compile_plan(DESIGN)
+    managed.compile_and_freeze_plan(DESIGN)
     managed.change_state("open")
     judge(managed)
     managed.change_state("close")
@@ -127,7 +127,7 @@ def read(managed, end: str, **query: str) -> dict[str, object]:
 def judge(managed) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
     model = make_rater_model_template(
-        managed.load_campaign_for_simulation(),
+        managed.fetch_campaign_for_simulation(),
         managed.stream_outputs(),
         managed.list_active_raters(),
         seed=1,
@@ -137,7 +137,7 @@ def judge(managed) -> None:
 
     def work() -> None:
         try:
-            run_rehearsal(managed, model, RaterPace(workers=2))
+            run_rehearsal(managed, model, SimulatedRaterSettings(workers=2))
         except BaseException as error:
             failed.append(error)
             raise

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from app.cli.kit.raters_at_work import RaterPace
+from app.cli.kit.raters_at_work import SimulatedRaterSettings
 from app.services.access import tokens
 from app.storage import migrate, numbering, organization_schemas
 from app.storage.db import Database
@@ -59,7 +59,7 @@ VALUES ('n', 'n', 'da', 1, 'source', 'open')"""
 IDENTITIES = """
 SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
 WHERE c.relnamespace = 'organization_{}'::regnamespace ORDER BY 1"""
-PACE = RaterPace(workers=7, patience=LONG)
+PACE = SimulatedRaterSettings(workers=7, patience=LONG)
 RATERS, ENOUGH = 8, 100
 TURNS, SECONDS = 1, 5.0
 # What holds on one server holds here; each file makes databases of its own on the three nodes.

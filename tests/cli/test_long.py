@@ -81,7 +81,7 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
         frozen = command(database_url, "plan", "draft", files["once"], "--json", *at)
         refused = command(database_url, "plan", "draft", files["cannot"], *at)
         renewed = command(database_url, "plan", "draft", "--replan", "one left", "--rebalance", "--json", *at)
-        desk = RemoteSeriesBackend(remote).compile_plan("draft", {"seed": 4}, dry_run=True)
+        desk = RemoteSeriesBackend(remote).compile_and_freeze_plan("draft", {"seed": 4}, dry_run=True)
         jobs = spine.ask("SELECT kind, state, count(*) FROM jobs GROUP BY 1, 2 ORDER BY 1, 2")
     first, second, third = (json.loads(one.stdout) for one in (seen, frozen, renewed))
     assert [one["version"] for one in (first, second, third)] == [None, 1, 2]

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.cli.kit.raters_at_work import RaterPace
+from app.cli.kit.raters_at_work import SimulatedRaterSettings
 from app.cli.simulate import run_rehearsal
 from app.client import remote
 from app.client.campaign_client import CampaignClient
@@ -97,15 +97,15 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
 def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manager(served: Served) -> None:
     for _ in range(2):
         managed = create_picture_campaign(RemoteServer(served.url, served.secret))
-    about = managed.load_campaign()
+    about = managed.fetch_campaign()
     assert (about["state"], about["protocol"]) == ("open", "custom")
     parts = about["options"]["parts"]
     assert [part["kind"] for part in parts] == ["spans", "slider", "slider", "yes_no"]
     assert all(category["subcategories"] for category in parts[0]["categories"])
     assert about["options"]["preference"] == "best"
 
-    assert run_rehearsal(managed, make_picture_rater_model(managed), RaterPace()).judgments > 20
-    assert run_rehearsal(managed, make_picture_rater_model(managed), RaterPace()).judgments == 0
+    assert run_rehearsal(managed, make_picture_rater_model(managed), SimulatedRaterSettings()).judgments > 20
+    assert run_rehearsal(managed, make_picture_rater_model(managed), SimulatedRaterSettings()).judgments == 0
     ranking = json.loads(managed.remote.fetch_body(f"{managed.campaign_path}/ranking", accept="application/json"))
     assert [row["system"] for row in ranking["systems"]] == list(SYSTEMS)
     assert len({tuple(label.partition("/")[::2]) for label in categories(managed)}) > 3

@@ -28,7 +28,7 @@ def stopped() -> Iterator[SupervisedProcess]:
     until(lambda: is_process_stopped(child.pid), "it stands still")
     yield part
     child.kill()
-    part.wait_until_stopped(0.1)
+    part.end_within(0.1)
 
 
 def child_of(part: SupervisedProcess) -> Any:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from app.design.checks import check_plan
+from app.design.checks import compute_plan_properties
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.replan import plan_remaining_tasks
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import World, ratings_of
 
@@ -25,7 +25,7 @@ LARGE = st.sampled_from([5, 12, 40, 100])
 def worlds(draw: st.DrawFn) -> World:
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     documents = tuple(
-        DesignDocument(
+        DocumentToPlan(
             f"d{n}", tuple(rng.integers(1, 20, size=int(rng.integers(1, 9))).tolist()), references=("ref",)[n % 2 :]
         )
         for n in range(draw(st.integers(1, 12)))
@@ -39,7 +39,7 @@ def worlds(draw: st.DrawFn) -> World:
     }
     persons = [None, None, "p"]
     raters = [Rater(f"r{n}", persons[int(rng.integers(3))], 400, "segments") for n in range(draw(st.integers(1, 6)))]
-    return TestSet(documents, outputs, tuple(DesignDocument(f"c{n}", (5,)) for n in range(5))), systems, raters
+    return TestSet(documents, outputs, tuple(DocumentToPlan(f"c{n}", (5,)) for n in range(5))), systems, raters
 
 
 designs = st.fixed_dictionaries(
@@ -81,10 +81,10 @@ def test_a_design_is_compiled_by_its_rules_or_refused(
     person = {rater.key: rater.person_key for rater in raters}
     for held in ratings_of(plan).values():
         assert max(Counter(person[key] for key in held).values()) == 1
-    assert 0 <= check_plan(plan).normalized_entropy <= 1 + 1e-9
+    assert 0 <= compute_plan_properties(plan).normalized_entropy <= 1 + 1e-9
     handed_in = {task.number for task in plan.tasks if task.queue <= done * len(plan.tasks_of_rater(task.rater))}
     again = plan_remaining_tasks(
         plan, test_set, systems[: len(systems) // 2 + 1], raters[len(raters) // 2 :], handed_in=handed_in
     )
     assert handed_in <= set(again.kept_tasks)
-    assert check_plan(again.plan).total.items == sum(len(task.items) for task in again.plan.tasks)
+    assert compute_plan_properties(again.plan).total.items == sum(len(task.items) for task in again.plan.tasks)

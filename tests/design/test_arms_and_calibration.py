@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.design.arms import assign_arms_to_groups
-from app.design.calibration import sample_calibration_set
+from app.design.calibration import sample_common_calibration_items
 from app.design.compile import hash_design_inputs
 from app.design.design import CalibrationRules
 from app.design.plan import Plan
-from app.design.values import DesignDocument
+from app.design.values import DocumentToPlan
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, world
 
@@ -118,7 +118,7 @@ def test_everyone_judges_the_same_common_items_outside_of_the_buckets(placement:
 
 def test_a_sample_of_a_calibration_set_is_the_same_for_everyone() -> None:
     test_set, systems, raters = world(6, 2, 3)
-    pairs = tuple(DesignDocument(f"c{n}", (8,)) for n in range(30))
+    pairs = tuple(DocumentToPlan(f"c{n}", (8,)) for n in range(30))
     given_world = (replace(test_set, calibration=pairs), systems, raters)
     plan = compiled({"calibration": SAMPLE}, given_world)
     held = [common(plan, rater) for rater in plan.raters]
@@ -141,11 +141,11 @@ def test_a_sample_has_equally_many_of_every_level_that_has_enough(
     """20 of five levels of 20 were drawn 3, 2, 7, 2 and 6."""
     wanted = data.draw(st.integers(1, sum(sizes)))
     pairs = [
-        DesignDocument(f"c{level}-{n}", (8,), stratum=f"{level}")
+        DocumentToPlan(f"c{level}-{n}", (8,), stratum=f"{level}")
         for level, size in enumerate(sizes)
         for n in range(size)
     ]
-    drawn = sample_calibration_set(np.random.default_rng(seed), CalibrationRules("k", wanted), pairs)
+    drawn = sample_common_calibration_items(np.random.default_rng(seed), CalibrationRules("k", wanted), pairs)
     assert len({piece.document for piece in drawn}) == wanted
     counts = Counter(int(piece.document[1:].split("-")[0]) for piece in drawn)
     most = max(counts.values())
@@ -157,7 +157,7 @@ def test_levels_of_a_set_leave_what_a_plan_was_compiled_for_as_it_was() -> None:
     test_set, systems, raters = world(2, 2, 2)
     names = [system.key for system in systems]
     for level in (None, "1"):
-        pairs = (DesignDocument("c", (8,), stratum=level),)
+        pairs = (DocumentToPlan("c", (8,), stratum=level),)
         digest = hash_design_inputs(replace(test_set, calibration=pairs), names, raters)
         assert digest == "d8b3e7797da66599eec4f8a222b40da10b6143d02725ffe08d419f37349e5864"
 

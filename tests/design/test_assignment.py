@@ -13,12 +13,17 @@ from hypothesis import strategies as st
 from app.design.assignment import (
     assign_groups_evenly,
     assign_groups_in_simulated_studies,
-    assign_groups_to_pool,
     compute_rater_loads,
     draw_documents_from_buckets,
+    draw_pool_assignments,
 )
 from app.design.capacity import assign_groups_by_capacity
-from app.design.entropy import TOLERANCE, assign_groups_by_entropy, estimate_reachable_entropies, normalized_entropy
+from app.design.entropy import (
+    TOLERANCE,
+    assign_groups_for_target_entropy,
+    estimate_reachable_entropies,
+    normalized_entropy,
+)
 from app.design.even_out import even_out_loads
 from app.design.layout import AllocationInput, make_output_allocation_input
 from app.design.overlap import assign_overlap_groups
@@ -32,7 +37,7 @@ def test_every_group_gets_k_places_and_loads_differ_by_at_most_one(
     groups: int, raters: int, data: st.DataObject
 ) -> None:
     k = data.draw(st.integers(1, raters))
-    dealt = assign_groups_to_pool(
+    dealt = draw_pool_assignments(
         np.random.default_rng(data.draw(st.integers(0, 99))), rows=3, groups=groups, raters=raters, ratings=k
     )
     assert dealt.shape == (3, groups, k)
@@ -42,7 +47,7 @@ def test_every_group_gets_k_places_and_loads_differ_by_at_most_one(
 
 
 def test_a_deal_treats_all_raters_alike() -> None:
-    dealt = assign_groups_to_pool(np.random.default_rng(7), rows=30_000, groups=5, raters=3, ratings=1)[:, :, 0]
+    dealt = draw_pool_assignments(np.random.default_rng(7), rows=30_000, groups=5, raters=3, ratings=1)[:, :, 0]
     shares = np.stack([np.bincount(column, minlength=3) for column in dealt.T]) / len(dealt)
     assert np.abs(shares - 1 / 3).max() < 4 * np.sqrt(2 / 9 / len(dealt))
 
@@ -51,7 +56,7 @@ def test_a_deal_treats_all_raters_alike() -> None:
 def test_who_had_more_before_is_not_more_than_one_ahead_after(seed: int, before: list[int], groups: int) -> None:
     had = np.array(before)
     for k in range(1, len(before) + 1):
-        dealt = assign_groups_to_pool(
+        dealt = draw_pool_assignments(
             np.random.default_rng(seed), rows=1, groups=groups, raters=len(had), ratings=k, before=had
         )
         assert np.ptp(had + np.bincount(dealt.ravel(), minlength=len(had))) <= 1
@@ -62,7 +67,9 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
     bucket = np.repeat([0, 1, 2], [7, 5, 9])
     pools = [np.array([0, 1, 2]), np.array([2, 3]), np.array([1, 3, 4])]
     items = make_output_allocation_input(grouping, bucket, 4, pools, 5)
-    raters = items.raters_of_outputs(assign_groups_in_simulated_studies(np.random.default_rng(3), items.layout, 20))
+    raters = items.map_group_raters_to_outputs(
+        assign_groups_in_simulated_studies(np.random.default_rng(3), items.layout, 20)
+    )
     assert raters.shape == (20, 21, 4, 1)
     for document, of in enumerate(bucket):
         assert set(raters[:, document].ravel().tolist()) <= set(pools[of].tolist())
@@ -78,7 +85,9 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
 def test_outputs_that_there_are_not_get_no_rater() -> None:
     present = np.array([[True, False], [True, True]])
     items = make_output_allocation_input("none", np.array([0, 0]), 2, [np.array([0, 1])], 2, present=present)
-    raters = items.raters_of_outputs(assign_groups_in_simulated_studies(np.random.default_rng(0), items.layout, 5))
+    raters = items.map_group_raters_to_outputs(
+        assign_groups_in_simulated_studies(np.random.default_rng(0), items.layout, 5)
+    )
     assert (raters[:, 0, 1] == -1).all()
     assert (raters[:, present] >= 0).all()
 
@@ -165,7 +174,7 @@ def test_an_entropy_target_is_met_within_its_tolerance(grouping: str, target: fl
     ).layout
     if k == 2:
         target = max(target, 0.85)
-    dealt = assign_groups_by_entropy(np.random.default_rng(seed), layout, target, studies=5)
+    dealt = assign_groups_for_target_entropy(np.random.default_rng(seed), layout, target, studies=5)
     assert (np.abs(normalized_entropy(compute_rater_loads(layout, dealt)) - target) <= TOLERANCE + 1e-9).all()
     assert all(len(set(group)) == k for group in dealt.reshape(-1, k).tolist())
 
@@ -173,7 +182,7 @@ def test_an_entropy_target_is_met_within_its_tolerance(grouping: str, target: fl
 def test_an_entropy_out_of_reach_is_refused_with_the_range() -> None:
     layout = make_output_allocation_input("psxs", np.zeros(12, dtype=np.int64), 2, [np.arange(3)], 6).layout
     with pytest.raises(Invalid, match=r"found reachable with these buckets: 0\.000 to 0\.613"):
-        assign_groups_by_entropy(np.random.default_rng(1), layout, 0.9)
+        assign_groups_for_target_entropy(np.random.default_rng(1), layout, 0.9)
 
 
 def test_the_range_of_a_refusal_denies_nothing_that_can_be_dealt() -> None:
@@ -183,7 +192,7 @@ def test_the_range_of_a_refusal_denies_nothing_that_can_be_dealt() -> None:
     low, high = exact_range(layout)
     for seed in range(20):
         with pytest.raises(Invalid, match=rf"found reachable with these buckets: {low:.3f} to {high:.3f}"):
-            assign_groups_by_entropy(np.random.default_rng(seed), layout, 0.85)
+            assign_groups_for_target_entropy(np.random.default_rng(seed), layout, 0.85)
 
 
 def least_spread(layout: AllocationInput) -> tuple[int, int]:

@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.design.checks import check_plan, group_connected_raters, list_unfollowed_recommendations
+from app.design.checks import compute_plan_properties, group_connected_raters, list_unmet_recommendations
 from app.design.entropy import normalized_entropy
 from app.design.plan import PlanItem, Task
 from app.design.simulate import simulate_rater_assignments
-from app.design.values import DesignDocument, Rater, System, TestSet, WorkSize
+from app.design.values import DocumentToPlan, Rater, System, TestSet, WorkSize
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, group_loads, rated, world
 
@@ -21,7 +21,7 @@ from tests.design.worlds import compiled, group_loads, rated, world
 @pytest.mark.parametrize("grouping", ["psxs", "system_balanced", "none"])
 def test_the_report_counts_what_the_tasks_hold(grouping: str) -> None:
     plan = compiled({"grouping": grouping, "controls": {"bad_reference": {"rate": 0.1}}}, world(20, 4, 5))
-    found = check_plan(plan)
+    found = compute_plan_properties(plan)
     done = Counter(task.rater for task, _ in rated(plan))
     exact = normalized_entropy(np.array([done[rater] for rater in plan.raters]))
     assert found.normalized_entropy == pytest.approx(float(exact))
@@ -44,11 +44,13 @@ def test_the_report_counts_what_the_tasks_hold(grouping: str) -> None:
 )
 def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, is_far_above_requested: bool) -> None:
     """Two ratings and a control fill a task of a short group; a long one shares its controls over a chain."""
-    documents = tuple(DesignDocument(f"d{n}", (9,) * 31) for n in range(6))
+    documents = tuple(DocumentToPlan(f"d{n}", (9,) * 31) for n in range(6))
     compared = [System(f"s{n:02}") for n in range(systems)]
     outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(31)) for d in documents for s in compared}
     design = {"overlap": None, "controls": {"bad_reference": {"rate": 0.12}}, "task": {"max_segments": limit}}
-    density = check_plan(compiled(design, (TestSet(documents, outputs), compared, [Rater("r1")]))).control_density
+    density = compute_plan_properties(
+        compiled(design, (TestSet(documents, outputs), compared, [Rater("r1")]))
+    ).control_density
     assert density is not None
     assert (density.asked, density.is_far_above_requested) == (0.12, is_far_above_requested)
     assert density.least >= 0.12
@@ -57,23 +59,23 @@ def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, is
 
 def test_every_pair_of_systems_is_judged_together_as_often_as_there_are_ratings_under_psxs() -> None:
     plan = compiled({"overlap": None, "ratings_per_item": 2}, world(12, 4, 5))
-    found = check_plan(plan)
+    found = compute_plan_properties(plan)
     assert found.pair_judgments == 24
     assert found.rated_twice == 12
     assert found.departures[0].recommendation.startswith("one rating per item")
 
 
 def test_what_cannot_be_estimated_is_said() -> None:
-    alone = check_plan(compiled({"overlap": None}, world(12, 3, 4)))
+    alone = compute_plan_properties(compiled({"overlap": None}, world(12, 3, 4)))
     assert alone.rater_pairs == (0, 6)
     assert "no agreement of raters" in alone.estimable[0]
-    assert "agreement of raters, over" in check_plan(compiled({}, world(40, 3, 4))).estimable[0]
+    assert "agreement of raters, over" in compute_plan_properties(compiled({}, world(40, 3, 4))).estimable[0]
 
 
 def test_departures_name_what_each_costs() -> None:
     plan = compiled({"grouping": "none", "balance": {"entropy": 0.9}, "overlap": None}, world(20, 3, 4))
-    assert [departure.instead for departure in list_unfollowed_recommendations(plan)] == ["none", "entropy 0.9"]
-    assert list_unfollowed_recommendations(compiled({}, world(20, 3, 4))) == ()
+    assert [departure.instead for departure in list_unmet_recommendations(plan)] == ["none", "entropy 0.9"]
+    assert list_unmet_recommendations(compiled({}, world(20, 3, 4))) == ()
 
 
 def test_raters_who_share_neither_systems_nor_documents_are_apart() -> None:

@@ -13,7 +13,7 @@ from app.design.control_positions import ControlPositions, count_control_positio
 from app.design.design import Grouping, Structure
 from app.design.parse import MIXES
 from app.design.plan import Plan, Task
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from tests.design.worlds import compiled, world
 
 SEEDS = 20
@@ -100,7 +100,7 @@ def test_control_documents_stand_beside_their_regular_copy_no_more_than_chance_h
 def test_the_report_tells_what_structure_makes_places_guessable() -> None:
     """Where a rater has one document of 24 segments in all, a distance of 20 leaves repeats the end of it."""
     rates = {"bad_reference": {"rate": 0.1}, "repeat": {"rate": 0.1, "min_distance": 20}}
-    documents = tuple(DesignDocument(f"d{n:02}", (9,) * 3) for n in range(30))
+    documents = tuple(DocumentToPlan(f"d{n:02}", (9,) * 3) for n in range(30))
     systems = [System(f"s{n}") for n in range(8)]
     outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(3)) for d in documents for s in systems}
 

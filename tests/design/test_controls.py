@@ -17,11 +17,11 @@ from app.design.control_screens import add_control_screens
 from app.design.controls import DonorTexts, compute_replaced_span_length, degrade_text, has_no_word_spaces
 from app.design.design import ControlRules, TaskRules
 from app.design.grouping import count_needed_control_items
-from app.design.order import UnplacedItem
+from app.design.order import ItemToPlace
 from app.design.plan import Plan
 from app.design.repeats import RaterHistory, choose_screen_to_repeat
 from app.design.task_packing import PartialTask, TaskCapacity
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, sittings, world
 
@@ -73,7 +73,7 @@ def test_every_task_holds_its_share_of_controls_and_keeps_its_limit(seed: int, g
 def test_a_group_over_several_tasks_shares_its_controls_over_even_tasks(columns: int, kinds: tuple[str, ...]) -> None:
     """Long documents: two ratings and a control filled a task, so that 27 % were controls where 12 % were asked for."""
     rates = {kind: {"rate": 0.12 if len(kinds) == 1 else 0.06} for kind in kinds}
-    documents = tuple(DesignDocument(f"d{n}", (9,) * 31, references=("r",)) for n in range(4))
+    documents = tuple(DocumentToPlan(f"d{n}", (9,) * 31, references=("r",)) for n in range(4))
     systems = [System(f"s{n:02}") for n in range(14)]
     outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(31)) for d in documents for s in systems}
     limit = 100 * columns
@@ -132,7 +132,7 @@ def test_repeats_stand_at_their_distance_or_the_plan_says_how_many_do_not(seed: 
 def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callable[..., Any]) -> None:
     """Three of 30 items fit in what is left; of 20 draws of three hardly one finds them."""
     lengths = [10] * 27 + [1] * 3
-    pieces = [UnplacedItem(f"d{n}", 1, length, length, "rating", "s", ("s",)) for n, length in enumerate(lengths)]
+    pieces = [ItemToPlace(f"d{n}", 1, length, length, "rating", "s", ("s",)) for n, length in enumerate(lengths)]
     room = TaskCapacity(TaskRules(max_segments=276), ControlRules(bad_reference=0.09))
     for seed in range(5):
         draft = PartialTask([(piece,) for piece in pieces], list(range(30)))
@@ -144,7 +144,7 @@ def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callabl
 
 
 def test_what_came_again_comes_again_only_where_nothing_else_is_left() -> None:
-    screens = [(UnplacedItem(f"d{n}", 1, 1, 5, "rating", "s", ("s",)),) for n in range(2)]
+    screens = [(ItemToPlace(f"d{n}", 1, 1, 5, "rating", "s", ("s",)),) for n in range(2)]
     room = TaskCapacity(TaskRules(), ControlRules(repeat=0.1, min_distance=0))
     for seed in range(10):
         rng, seen = np.random.default_rng(seed), RaterHistory()

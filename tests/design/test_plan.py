@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.design.plan import Plan, hash_json
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, group_loads, rated, ratings_of, world
 
@@ -140,7 +140,7 @@ def test_a_bucket_with_too_few_people_is_named() -> None:
 
 
 def test_identical_outputs_are_judged_once_and_credited_to_each() -> None:
-    documents = (DesignDocument("d1", (5, 5)), DesignDocument("d2", (5,)))
+    documents = (DocumentToPlan("d1", (5, 5)), DocumentToPlan("d2", (5,)))
     outputs: dict[tuple[str, str], tuple[str | None, ...]] = {
         ("d1", "a"): ("x", "y"),
         ("d1", "b"): ("x", "y"),
@@ -209,7 +209,7 @@ def test_systems_stand_in_every_position_equally_often() -> None:
 
 
 def test_long_documents_are_cut_into_even_stretches() -> None:
-    documents = (DesignDocument("long", (4,) * 25),)
+    documents = (DocumentToPlan("long", (4,) * 25),)
     outputs = {("long", "a"): tuple(f"a{n}" for n in range(25)), ("long", "b"): tuple(f"b{n}" for n in range(25))}
     given = (TestSet(documents, outputs), [System("a"), System("b")], [Rater("r1"), Rater("r2")])
     plan = compiled({"overlap": None, "task": {"max_segments": 10, "split_documents": "over_max_segments"}}, given)
@@ -220,7 +220,7 @@ def test_long_documents_are_cut_into_even_stretches() -> None:
 
 
 def test_every_item_that_is_too_long_is_counted() -> None:
-    documents = tuple(DesignDocument(f"d{n}", (4,) * (1 + n)) for n in range(9))
+    documents = tuple(DocumentToPlan(f"d{n}", (4,) * (1 + n)) for n in range(9))
     outputs = {(d.key, s): tuple(f"{d.key}{s}{n}" for n in range(d.n_segments)) for d in documents for s in "abcd"}
     raters = [Rater(f"r{n}") for n in range(3)]
     design = {"ratings_per_item": 2, "task": {"max_segments": 2}}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.design.plan import Plan
 from app.design.replan import Replan, plan_remaining_tasks
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from tests.design.worlds import World, compiled, world
 
 DESIGN = {"ratings_per_item": 2, "buckets": {"raters_per_bucket": 4}, "task": {"max_segments": 12}}
@@ -176,7 +176,7 @@ def test_bought_documents_go_to_the_buckets_with_fewest() -> None:
     before = world(8, 3, 4)
     test_set, systems, raters = before
     plan = compiled(DESIGN, before)
-    more = DesignDocument("bought", (5, 6))
+    more = DocumentToPlan("bought", (5, 6))
     outputs = dict(test_set.outputs) | {("bought", s.key): (f"{s.key}1", f"{s.key}2") for s in systems}
     wider = TestSet((*test_set.documents, more), outputs)
     again = plan_remaining_tasks(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.design.plan import Plan, Task
 from app.design.replan import Replan, plan_remaining_tasks
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.services.plans.replanning import merge_plans
 from tests.design.worlds import World, compiled, ratings_of, world
 
@@ -33,7 +33,7 @@ def with_bought(given: World, key: str) -> World:
     """A document more."""
     test_set, systems, raters = given
     texts = {(key, one.key): (f"{key}/{one.key}/1", f"{key}/{one.key}/2") for one in systems}
-    documents = (*test_set.documents, DesignDocument(key, (5, 6)))
+    documents = (*test_set.documents, DocumentToPlan(key, (5, 6)))
     return TestSet(documents, {**test_set.outputs, **texts}), systems, raters
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.plan import Plan, PlanItem, Task
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 
 World = tuple[TestSet, list[System], list[Rater]]
 
@@ -20,7 +20,7 @@ def world(documents: int, systems: int, raters: int, *, longest: int = 6, seed: 
     """Documents of 1 to `longest` segments with a reference; all texts differ; each rater is one person."""
     rng = np.random.default_rng(seed)
     made = tuple(
-        DesignDocument(
+        DocumentToPlan(
             f"d{n:03}",
             tuple(rng.integers(3, 30, size=int(rng.integers(1, longest + 1))).tolist()),
             domain=("news", "social")[n % 2],

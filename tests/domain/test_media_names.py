@@ -12,7 +12,7 @@ from app.domain.media_elements import (
     find_file_name_in_address,
     find_pdf_page_in_name,
     format_media_element,
-    make_media_name,
+    make_media_name_from_path,
     parse_media_element,
 )
 
@@ -36,7 +36,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("path", HOSTILE)
 def test_a_hostile_name_becomes_a_key_that_its_text_finds(path: str) -> None:
-    name = make_media_name(path)
+    name = make_media_name_from_path(path)
     assert name is not None
     element = parse_media_element(f'<audio src="assets/{escape(path)}"></audio>')
     assert is_key(name)
@@ -46,7 +46,7 @@ def test_a_hostile_name_becomes_a_key_that_its_text_finds(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["why?.wav", "part #1.wav", "a b.wav", "report.pdf~page3"])
 def test_a_text_may_write_a_name_as_addresses_do_and_as_we_do(path: str) -> None:
-    name = make_media_name(path)
+    name = make_media_name_from_path(path)
     assert name is not None
     assert parse_media_element(format_media_element(name)) == parse_media_element(f"<img src='assets/{quote(path)}'>")
     assert find_file_name_in_address(f"assets/{quote(path)}?version=2") == name
@@ -63,17 +63,17 @@ def test_an_address_that_leads_elsewhere_names_no_file(address: str) -> None:
 @pytest.mark.parametrize("page", [1, 12, 123_456])
 def test_a_page_of_a_file_with_a_long_name_is_still_a_page(length, page):
     path = f"{'r' * (length - 4)}.pdf"
-    name = make_media_name(path, page=page)
+    name = make_media_name_from_path(path, page=page)
     assert is_key(name)
     assert find_pdf_page_in_name(name) == page
     assert find_file_name_in_address(f"{path}#page={page}") == name
     element = parse_media_element(format_media_element(name))
     assert element.name == name
-    assert name != make_media_name(path.replace("rr", "rs", 1), page=page)
+    assert name != make_media_name_from_path(path.replace("rr", "rs", 1), page=page)
 
 
 @pytest.mark.parametrize("path", ["a report.pdf", "x/Bericht ü.PDF"])
 def test_the_text_of_a_page_leads_to_it_whatever_the_file_is_called(path):
-    name = make_media_name(path, page=3)
+    name = make_media_name_from_path(path, page=3)
     assert find_file_name_in_address(f"{path}#page=3") == name
     assert parse_media_element(format_media_element(name)).name == name

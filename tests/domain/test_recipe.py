@@ -16,8 +16,8 @@ from app.domain.recipe import (
     ExclusionTarget,
     Recipe,
     ScoringChoice,
+    apply_query_options_to_recipe,
     parse_recipe_json,
-    parse_recipe_options,
 )
 from app.domain.recipe_parsing import parse_field
 
@@ -59,33 +59,37 @@ def test_a_recipe_is_the_same_after_a_round_trip_through_json(recipe: Recipe) ->
     )
 )
 def test_what_options_make_survives_a_round_trip(options: dict[str, str]) -> None:
-    recipe = parse_recipe_options(RECOMMENDED, {name: [value] for name, value in options.items()})
+    recipe = apply_query_options_to_recipe(RECOMMENDED, {name: [value] for name, value in options.items()})
     again = parse_recipe_json({**json.loads(json.dumps(recipe.as_json())), "hash": recipe.hash})
     assert again == recipe
 
 
 def test_an_option_replaces_one_field_and_the_name_says_which() -> None:
-    recipe = parse_recipe_options(WMT_DA, {"clusters": ["paper"], "alpha": ["0.01"]})
+    recipe = apply_query_options_to_recipe(WMT_DA, {"clusters": ["paper"], "alpha": ["0.01"]})
     assert recipe == replace(WMT_DA, name="wmt-da+alpha+clusters", clusters="paper", alpha=0.01)
 
 
 def test_options_that_change_nothing_keep_the_name() -> None:
-    assert parse_recipe_options(WMT_DA, {"clusters": ["wmt21"], "recipe": ["wmt-da"], "as_of": ["3"]}) == WMT_DA
+    assert (
+        apply_query_options_to_recipe(WMT_DA, {"clusters": ["wmt21"], "recipe": ["wmt-da"], "as_of": ["3"]}) == WMT_DA
+    )
 
 
 def test_naming_a_test_asks_for_that_test_and_no_other() -> None:
     assert RECOMMENDED.fallback
-    assert not parse_recipe_options(RECOMMENDED, {"test": ["permutation"]}).fallback
-    assert parse_recipe_options(RECOMMENDED, {"alpha": ["0.01"]}).fallback
+    assert not apply_query_options_to_recipe(RECOMMENDED, {"test": ["permutation"]}).fallback
+    assert apply_query_options_to_recipe(RECOMMENDED, {"alpha": ["0.01"]}).fallback
 
 
 def test_naming_a_test_drops_what_belonged_to_the_earlier_one() -> None:
-    signed = parse_recipe_options(WMT_DA, {"test": ["signed_rank"], "zero_method": ["pratt"], "method": ["exact"]})
+    signed = apply_query_options_to_recipe(
+        WMT_DA, {"test": ["signed_rank"], "zero_method": ["pratt"], "method": ["exact"]}
+    )
     assert (signed.correction, signed.zero_method, signed.method) == (False, "pratt", "exact")
-    assert parse_recipe_options(WMT_DA, {"test": ["signed_rank"], "correction": ["true"]}).correction
-    matched = parse_recipe_options(WMT_DA, {"matched_only": ["true"]})
+    assert apply_query_options_to_recipe(WMT_DA, {"test": ["signed_rank"], "correction": ["true"]}).correction
+    matched = apply_query_options_to_recipe(WMT_DA, {"matched_only": ["true"]})
     for base in (signed, matched):
-        again = parse_recipe_options(base, {"test": ["welch"]})
+        again = apply_query_options_to_recipe(base, {"test": ["welch"]})
         plain = (again.correction, again.zero_method, again.method, again.matched_only)
         assert plain == (True, "wilcox", "auto", False)
         assert parse_recipe_json(again.as_json()) == again
@@ -98,14 +102,14 @@ def test_every_named_recipe_says_what_it_was_checked_against() -> None:
 
 def test_exclusions_may_be_repeated_or_listed() -> None:
     expected = (ExclusionTarget("rater", "r1"), ExclusionTarget("system", "a"), ExclusionTarget("system", "b"))
-    assert parse_recipe_options(WMT_DA, {"exclude": ["system:b,rater:r1", "system:a"]}).exclude == expected
+    assert apply_query_options_to_recipe(WMT_DA, {"exclude": ["system:b,rater:r1", "system:a"]}).exclude == expected
 
 
 def test_scoring_takes_a_profile_and_a_cap() -> None:
-    assert parse_recipe_options(WMT_DA, {"scoring": ["spans:wmt24:25"]}).scoring == ScoringChoice(
+    assert apply_query_options_to_recipe(WMT_DA, {"scoring": ["spans:wmt24:25"]}).scoring == ScoringChoice(
         "spans", "wmt24", 25.0
     )
-    assert parse_recipe_options(WMT_DA, {"scoring": ["spans"]}).scoring == ScoringChoice("spans")
+    assert apply_query_options_to_recipe(WMT_DA, {"scoring": ["spans"]}).scoring == ScoringChoice("spans")
 
 
 REFUSED_OPTIONS = [
@@ -150,13 +154,13 @@ REFUSED_OPTIONS = [
 @pytest.mark.parametrize(("name", "value"), REFUSED_OPTIONS, ids=lambda v: repr(v)[:30])
 def test_an_impossible_value_is_refused_at_its_place(name: str, value: str) -> None:
     with pytest.raises(Invalid) as caught:
-        parse_recipe_options(RECOMMENDED, {name: [value]})
+        apply_query_options_to_recipe(RECOMMENDED, {name: [value]})
     assert [place.loc for place in caught.value.places] == [("query", name)]
 
 
 def test_all_faults_are_told_at_once_with_what_is_allowed() -> None:
     with pytest.raises(Invalid) as caught:
-        parse_recipe_options(RECOMMENDED, {"adjust": ["tukey"], "alpha": ["x"], "sd0": ["drop"]})
+        apply_query_options_to_recipe(RECOMMENDED, {"adjust": ["tukey"], "alpha": ["x"], "sd0": ["drop"]})
     assert [(place.loc, place.msg) for place in caught.value.places] == [
         (("query", "adjust"), "must be one of none, holm, bh, maxT"),
         (("query", "alpha"), "must be a number"),
@@ -166,7 +170,7 @@ def test_all_faults_are_told_at_once_with_what_is_allowed() -> None:
 @pytest.mark.parametrize("name", ["filters"])
 def test_the_word_for_all_that_chooses_rows_is_refused_with_the_choices_that_do(name: str) -> None:
     for refuse in (
-        lambda: parse_recipe_options(RECOMMENDED, {name: ["x"]}),
+        lambda: apply_query_options_to_recipe(RECOMMENDED, {name: ["x"]}),
         lambda: parse_recipe_json({"name": "mine", name: {}}),
     ):
         with pytest.raises(Invalid, match=r"filters: .*roles, accepted_only, exclude and standing"):
@@ -176,20 +180,20 @@ def test_the_word_for_all_that_chooses_rows_is_refused_with_the_choices_that_do(
 @pytest.mark.parametrize("name", ["cs", "ht", "cs_ht"])
 def test_calibration_between_language_pairs_is_refused_by_name(name: str) -> None:
     with pytest.raises(Invalid, match=r"must be raw in a ranking.*comparison of campaigns `xsts`"):
-        parse_recipe_options(NAMED["nllb-xsts"], {"calibration": [name]})
-    assert parse_recipe_options(NAMED["nllb-xsts"], {"calibration": ["raw"]}) == NAMED["nllb-xsts"]
+        apply_query_options_to_recipe(NAMED["nllb-xsts"], {"calibration": [name]})
+    assert apply_query_options_to_recipe(NAMED["nllb-xsts"], {"calibration": ["raw"]}) == NAMED["nllb-xsts"]
 
 
 def test_an_unknown_option_is_refused_without_repeating_what_was_sent() -> None:
     with pytest.raises(Invalid) as caught:
-        parse_recipe_options(RECOMMENDED, {"\ud800<b>": ["1"], "alhpa": ["1"]})
+        apply_query_options_to_recipe(RECOMMENDED, {"\ud800<b>": ["1"], "alhpa": ["1"]})
     assert [place.loc for place in caught.value.places] == [("query", "(name)"), ("query", "alhpa")]
     assert "<b>" not in caught.value.detail
 
 
 def test_an_option_given_twice_is_refused() -> None:
     with pytest.raises(Invalid, match="give it once"):
-        parse_recipe_options(RECOMMENDED, {"alpha": ["0.05", "0.01"]})
+        apply_query_options_to_recipe(RECOMMENDED, {"alpha": ["0.05", "0.01"]})
 
 
 @pytest.mark.parametrize(
@@ -213,7 +217,7 @@ def test_contradictory_combinations_are_refused(
     base: Recipe, options: dict[str, list[str]], place: tuple[str, str]
 ) -> None:
     with pytest.raises(Invalid) as caught:
-        parse_recipe_options(base, options)
+        apply_query_options_to_recipe(base, options)
     assert caught.value.places[0].loc == place
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from app.storage import migrate
-from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.roles import find_or_create_serving_role
 from tests.certificates import make_certificates
 from tests.faults.archived import BACKUP, ArchivedServer, BackupStore, free_port, read_settings
 from tests.faults.serving import Raters, Service, ServiceElsewhere, judging
@@ -95,7 +95,7 @@ def archived(scratch: Path, bin_dir: Path, store: BackupStore | None = None) -> 
     made = ArchivedServer(folder, bin_dir, free_port(), store)
     try:
         made.create(ARCHIVE_TIMEOUT)
-        prepare_serving_role(made.url)
+        find_or_create_serving_role(made.url)
         migrate.upgrade_schema(made.url)
         made.run("pgbackrest", "--stanza=plumbline", "--type=full", "backup")
         yield made

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from app.storage import migrate
 from app.storage.db import Database
-from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.roles import find_or_create_serving_role
 from tests.faults.archived import free_port
 from tests.faults.patroni_machines import PROGRAMS, PatroniMachines, find_program
 from tests.faults.serving import ServiceElsewhere, judging
@@ -55,7 +55,7 @@ def test_another_server_takes_over_and_nothing_confirmed_is_lost(
 ) -> None:
     """The machine that was lost comes back as the standby of the other, and takes over in turn."""
     url = machines.url(port)
-    assert prepare_serving_role(url) == "plumbline_app"
+    assert find_or_create_serving_role(url) == "plumbline_app"
     migrate.upgrade_schema(url)
     database = Database(url, size=1, role="plumbline_app")
     with database.transaction() as session:

@@ -18,7 +18,7 @@ import pytest
 from app import protocols
 from app.domain.errors import Invalid
 from app.formats.base import CampaignRow, OutputRow, RaterRow, SegmentRow
-from app.protocols.base import JudgedTexts, resolve_scoring_options
+from app.protocols.base import JudgedTexts, parse_scoring_options
 from tests.formats.conftest import Found, Parts, Read, Write
 
 pytestmark = pytest.mark.golden
@@ -39,7 +39,7 @@ def scores(found: Found, role: str = "rating", weights: str | None = None) -> Sc
     """Latest scores of segments, by system, document and position, through the protocol and its checks."""
     head = found.of(CampaignRow)[0]
     protocol = protocols.get_protocol(head.protocol)
-    options = resolve_scoring_options(protocol, {**(head.options or {}), **({"weights": weights} if weights else {})})
+    options = parse_scoring_options(protocol, {**(head.options or {}), **({"weights": weights} if weights else {})})
     sources = {(s.document, s.position): s.source for s in found.of(SegmentRow)}
     texts = {(o.system, o.document, o.position): o.text for o in found.of(OutputRow)}
     latest = {}

@@ -11,7 +11,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.formats.base import InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog
-from app.protocols.base import resolve_scoring_options
+from app.protocols.base import parse_scoring_options
 from tests.guides.shell import ROOT
 
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -33,7 +33,7 @@ def written(monkeypatch):
 
 def test_the_protocol_scores_its_examples(written):
     protocol = written(0).PROTOCOL
-    options = resolve_scoring_options(protocol, {})
+    options = parse_scoring_options(protocol, {})
     assert len(protocol.examples) == 3
     for example in protocol.examples:
         protocol.check(example.payload, example.judged_texts, options)

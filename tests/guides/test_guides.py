@@ -16,7 +16,7 @@ import pytest
 
 from app import formats
 from app.formats.base import InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog
-from app.protocols.base import resolve_scoring_options
+from app.protocols.base import parse_scoring_options
 from app.services.access import tokens
 from tests.collecting import collect
 from tests.load.server import Served, serving
@@ -54,7 +54,7 @@ def test_the_protocol_that_is_shown_scores_its_examples_as_stated(
     assert protocol.name == "adequacy"
     assert len(protocol.examples) == 3
     for example in protocol.examples:
-        options = resolve_scoring_options(protocol, example.options)
+        options = parse_scoring_options(protocol, example.options)
         protocol.check(example.payload, example.judged_texts, options)
         assert protocol.score(example.payload, example.judged_texts, options).score == example.score
         assert protocol.payload.model_validate_json(example.payload.model_dump_json()) == example.payload

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from alembic.script import ScriptDirectory
 
-from app.demo import create_demo_campaign
+from app.demo import ensure_demo_campaign
 from app.storage import migrate, schema_revisions
 from app.storage.db import Database
 
@@ -29,7 +29,7 @@ def test_the_schema_goes_up_and_down_and_up_again(empty_database_url: str) -> No
 def test_the_newest_step_can_be_undone_and_done_again_on_a_database_in_use(empty_database_url: str) -> None:
     migrate.upgrade_schema(empty_database_url)
     database = Database(empty_database_url, size=2)
-    create_demo_campaign(database)
+    ensure_demo_campaign(database)
     database.close()
     migrate.downgrade_schema(empty_database_url, "-1")
     migrate.upgrade_schema(empty_database_url)

@@ -32,7 +32,7 @@ HELD = {
     "JudgingService.pending_loads": NUMBER,
     "RecentlyValidCredentials._seen": SECRET,
     "LiveStreams._shared": "by the organization with the campaign's key",
-    "LoadedCampaignCache._held": NUMBER,
+    "PearmutCampaignCache._held": NUMBER,
     "OpenApiDocument._built": PROGRAM,
     "ProgressTallies.groups": NUMBER,
     "ProgressTallies.systems": NUMBER,

@@ -22,7 +22,7 @@ def test_the_documents_list_every_choice_as_the_recipe_declares_it(repository: P
     )[0]
     recommended = NAMED["recommended"].as_json()
     assert lines.splitlines() == [
-        f"| `{name}` | {choice.allowed_values} | {_written(recommended[name])} | {choice.wording.sentence} |"
+        f"| `{name}` | {choice.allowed_values_text} | {_written(recommended[name])} | {choice.wording.sentence} |"
         for name, choice in CHOICES.items()
     ]
 

@@ -19,7 +19,7 @@ from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputing, 
 from app.jobs.work import MOST_HELD, QueueEntryComputer, can_compute_without_database
 from app.reports import registry
 from app.reports.kit.request import ReportRequest, parse_report_options
-from app.reports.kit.store import assemble_report, look_up_report
+from app.reports.kit.store import assemble_report_from_chunks, look_up_report
 from app.reports.stability.report import REPORT
 from app.services.jobs.jobs import CHUNK
 from app.storage import jobs_queue
@@ -233,7 +233,7 @@ def test_a_worker_of_the_cluster_that_is_killed_changes_nothing(bench: Bench) ->
             os.kill(kill, signal.SIGKILL)
         for thread in threads:
             thread.join()
-        return time.monotonic() - begun, assemble_report(work, [parts[n] for n in range(work.n_chunks)])
+        return time.monotonic() - begun, assemble_report_from_chunks(work, [parts[n] for n in range(work.n_chunks)])
 
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"

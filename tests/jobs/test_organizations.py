@@ -28,7 +28,7 @@ from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
 from app.services.media import uploads
 from app.services.media.library import store_media
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.services.media.sweep import CONTINUED, FORGOTTEN, SPARED, delete_unused_media
 from app.services.webhooks import delivery, events, webhooks
 from app.storage import embedded, jobs_queue, organization_schemas
@@ -178,7 +178,7 @@ def test_sweeps_reach_every_organization(spine: Spine, caplog: pytest.LogCapture
 
 
 def test_bytes_of_media_stay_while_any_organization_has_them(spine: Spine, tmp_path: Path) -> None:
-    policy = MediaPolicy(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
+    policy = MediaSettings(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
     hashes = []
     for n in range(2):
         (file := tmp_path / f"{n}.wav").write_bytes(make_wav(1 + n))
@@ -194,7 +194,7 @@ def test_bytes_of_media_stay_while_any_organization_has_them(spine: Spine, tmp_p
 
 
 def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Path) -> None:
-    policy = MediaPolicy(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
+    policy = MediaSettings(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
     begun = {}
     for organization in ALL:
         with use_organization(organization):
@@ -214,7 +214,7 @@ def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Pat
 
 
 def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine: Spine, tmp_path: Path) -> None:
-    policy = MediaPolicy(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
+    policy = MediaSettings(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
     begun = []
     with use_organization(OTHER):
         for name in ("goes-on.wav", "given-up.wav", "never-begun.wav"):
@@ -272,7 +272,7 @@ def test_a_backup_has_the_media_of_all(
     spine: Spine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PLUMBLINE_DATA_DIR", str(tmp_path))
-    policy = MediaPolicy(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
+    policy = MediaSettings(store=FolderMediaStore(tmp_path / "media"), parts=tmp_path / "parts")
     for n, organization in enumerate((TWIN, OTHER)):
         (file := tmp_path / f"{n}.wav").write_bytes(make_wav(1 + n))
         with use_organization(organization):

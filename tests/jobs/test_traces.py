@@ -101,7 +101,7 @@ def test_a_flush_is_a_span_and_a_probe_is_none(client: httpx.Client, collected: 
     for probe in ("/livez", "/readyz", "/metrics"):
         client.get(probe)
     assert not collected.get_finished_spans()
-    ServiceMetrics().count_flush("judgment", 3, 0.25)
+    ServiceMetrics().count_flushed_answers("judgment", 3, 0.25)
     (flush,) = by_name(collected, "flush judgment")
     assert flush.attributes == {"plumbline.answers": 3}
     assert flush.end_time is not None

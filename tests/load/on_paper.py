@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.design.plan import Plan
-from app.protocols.base import JudgedTexts, ScoringOptions, resolve_scoring_options
-from app.simulation import CampaignForms, RaterModel, SimulatedRater, hash_text_with_source
+from app.protocols.base import JudgedTexts, ScoringOptions, parse_scoring_options
+from app.simulation import CampaignRaterForms, RaterModel, SimulatedRater, hash_text_with_source
 from app.simulation.answers import AnswerContext, fill_in_form
 from app.simulation.task_view import SeenSegment, SeenText
 from app.stats.ratings import Ratings
@@ -16,8 +16,8 @@ Texts = Mapping[tuple[str, str, int], tuple[str, str]]  # (system, document, pos
 
 def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     """What the raters of a model say of everything that a plan gives them, controls left out."""
-    forms = CampaignForms.from_rater_model(model)
-    options = resolve_scoring_options(forms.protocol, model.options)
+    forms = CampaignRaterForms.from_rater_model(model)
+    options = parse_scoring_options(forms.protocol, model.options)
     columns: dict[str, list[object]] = {name: [] for name in ("system", "document", "position", "rater", "score")}
     for rater in plan.raters:
         mind = SimulatedRater.from_rater_model(model, rater)
@@ -36,7 +36,7 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     return Ratings.from_columns(**columns, higher_is_better=measure.higher_is_better, scale=measure.scale)
 
 
-def _score(mind: SimulatedRater, forms: CampaignForms, options: ScoringOptions, source: str, text: str) -> float:
+def _score(mind: SimulatedRater, forms: CampaignRaterForms, options: ScoringOptions, source: str, text: str) -> float:
     pair = hash_text_with_source(text, source)
     opinion = mind.form_opinion(pair if pair in mind.model.texts else hash_text_with_source(text))
     mind.judged += 1

@@ -20,7 +20,7 @@ from app.client.remote import RemoteServer
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.provider_options import IdentityProviderOptions
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.storage.db import Database
 from app.storage.media.files import FolderMediaStore
 from app.web.deps import ServiceOptions
@@ -58,7 +58,7 @@ def serving(
     folder = tempfile.TemporaryDirectory()
     media = media or Path(folder.name) / "media"
     app = create_app(
-        database, ServiceOptions(media=MediaPolicy(FolderMediaStore(media), media / "parts"), provider=provider)
+        database, ServiceOptions(media=MediaSettings(FolderMediaStore(media), media / "parts"), provider=provider)
     )
     config = uvicorn.Config(app, http=LimitedHttpProtocol, log_config=None, access_log=False, ws="none", lifespan="on")
     config.timeout_graceful_shutdown = 2
@@ -120,7 +120,7 @@ def set_up(
     assert read.status_code == httpx.codes.OK, read.text
     for rater in made.raters:
         managed.enrol_rater(rater, {})
-    managed.compile_plan(design)
+    managed.compile_and_freeze_plan(design)
     managed.change_state("open")
     return managed
 

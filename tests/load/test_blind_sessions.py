@@ -12,10 +12,10 @@ import pytest
 from app import protocols
 from app.client.campaign_client import CampaignClient
 from app.main import create_app
-from app.protocols.base import ProtocolOptions, resolve_scoring_options
+from app.protocols.base import ProtocolOptions, parse_scoring_options
 from app.services.tasks import tasks
 from app.simulation import (
-    CampaignForms,
+    CampaignRaterForms,
     HandIn,
     SendJudgment,
     SimulatedRater,
@@ -134,7 +134,7 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
     body = {"protocol": name, "options": options_for(name), "basis": protocol.bases[0], "target_language": "de"}
     settings = {"note": f"{MARK}settings"} | ({"prefill": "default"} if protocol.accepts_prefill else {})
     write("POST", "/v1/campaigns", {}, {"key": managed.campaign, "name": "A campaign", **body, "settings": settings})
-    asked = resolve_scoring_options(protocol, options_for(name))
+    asked = parse_scoring_options(protocol, options_for(name))
     for n, system in enumerate(SYSTEMS):
         named = {"name": f"{MARK}n", "lab": f"{MARK}lab", "tags": [f"{MARK}tag"]}
         write("PUT", f"{path}/systems/{system}", {}, {**named, "kind": "mt" if n else "human"})
@@ -152,12 +152,12 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
         managed.enrol_rater(rater, {"attributes": {f"{MARK}attribute": f"{MARK}a"}} if rater == "r2" else {})
     columns = 2 if protocol.contrastive else 1
     design = {"grouping": "psxs", "ratings_per_item": 2, "controls": CONTROLS, "task": {"columns": columns}, "seed": 3}
-    managed.compile_plan(design)
+    managed.compile_and_freeze_plan(design)
     managed.change_state("open")
     return managed
 
 
-def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
+def sit(eye: Eye, forms: CampaignRaterForms, mind: SimulatedRater, path: str) -> int:
     """Go through every task that there is, looking at everything on the way; how many tasks."""
     for n in range(50):
         told = eye.send("POST", f"{path}/lease").json()
@@ -195,9 +195,9 @@ def session(place: Place, name: str) -> Eye:
     """What the second of two raters is sent, after the first has judged everything that both are given."""
     managed = campaign(place.served, name)
     planted = make_rater_model_template(
-        managed.load_campaign_for_simulation(), managed.stream_outputs(), ("r1", "r2"), seed=1
+        managed.fetch_campaign_for_simulation(), managed.stream_outputs(), ("r1", "r2"), seed=1
     )
-    forms = CampaignForms.from_rater_model(planted)
+    forms = CampaignRaterForms.from_rater_model(planted)
     for rater in ("r2", "r1"):
         eye = place.eye(managed, rater)
         assert sit(eye, forms, SimulatedRater.from_rater_model(planted, rater), managed.campaign_path) > 0

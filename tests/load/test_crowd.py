@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters
+from app.cli.kit.raters_at_work import RehearsalTally, SimulatedRaterSettings, run_simulated_raters
 from app.client.campaign_client import CampaignClient
 from app.simulation import RaterModel, encode_rater_model, make_rater_model_template
 from app.storage.db import Database
@@ -70,7 +70,7 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
 def model(managed: CampaignClient, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
     """Raters as they are drawn, but for what is said of some."""
     drawn = make_rater_model_template(
-        managed.load_campaign_for_simulation(), managed.stream_outputs(), managed.list_active_raters(), seed=3
+        managed.fetch_campaign_for_simulation(), managed.stream_outputs(), managed.list_active_raters(), seed=3
     )
     changed = {key: temper.model_copy(update=dict(tempers.get(key, {}))) for key, temper in drawn.raters.items()}
     return drawn.model_copy(update={"raters": changed})
@@ -103,7 +103,9 @@ async def with_sleepers(url: str, served: Served, found: RaterModel, links: Mapp
     """All others judge; some fall asleep, and their leases run out before they wake."""
     awake = tuple(rater for rater in RATERS if rater not in KILLED)
     working = asyncio.create_task(
-        run_simulated_raters(served.url, only(found, awake), links, RaterPace(workers=len(RATERS), patience=4 * SLEEP))
+        run_simulated_raters(
+            served.url, only(found, awake), links, SimulatedRaterSettings(workers=len(RATERS), patience=4 * SLEEP)
+        )
     )
     ran_out = n = 0
     while n < SLEEP / 0.2 or not (ran_out or working.done()):  # where the machine is slow they have no lease so soon
@@ -136,7 +138,9 @@ def crowd(url: str, path: Path, documents: int) -> None:
         links = managed.renew_rater_tokens(RATERS)
         tally = asyncio.run(with_sleepers(url, served, found, links))
         back = asyncio.run(
-            run_simulated_raters(served.url, only(found, KILLED), links, RaterPace(workers=len(KILLED), patience=1))
+            run_simulated_raters(
+                served.url, only(found, KILLED), links, SimulatedRaterSettings(workers=len(KILLED), patience=1)
+            )
         )
 
     check(url, live)
@@ -174,7 +178,11 @@ def test_leases_that_do_not_look_who_has_a_task_are_found_out(
     with serving(database_url, size=10) as served:
         managed = served.managed(live.key)
         found = model(managed, {})
-        asyncio.run(run_simulated_raters(served.url, found, live.secrets, RaterPace(workers=len(RATERS), patience=0.0)))
+        asyncio.run(
+            run_simulated_raters(
+                served.url, found, live.secrets, SimulatedRaterSettings(workers=len(RATERS), patience=0.0)
+            )
+        )
 
     assert one(database_url, TWICE_HELD) > 0
     with pytest.raises(AssertionError):

@@ -14,7 +14,7 @@ from scipy.stats import binomtest, kendalltau
 
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.recipe import NAMED
 from app.simulation import (
     CampaignForSimulation,
@@ -63,7 +63,7 @@ def tau(design: Mapping[str, object], seed: int, alike: bool) -> float:
     places = [(s, d, p) for s in SYSTEMS for d, segments in lengths.items() for p in range(1, segments + 1)]
     texts = {(s, d, p): (f"Source {d} {p}", f"Text {s} {d} {p}") for s, d, p in places}
     outputs = {(d, s): tuple(f"{s}{d}{p}" for p in range(1, n + 1)) for d, n in lengths.items() for s in SYSTEMS}
-    documents = tuple(DesignDocument(d, (10,) * n) for d, n in lengths.items())
+    documents = tuple(DocumentToPlan(d, (10,) * n) for d, n in lengths.items())
     qualities = {s: 60.0 + APART * (n - (len(SYSTEMS) - 1) / 2) for n, s in enumerate(SYSTEMS)}
     planted = make_rater_model_template(
         CampaignForSimulation("c", "da", {}, "source"),

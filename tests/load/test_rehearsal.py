@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from app.cli.kit.long_reports import wait_for_report
-from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters
+from app.cli.kit.raters_at_work import RehearsalTally, SimulatedRaterSettings, run_simulated_raters
 from app.cli.serving.own_server import serve_on_free_port
 from app.client.campaign_client import CampaignClient
 from app.services.access import tokens
@@ -37,10 +37,10 @@ SMALL = Made([2, 1, 2, 1, 2, 1, 2] * 2, {"A": 90.0, "B": 70.0, "C": 50.0, "D": 3
 FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)}, RATERS)
 
 
-def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, RehearsalTally]:
+def judged(managed: CampaignClient, made: Made, pace: SimulatedRaterSettings) -> tuple[RaterModel, RehearsalTally]:
     """Let the raters judge all that there is."""
     planted = make_rater_model_template(
-        managed.load_campaign_for_simulation(),
+        managed.fetch_campaign_for_simulation(),
         managed.stream_outputs(),
         managed.list_active_raters(),
         seed=7,
@@ -53,7 +53,7 @@ def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterM
 def closed_and_ranked(managed: CampaignClient, planted: RaterModel) -> tuple[list[str], float]:
     """Systems as they were ranked, and Kendall's tau to the planted order."""
     managed.change_state("close")
-    assert managed.load_campaign()["state"] == "closed"
+    assert managed.fetch_campaign()["state"] == "closed"
     address, query = f"{managed.campaign_path}/ranking", {"seed": 1}
     ranked = json.loads(wait_for_report(managed.remote, "GET", address, query, on_progress=lambda _done, _total: None))
     order = [one["system"] for one in ranked["systems"]]
@@ -91,7 +91,7 @@ def test_a_small_rehearsal_runs_over_http_to_closed_and_recovers_the_planted_ord
     with serving(database_url) as served:
         managed = set_up(served, "small", SMALL, DESIGN)
 
-        planted, tally = judged(managed, SMALL, RaterPace(workers=7, patience=LONG))
+        planted, tally = judged(managed, SMALL, SimulatedRaterSettings(workers=7, patience=LONG))
         order, _ = closed_and_ranked(managed, planted)
 
     found = figures(database_url, "small")
@@ -108,7 +108,7 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
     with serving(database_url) as served:
         managed = set_up(served, "blind", SMALL, DESIGN)
         planted = make_rater_model_template(
-            managed.load_campaign_for_simulation(),
+            managed.fetch_campaign_for_simulation(),
             managed.stream_outputs(),
             managed.list_active_raters(),
             seed=7,
@@ -118,7 +118,7 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
         blind = planted.model_copy(update={"raters": careless})
         asyncio.run(
             run_simulated_raters(
-                served.url, blind, managed.renew_rater_tokens(RATERS), RaterPace(workers=7, patience=LONG)
+                served.url, blind, managed.renew_rater_tokens(RATERS), SimulatedRaterSettings(workers=7, patience=LONG)
             )
         )
         order, _ = closed_and_ranked(managed, planted)
@@ -136,7 +136,7 @@ def test_a_rehearsal_of_the_size_of_the_study_runs_over_http_to_closed(database_
     database.close()
     with serve_on_free_port(database_url, "plumbline_app") as origin:
         managed = set_up(Served(origin, secret), "full", FULL, DESIGN)
-        planted, tally = judged(managed, FULL, RaterPace(workers=7, patience=LONG))
+        planted, tally = judged(managed, FULL, SimulatedRaterSettings(workers=7, patience=LONG))
         with working(database_url, tmp_path):  # a ranking of so many judgments is a worker's
             order, tau = closed_and_ranked(managed, planted)
 

@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import RaterPace, run_simulated_raters
+from app.cli.kit.raters_at_work import SimulatedRaterSettings, run_simulated_raters
 from app.simulation import make_rater_model_template
 from app.storage import embedded
 from tests.load.server import Made, Served, serving, set_up
@@ -56,7 +56,7 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     """Let the raters judge all that there is."""
     managed = set_up(served, key, MADE, design)
     model = make_rater_model_template(
-        managed.load_campaign_for_simulation(),
+        managed.fetch_campaign_for_simulation(),
         managed.stream_outputs(),
         managed.list_active_raters(),
         seed=7,
@@ -65,7 +65,9 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     tempers = {rater: one.model_copy(update={"revisions": 0.2}) for rater, one in model.raters.items()}
     planted = model.model_copy(update={"raters": tempers})
     asyncio.run(
-        run_simulated_raters(served.url, planted, managed.renew_rater_tokens(MADE.raters), RaterPace(workers=4))
+        run_simulated_raters(
+            served.url, planted, managed.renew_rater_tokens(MADE.raters), SimulatedRaterSettings(workers=4)
+        )
     )
     managed.change_state("close")
 

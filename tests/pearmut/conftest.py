@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.pearmut.app import create_pearmut_app
-from app.pearmut.files import PearmutFiles
+from app.pearmut.files import PearmutPackageFiles
 from app.services.access.tokens import THE_OPERATOR
 from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
@@ -74,7 +74,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def pages(database: Database) -> Iterator[httpx.Client]:
     """A client of the application of Pearmut's pages."""
-    with TestClient(create_pearmut_app(database, ServiceOptions(), PearmutFiles())) as client:
+    with TestClient(create_pearmut_app(database, ServiceOptions(), PearmutPackageFiles())) as client:
         yield client
 
 

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from app.pearmut.app import create_pearmut_app
-from app.pearmut.files import PearmutFiles
+from app.pearmut.files import PearmutPackageFiles
 from app.services.access import tokens
 from app.services.media.library import store_media
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.services.pearmut import assets
 from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
@@ -32,13 +32,13 @@ SOUND = [
 
 
 @pytest.fixture
-def policy(tmp_path: Path) -> MediaPolicy:
-    return MediaPolicy(FolderMediaStore(tmp_path / "media"), tmp_path / "parts")
+def policy(tmp_path: Path) -> MediaSettings:
+    return MediaSettings(FolderMediaStore(tmp_path / "media"), tmp_path / "parts")
 
 
 @pytest.fixture
-def pages(database: Database, policy: MediaPolicy) -> Iterator[httpx.Client]:
-    with TestClient(create_pearmut_app(database, ServiceOptions(media=policy), PearmutFiles())) as client:
+def pages(database: Database, policy: MediaSettings) -> Iterator[httpx.Client]:
+    with TestClient(create_pearmut_app(database, ServiceOptions(media=policy), PearmutPackageFiles())) as client:
         yield client
 
 
@@ -46,7 +46,7 @@ def test_a_page_plays_the_campaigns_files_and_learns_no_name(
     pages: httpx.Client,
     add: Callable[..., AddedCampaign],
     database: Database,
-    policy: MediaPolicy,
+    policy: MediaSettings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

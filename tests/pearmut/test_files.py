@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.pearmut.app import create_pearmut_app
-from app.pearmut.files import PearmutFilesNotFound, find_pearmut_files
+from app.pearmut.files import PearmutFilesNotFound, find_pearmut_package_files
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
 from tests.pearmut.conftest import TestClient
@@ -29,18 +29,18 @@ def package(tmp_path: Path) -> Path:
 
 def test_pages_and_instructions_are_read_and_nothing_is_run(package: Path) -> None:
     for folder in (package, package / "pearmut", package / "pearmut" / "static"):
-        files = find_pearmut_files(folder)
+        files = find_pearmut_package_files(folder)
         assert files.folder == package / "pearmut" / "static"
         assert files.instructions == {"DA": "<b>Score it.</b>"}
 
 
 def test_a_folder_without_pages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PearmutFilesNotFound):
-        find_pearmut_files(tmp_path)
+        find_pearmut_package_files(tmp_path)
 
 
 def test_pages_are_served_and_nothing_beside_them(package: Path, database: Database) -> None:
-    with TestClient(create_pearmut_app(database, ServiceOptions(), find_pearmut_files(package))) as client:
+    with TestClient(create_pearmut_app(database, ServiceOptions(), find_pearmut_package_files(package))) as client:
 
         def status(path: str) -> int:
             answer: httpx.Response = client.get(path)

@@ -17,7 +17,7 @@ import uvicorn
 
 from app.cli.serving.web import KEEP_ALIVE
 from app.pearmut.app import create_pearmut_app
-from app.pearmut.files import PearmutFiles
+from app.pearmut.files import PearmutPackageFiles
 from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
@@ -35,7 +35,9 @@ def listening(database_url: str) -> Iterator[str]:
     Connections stay open as long as those of `serve`. By default they end after 5 s: whoever pauses that long and asks
     while one ends gets no answer.
     """
-    app = create_pearmut_app(Database(database_url, size=10, role="plumbline_app"), ServiceOptions(), PearmutFiles())
+    app = create_pearmut_app(
+        Database(database_url, size=10, role="plumbline_app"), ServiceOptions(), PearmutPackageFiles()
+    )
     config = uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on")
     config.timeout_keep_alive = KEEP_ALIVE
     server = uvicorn.Server(config)

@@ -6,11 +6,11 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import cesa, check_answer, make_rater_form
-from app.protocols.base import JudgedTexts, ScoringOptions, SliderWidget, Span, resolve_scoring_options
+from app.protocols.base import JudgedTexts, ScoringOptions, SliderWidget, Span, parse_scoring_options
 from app.protocols.cesa import BANDS, PROTOCOL, CESAPayload
 
 TEXT = JudgedTexts("Do you come?", "Kommst du?")
-OPTIONS = resolve_scoring_options(PROTOCOL, {})
+OPTIONS = parse_scoring_options(PROTOCOL, {})
 MINOR = Span(start=0, end=3, severity="minor")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL, convert_to_custom_options, get_protocol, make_rater_form, widgets_at_level
-from app.protocols.base import JudgedTexts, SpansWidget, resolve_scoring_options
+from app.protocols.base import JudgedTexts, SpansWidget, parse_scoring_options
 from app.stats.scoring import weigh_error
 
 CUSTOM = get_protocol("custom")
@@ -60,7 +60,7 @@ def options(*parts: dict[str, object], **more: object) -> dict[str, object]:
 )
 def test_a_protocol_that_cannot_be_asked_is_refused_at_its_place(wrong, why):
     with pytest.raises(Invalid) as refused:
-        resolve_scoring_options(CUSTOM, wrong)
+        parse_scoring_options(CUSTOM, wrong)
     told = [f"{'.'.join(map(str, place.loc))} {place.msg}" for place in refused.value.places]
     assert any(why in one for one in told), told
     assert all(one.startswith("options") for one in told)
@@ -87,7 +87,7 @@ def test_a_protocol_that_cannot_be_asked_is_refused_at_its_place(wrong, why):
 def test_an_answer_that_does_not_fit_is_refused_at_its_place(parts, answer, place):
     payload = CUSTOM.payload.model_validate({"protocol": "custom", **answer})
     with pytest.raises(Invalid) as refused:
-        CUSTOM.check(payload, SHOWN, resolve_scoring_options(CUSTOM, options(*parts)))
+        CUSTOM.check(payload, SHOWN, parse_scoring_options(CUSTOM, options(*parts)))
     assert place in [one.loc for one in refused.value.places]
 
 
@@ -102,7 +102,7 @@ def test_each_part_scores_as_it_says_and_the_overall_score_is_their_mean_by_weig
         EDIT,
         ranks_by="overall",
     )
-    asked = resolve_scoring_options(CUSTOM, given)
+    asked = parse_scoring_options(CUSTOM, given)
     errors = [{"severity": "heavy", "category": "Meaning"}, {"severity": "heavy", "category": "Form"}]
     payload = CUSTOM.payload.model_validate(
         {
@@ -129,7 +129,7 @@ def test_each_part_scores_as_it_says_and_the_overall_score_is_their_mean_by_weig
 
 
 def test_the_form_keeps_the_order_of_the_parts():
-    asked = resolve_scoring_options(
+    asked = parse_scoring_options(
         CUSTOM, options(SLIDER, YES, SPANS, TEXT, CHOICE, rubric=[{"value": "a", "meaning": "b"}])
     )
     form = make_rater_form(CUSTOM, asked, basis="source")
@@ -143,10 +143,10 @@ def test_the_form_keeps_the_order_of_the_parts():
 def test_every_built_in_protocol_can_be_taken_as_a_start(name):
     """What is written out is a protocol, asks the same questions, and weighs marked errors alike."""
     start = get_protocol(name)
-    given = resolve_scoring_options(start, start.examples[0].options)
-    written = resolve_scoring_options(CUSTOM, convert_to_custom_options(start, given))
+    given = parse_scoring_options(start, start.examples[0].options)
+    written = parse_scoring_options(CUSTOM, convert_to_custom_options(start, given))
     level = start.level
-    written_again = resolve_scoring_options(CUSTOM, convert_to_custom_options(CUSTOM, written))
+    written_again = parse_scoring_options(CUSTOM, convert_to_custom_options(CUSTOM, written))
     assert written_again.own == written.own
     kinds = {"slider": "criteria", "choice": "criteria", "count": "criteria", "textedit": "texts", "link": "texts"}
     before = [kinds.get(one.kind, one.kind) for one in widgets_at_level(start, given, level)]

@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL
-from app.protocols.base import JudgedTexts, Protocol, WorkedExample, resolve_scoring_options
+from app.protocols.base import JudgedTexts, Protocol, WorkedExample, parse_scoring_options
 from app.stats.scoring import resolve_weight_profile
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
@@ -20,7 +20,7 @@ RANKED = [pytest.param(p, id=name) for name, p in ALL.items() if p.ranks and p.l
 NEED_TEXTS = [
     pytest.param(p, id=name)
     for name, p in ALL.items()
-    if p.find_requested_measure(resolve_scoring_options(p, p.examples[0].options)).needs_text
+    if p.find_requested_measure(parse_scoring_options(p, p.examples[0].options)).needs_text
 ]
 DOCUMENTS = 8
 RANKING = {"recipe": "srp-paper", "permutations": "100"}
@@ -33,7 +33,7 @@ def sendable(protocol: Protocol[Any]) -> WorkedExample[Any]:
     """The last example that scores without its texts, as judgments sent by name are; the last says most."""
     for example in reversed(protocol.examples):
         options = replace(
-            resolve_scoring_options(protocol, example.options), profile=resolve_weight_profile(example.profile)
+            parse_scoring_options(protocol, example.options), profile=resolve_weight_profile(example.profile)
         )
         try:
             protocol.score(example.payload, JudgedTexts(), options)
@@ -118,7 +118,7 @@ def test_every_number_of_a_judgment_ranks_once_the_outputs_are_known(
     send(admin, campaign, protocol, example)
     taken = admin.post(f"/v1/campaigns/{campaign}/imports", params={"format": "jsonl"}, content=outputs(example.output))
     assert taken.status_code < 300, taken.text
-    options = resolve_scoring_options(protocol, example.options)
+    options = parse_scoring_options(protocol, example.options)
     for measure in protocol.list_judgment_measures(options)[1:]:
         ranked = admin.get(
             f"/v1/campaigns/{campaign}/ranking", params={**RANKING, "scoring": f"criterion:{measure.name}"}

@@ -14,7 +14,7 @@ import app.protocols
 from app.domain.errors import Invalid, NotFound
 from app.domain.keys import is_key
 from app.protocols import ALL, SERVING
-from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, WorkedExample, resolve_scoring_options
+from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, WorkedExample, parse_scoring_options
 from app.stats.scoring import resolve_weight_profile
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
@@ -22,7 +22,7 @@ EXAMPLES = [pytest.param(p, e, id=f"{p.name}: {e.why}") for p in ALL.values() fo
 
 
 def options_for(protocol: Protocol[Any], example: WorkedExample[Any]) -> ScoringOptions:
-    return replace(resolve_scoring_options(protocol, example.options), profile=resolve_weight_profile(example.profile))
+    return replace(parse_scoring_options(protocol, example.options), profile=resolve_weight_profile(example.profile))
 
 
 def test_every_module_is_found() -> None:
@@ -112,7 +112,7 @@ def test_an_unknown_measure_is_refused_and_those_there_are_are_named(protocol: P
 @pytest.mark.parametrize("protocol", EVERY)
 def test_an_option_that_is_not_declared_is_refused_by_name(protocol: Protocol[Any]) -> None:
     with pytest.raises(Invalid) as refused:
-        resolve_scoring_options(protocol, {**protocol.examples[0].options, "surprise": 1})
+        parse_scoring_options(protocol, {**protocol.examples[0].options, "surprise": 1})
     assert ("options", "surprise") in [place.loc for place in refused.value.places]
 
 

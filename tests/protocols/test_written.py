@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid
 from app.protocols import ALL, get_protocol
-from app.protocols.base import JudgedTexts, resolve_scoring_options
+from app.protocols.base import JudgedTexts, parse_scoring_options
 
 EDIT, BACK = get_protocol("postedit"), get_protocol("back_translation")
 OUTPUT = JudgedTexts(text="Die Dosis muss zwei Tabletten überschreiten.")
@@ -17,7 +17,7 @@ RIGHT = "Die Dosis darf zwei Tabletten nicht überschreiten."
 
 
 def number(measure: str | None, text: str = RIGHT, shown: JudgedTexts = OUTPUT, **own: object) -> float:
-    options = replace(resolve_scoring_options(EDIT, own), measure=measure)
+    options = replace(parse_scoring_options(EDIT, own), measure=measure)
     payload = EDIT.payload.model_validate({"text": text, "critical_errors": 2})
     return EDIT.score(payload, shown, options).score
 
@@ -38,7 +38,7 @@ def test_the_number_that_ranks_is_the_managers_choice_and_comes_first() -> None:
     assert number(None) == number("ter")
     assert number(None, rank_by="critical") == 2.0
     for name in ("ter", "critical", "levenshtein", "chrf"):
-        measures = EDIT.list_judgment_measures(resolve_scoring_options(EDIT, {"rank_by": name}))
+        measures = EDIT.list_judgment_measures(parse_scoring_options(EDIT, {"rank_by": name}))
         assert measures[0].name == name
         assert {measure.name for measure in measures} == {"ter", "critical", "levenshtein", "chrf"}
         assert [m.name for m in measures if m.higher_is_better] == ["chrf"]
@@ -78,9 +78,7 @@ def test_what_is_no_post_edit_is_refused(said: dict[str, object]) -> None:
 def test_a_text_that_no_database_takes_is_refused(name: str) -> None:
     protocol, plain = get_protocol(name), get_protocol(name).examples[0].payload
     with pytest.raises(Invalid, match="null character"):
-        protocol.check(
-            plain.model_copy(update={"text": "a\x00b"}), JudgedTexts(), resolve_scoring_options(protocol, {})
-        )
+        protocol.check(plain.model_copy(update={"text": "a\x00b"}), JudgedTexts(), parse_scoring_options(protocol, {}))
 
 
 @pytest.mark.parametrize("name", [name for name, p in ALL.items() if p.written])
@@ -93,13 +91,13 @@ def test_the_text_that_a_rater_wrote_can_be_taken_from_the_answer(name: str) -> 
 def test_a_back_translation_ranks_nothing_and_counts_its_words() -> None:
     assert [name for name, protocol in ALL.items() if not protocol.ranks] == [BACK.name]
     payload = BACK.payload.model_validate({"text": " The dog  barked.\n"})
-    assert BACK.score(payload, JudgedTexts(), resolve_scoring_options(BACK, {})).score == 3.0
+    assert BACK.score(payload, JudgedTexts(), parse_scoring_options(BACK, {})).score == 3.0
 
 
 @pytest.mark.parametrize("text", [" ", "\n\t"])
 def test_an_empty_back_translation_is_none(text: str) -> None:
     with pytest.raises(Invalid, match="is empty"):
-        BACK.check(BACK.payload.model_validate({"text": text}), JudgedTexts(), resolve_scoring_options(BACK, {}))
+        BACK.check(BACK.payload.model_validate({"text": text}), JudgedTexts(), parse_scoring_options(BACK, {}))
 
 
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "http://", "https://a b", 'https://a"b', "ftp://example.org"])

@@ -54,7 +54,7 @@ def test_it_counts_what_there_is(filled: Spine) -> None:
     found = _report(filled)
 
     assert (found.documents, found.segments, found.words, found.references) == (1, 3, 6, ("refA",))
-    assert found.systems == (ingest.SystemOutputCount("A", outputs=2, missing=1, empty=1, identical=0, words=4),)
+    assert found.systems == (ingest.SystemOutputCounts("A", outputs=2, missing=1, empty=1, identical=0, words=4),)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from app.demo import PLANTED_ORDER, create_demo_campaign
+from app.demo import PLANTED_ORDER, ensure_demo_campaign
 from app.demo.campaign import SYSTEMS, make_demo_records, make_demo_translations
 from app.demo.grammar import DOMAINS, POOR_TERMS
 from app.domain.recipe import NAMED
@@ -109,7 +109,7 @@ def test_loading_the_demo_again_changes_nothing(database):
     campaign = load_judged(database, seed=SEED)
     before = ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED["google-mqm"]).body
 
-    assert create_demo_campaign(database, seed=SEED) == campaign
+    assert ensure_demo_campaign(database, seed=SEED) == campaign
 
     assert ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED["google-mqm"]).body == before
     assert json.loads(before)["data_version"] == 2
@@ -118,7 +118,7 @@ def test_loading_the_demo_again_changes_nothing(database):
 def test_progress_counts_the_records(database):
     told = []
 
-    create_demo_campaign(database, seed=SEED, progress=lambda done, of: told.append((done, of)))
+    ensure_demo_campaign(database, seed=SEED, progress=lambda done, of: told.append((done, of)))
 
     total = sum(1 for _ in make_demo_records(SEED))
     assert len(told) > 10

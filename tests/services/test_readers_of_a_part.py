@@ -11,12 +11,12 @@ from app.design.compile import compile_plan
 from app.design.design import Structure
 from app.design.parse import parse_design
 from app.design.plan import Plan, PlanItem
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.protocols import get_protocol
-from app.protocols.base import JudgedTexts, resolve_scoring_options
+from app.protocols.base import JudgedTexts, parse_scoring_options
 from app.simulation import (
-    CampaignForms,
     CampaignForSimulation,
+    CampaignRaterForms,
     OutputForSimulation,
     RaterTraits,
     SendJudgment,
@@ -52,7 +52,7 @@ def plan_of(structure: str, seed: int, n_documents: int) -> Plan:
         controls["repeat"] = {"rate": 0.1}
     task = {"max_segments": 50, "max_items": 50 if structure in ("sr_dc", "alternate_2018") else None}
     design = {"structure": structure, "ratings_per_item": 2, "controls": controls, "task": task}
-    documents = tuple(DesignDocument(f"d{d:02}", (8,) * SEGMENTS) for d in range(n_documents))
+    documents = tuple(DocumentToPlan(f"d{d:02}", (8,) * SEGMENTS) for d in range(n_documents))
     outputs = {(d.key, s): tuple(f"{d.key}{s}{n}" for n in range(SEGMENTS)) for d in documents for s in SYSTEMS}
     people = [Rater(name) for name in (*HONEST, *READERS)]
     return compile_plan(parse_design(design), TestSet(documents, outputs), [System(s) for s in SYSTEMS], people, seed)
@@ -69,7 +69,7 @@ def judged(structure: str, seed: int, documents: int) -> RaterQualityReport:
     )
     changed = {name: RaterTraits(**(made.raters[name].model_dump() | {"reads": READS})) for name in READERS}
     made = made.model_copy(update={"raters": {**made.raters, **changed}})
-    forms, protocol = CampaignForms.from_rater_model(made), get_protocol("da")
+    forms, protocol = CampaignRaterForms.from_rater_model(made), get_protocol("da")
     for rater in (*HONEST, *READERS):
         mind, clock = SimulatedRater.from_rater_model(made, rater), 0
         for task in plan.tasks_of_rater(rater):
@@ -79,9 +79,7 @@ def judged(structure: str, seed: int, documents: int) -> RaterQualityReport:
             for act in generate_session_actions(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
                 if isinstance(act, SendJudgment) and act.segment is not None:
                     payload = protocol.payload.model_validate(act.payload)
-                    score = protocol.score(
-                        payload, JudgedTexts("", "x", ()), resolve_scoring_options(protocol, {})
-                    ).score
+                    score = protocol.score(payload, JudgedTexts("", "x", ()), parse_scoring_options(protocol, {})).score
                     unread = act.segment > mind.traits.reads * len(rows)
                     ends = clock + round(act.seconds / (10 if unread else 1) * 1e6)
                     text, role = rows[act.segment - 1]

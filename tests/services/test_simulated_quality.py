@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from app.protocols import get_protocol
-from app.protocols.base import JudgedTexts, resolve_scoring_options
+from app.protocols.base import JudgedTexts, parse_scoring_options
 from app.simulation import (
-    CampaignForms,
     CampaignForSimulation,
+    CampaignRaterForms,
     OutputForSimulation,
     RaterModel,
     RaterTraits,
@@ -21,7 +21,7 @@ from app.simulation import (
     generate_session_actions,
     make_rater_model_template,
 )
-from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
+from app.simulation.task_view import MissingJudgmentAddress, SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import RatingEventTable
@@ -83,7 +83,7 @@ def shown(texts: list[tuple[OutputForSimulation, RatingRole]], rng: Random) -> S
         words = text.text if role != RatingRole.DEGRADED else f"{text.text} {rng.random()}"
         sides = (SeenText("Source", "One two three.", "source"), SeenText("Text", words, "target"))
         segments.append(SeenSegment(nth, sides, None, None))
-    missing = tuple(UnansweredAddress(1, nth) for nth in range(1, len(texts) + 1))
+    missing = tuple(MissingJudgmentAddress(1, nth) for nth in range(1, len(texts) + 1))
     item = SeenItem(1, tuple(segments), None)
     return SeenTask("t", "segment", "leased", ("segment",), (SeenScreen(1, (1,), None),), (item,), missing)
 
@@ -108,8 +108,8 @@ def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[Outp
 def campaign(*, bad: bool, seed: int) -> RaterQualityReport:
     """Every document of a group is judged by two of its four raters."""
     made, rng, given = raters(bad=bad, seed=seed), Random(seed), list[Given]()
-    forms, protocol = CampaignForms.from_rater_model(made), get_protocol("da")
-    options = resolve_scoring_options(protocol, {})
+    forms, protocol = CampaignRaterForms.from_rater_model(made), get_protocol("da")
+    options = parse_scoring_options(protocol, {})
     for group in range(GROUPS):
         pairs = [(a, b) for a in raters_of(group) for b in raters_of(group) if a < b]
         who = {f"g{group}d{d:02}": pairs[d % len(pairs)] for d in range(DOCUMENTS)}

@@ -20,11 +20,11 @@ from app.protocols import (
     payload_type,
     screen_widgets,
 )
-from app.protocols.base import JudgedTexts, Span, resolve_scoring_options
+from app.protocols.base import JudgedTexts, Span, parse_scoring_options
 from app.simulation import (
     AbandonTask,
-    CampaignForms,
     CampaignForSimulation,
+    CampaignRaterForms,
     HandIn,
     OutputForSimulation,
     RaterTraits,
@@ -40,12 +40,12 @@ from app.simulation.draws import SeededRandom
 from app.simulation.simulated_rater import TextOpinion
 from app.simulation.task_view import (
     LatestOwnAnswer,
+    MissingJudgmentAddress,
     SeenItem,
     SeenScreen,
     SeenSegment,
     SeenTask,
     SeenText,
-    UnansweredAddress,
 )
 
 TEXTS = [
@@ -84,7 +84,7 @@ def task(texts, missing=None):
         SeenSegment(n, (SeenText("Source", "One two.", "source"), SeenText("Text", text, "target")), None, None)
         for n, text in enumerate(texts, 1)
     )
-    asked = missing if missing is not None else tuple(UnansweredAddress(1, n) for n in range(1, len(texts) + 1))
+    asked = missing if missing is not None else tuple(MissingJudgmentAddress(1, n) for n in range(1, len(texts) + 1))
     return SeenTask(
         "t_1", "document", "leased", ("segment",), (SeenScreen(1, (1,), None),), (SeenItem(1, segments, None),), asked
     )
@@ -98,7 +98,7 @@ def task(texts, missing=None):
 def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, text):
     protocol = protocols.get_protocol(name)
     example = protocol.examples[0]
-    options = resolve_scoring_options(protocol, example.options)
+    options = parse_scoring_options(protocol, example.options)
     basis = protocol.bases[0]
     for level in list_judged_levels(protocol, options):
         form = make_rater_form(protocol, options, basis=basis, level=level)
@@ -130,7 +130,7 @@ def test_columns_are_compared_by_what_is_thought_of_each(values, mode):
 @pytest.mark.parametrize("name", sorted(name for name, one in protocols.ALL.items() if one.ranks))
 def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
     protocol = protocols.get_protocol(name)
-    options = resolve_scoring_options(protocol, protocol.examples[0].options)
+    options = parse_scoring_options(protocol, protocol.examples[0].options)
     basis, level = protocol.bases[0], list_judged_levels(protocol, options)[0]
     form = make_rater_form(protocol, options, basis=basis, level=level)
     text = " ".join(f"word{n}" for n in range(30))
@@ -139,7 +139,7 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
     sign = 1 if measures[0].higher_is_better else -1
 
     def score(value):
-        forms = CampaignForms.from_rater_model(
+        forms = CampaignRaterForms.from_rater_model(
             model(protocol=name, options=dict(protocol.examples[0].options), basis=basis)
         )
         sheet = AnswerContext(
@@ -205,12 +205,15 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
 
 
 def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
-    forms, texts = CampaignForms.from_rater_model(model()), [t.text for t in TEXTS[:3]]
+    forms, texts = CampaignRaterForms.from_rater_model(model()), [t.text for t in TEXTS[:3]]
 
     acts = list(generate_session_actions(SimulatedRater.from_rater_model(model(), "r1"), task(texts), forms, page="p"))
     rest = list(
         generate_session_actions(
-            SimulatedRater.from_rater_model(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p"
+            SimulatedRater.from_rater_model(model(), "r1"),
+            task(texts, (MissingJudgmentAddress(1, 3),)),
+            forms,
+            page="p",
         )
     )
 
@@ -224,7 +227,7 @@ def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
 @pytest.mark.parametrize("revision", [1, 4])
 def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
     before = LatestOwnAnswer(revision, {"protocol": "da", "score": 1})
-    told = task([t.text for t in TEXTS[:2]], (UnansweredAddress(1, 2), UnansweredAddress(1)))
+    told = task([t.text for t in TEXTS[:2]], (MissingJudgmentAddress(1, 2), MissingJudgmentAddress(1)))
     (item,) = told.items
     shown = replace(item, judgment=before, segments=tuple(replace(one, judgment=before) for one in item.segments))
     calm = model(raters={"r1": RaterTraits(revisions=0.0)}, protocol="esa", options={"document_score": True})
@@ -233,7 +236,7 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
         generate_session_actions(
             SimulatedRater.from_rater_model(calm, "r1"),
             replace(told, items=(shown,)),
-            CampaignForms.from_rater_model(calm),
+            CampaignRaterForms.from_rater_model(calm),
             page="p",
         )
     )
@@ -251,7 +254,7 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
         generate_session_actions(
             SimulatedRater.from_rater_model(stops, "r1"),
             task([t.text for t in TEXTS[:3]]),
-            CampaignForms.from_rater_model(stops),
+            CampaignRaterForms.from_rater_model(stops),
             page="p",
         )
     )
@@ -262,7 +265,10 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
 
 def judged(raters, rater, texts):
     acts = generate_session_actions(
-        SimulatedRater.from_rater_model(raters, rater), task(texts), CampaignForms.from_rater_model(raters), page="p"
+        SimulatedRater.from_rater_model(raters, rater),
+        task(texts),
+        CampaignRaterForms.from_rater_model(raters),
+        page="p",
     )
     return [one for one in acts if isinstance(one, SendJudgment)]
 
@@ -303,7 +309,7 @@ def test_revisions_name_the_revision_that_they_saw():
     acting = generate_session_actions(
         SimulatedRater.from_rater_model(often, "r1"),
         task([TEXTS[0].text]),
-        CampaignForms.from_rater_model(often),
+        CampaignRaterForms.from_rater_model(often),
         page="p",
     )
     seen, came = [], None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.stats.composition import (
     PARTS,
     compute_co_occurrence_shares,
-    count_judgments_by_owner,
+    count_judgments_by_rater_or_task,
     count_rarely_co_occurring_pairs,
     count_system_co_occurrence,
 )
@@ -42,7 +42,7 @@ def drawn(seed: int, n: int = 60) -> Ratings:
 def test_contents_are_what_counting_one_by_one_gives(seed: int) -> None:
     rows = drawn(seed)
     humans = np.array([i == 1 for i in range(rows.n_systems)])
-    found = count_judgments_by_owner(rows, rows.rater, humans)
+    found = count_judgments_by_rater_or_task(rows, rows.rater, humans)
 
     for i, owner in enumerate(found.owner.tolist()):
         mine = [k for k in range(len(rows)) if rows.rater[k] == owner]
@@ -97,7 +97,7 @@ def test_systems_that_rarely_meet_are_counted_as_apart_and_unmet_ones_are_not() 
 
 def test_nothing_judged_has_no_shares_and_no_pairs() -> None:
     rows = drawn(1).where(np.zeros(60, dtype=bool))
-    found = count_judgments_by_owner(rows, rows.rater, np.zeros(rows.n_systems, dtype=bool))
+    found = count_judgments_by_rater_or_task(rows, rows.rater, np.zeros(rows.n_systems, dtype=bool))
     assert found.owner.size == 0
     assert found.share_of_owners_with_judgments("human") is None
     assert count_rarely_co_occurring_pairs(count_system_co_occurrence(rows, rows.task)) == 0

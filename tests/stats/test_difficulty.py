@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.stats.difficulty import compute_document_difficulty
+from app.stats.difficulty import average_scores_by_document_and_system
 from app.stats.ratings import Ratings
 
 
@@ -29,7 +29,7 @@ def drawn(seed: int, n: int = 50, *, higher_is_better: bool = True) -> Ratings:
 @given(st.integers(0, 10_000), st.booleans())
 def test_cells_means_and_order_are_those_of_a_double_loop(seed: int, better: bool) -> None:
     rows = drawn(seed, higher_is_better=better)
-    found = compute_document_difficulty(rows)
+    found = average_scores_by_document_and_system(rows)
     of = {
         (d, s): [rows.score[k] for k in range(len(rows)) if (rows.document[k], rows.system[k]) == (d, s)]
         for d in found.documents.tolist()
@@ -59,7 +59,7 @@ def test_systems_on_the_same_segments_are_expected_to_be_equal() -> None:
         score=[1.0, 2, 3, 4, 9, 8],
         higher_is_better=True,
     )
-    found = compute_document_difficulty(rows)
+    found = average_scores_by_document_and_system(rows)
     assert found.is_fully_crossed
     assert found.expected[0] == pytest.approx(found.expected[1])
 
@@ -76,18 +76,21 @@ def test_a_system_of_easy_documents_is_expected_to_be_better_though_it_is_not() 
         score=[score[d] for _, d in shown],
         higher_is_better=True,
     )
-    found = compute_document_difficulty(rows)
+    found = average_scores_by_document_and_system(rows)
     assert [rows.labels.systems[i] for i in found.systems] == ["B", "A"]
     assert found.system_mean.tolist() == found.expected.tolist() == [85.0, 60.0]
     assert found.filled_cell_share == 0.75
-    assert (found.document_sd, found.system_sd) == (np.std([90, 80, 40, 30], ddof=1), np.std([85, 60], ddof=1))
+    assert (found.document_mean_sd, found.system_mean_sd) == (
+        np.std([90, 80, 40, 30], ddof=1),
+        np.std([85, 60], ddof=1),
+    )
 
 
 def test_nothing_rated_and_one_cell_have_no_spread() -> None:
-    none = compute_document_difficulty(drawn(1).where(np.zeros(50, dtype=bool)))
+    none = average_scores_by_document_and_system(drawn(1).where(np.zeros(50, dtype=bool)))
     assert none.cell.shape == (0, 0)
     assert math.isnan(none.filled_cell_share)
-    one = compute_document_difficulty(drawn(1).where(np.arange(50) == 0))
+    one = average_scores_by_document_and_system(drawn(1).where(np.arange(50) == 0))
     assert (one.filled_cell_share, one.is_fully_crossed) == (1.0, True)
-    assert math.isnan(one.document_sd)
-    assert math.isnan(one.system_sd)
+    assert math.isnan(one.document_mean_sd)
+    assert math.isnan(one.system_mean_sd)

@@ -8,7 +8,7 @@ from statistics import mean
 
 import pytest
 
-from app.stats.disagreements import find_rater_disagreements, find_segment_score_differences
+from app.stats.disagreements import find_rater_disagreements, find_system_differences_on_segments
 from app.stats.ratings import Ratings
 
 
@@ -67,7 +67,7 @@ def test_two_systems_against_a_loop(rows):
                 mean(score for scores in systems[name].values() for score in scores) for name in ("A", "C")
             )
             expected[document, position] = (first, second)
-    worst, compared = find_segment_score_differences(table, 0, 2, 1000)
+    worst, compared = find_system_differences_on_segments(table, 0, 2, 1000)
     labels = table.labels
     got = {
         (labels.documents[labels.segment_document[each.segment]], int(labels.segment_position[each.segment])): (
@@ -83,8 +83,8 @@ def test_two_systems_against_a_loop(rows):
 
 def test_nothing_in_common_is_no_disagreement():
     table = ratings([("A", "d1", 1, "r1", 3.0), ("B", "d1", 2, "r1", 4.0)])
-    assert find_segment_score_differences(table, 0, 1, 10) == ([], 0)
+    assert find_system_differences_on_segments(table, 0, 1, 10) == ([], 0)
     assert find_rater_disagreements(table, 10) == ([], 0)
     nothing = table.where(table.score > 10)
     assert find_rater_disagreements(nothing, 10) == ([], 0)
-    assert find_segment_score_differences(nothing, 0, 1, 10) == ([], 0)
+    assert find_system_differences_on_segments(nothing, 0, 1, 10) == ([], 0)

@@ -26,10 +26,10 @@ from app.stats.metrics import pairs
 from app.stats.metrics.pairs import compute_pair_p_values
 from app.stats.quality.alike_raters import _count_closer_draws, _iterate_rater_pairs
 from app.stats.quality.drift import _test_random_orders
-from app.stats.quality.levels import estimate_rater_score_levels
+from app.stats.quality.levels import estimate_rater_levels_and_residuals
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.quality.repeats import _draws_as_far
-from app.stats.quality.within_tasks import OrderedJudgments, _orders_as_clear
+from app.stats.quality.within_tasks import RaterJudgmentsInOrder, _orders_as_clear
 from app.stats.ratings import Floats
 
 
@@ -66,7 +66,7 @@ def repeats(n: int) -> object:
 
 def within_tasks(judgments: int) -> object:
     n = np.arange(judgments, dtype=np.int32)
-    steps = OrderedJudgments(n // np.int32(20), n // np.int32(2), n % 20 / 20, normal(judgments))
+    steps = RaterJudgmentsInOrder(n // np.int32(20), n // np.int32(2), n % 20 / 20, normal(judgments))
     return _orders_as_clear(steps, 2_000, (3, 4))
 
 
@@ -200,7 +200,7 @@ def test_raters_who_all_judge_everything_take_little_memory() -> None:
     cells = panel_of_all(40, 500)
     tracemalloc.start()
     try:
-        levels = estimate_rater_score_levels(cells, 40)
+        levels = estimate_rater_levels_and_residuals(cells, 40)
         n_pairs = sum(first.size for _, first, _ in _iterate_rater_pairs(cells))
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.recipe import NAMED, parse_recipe_options
+from app.domain.recipe import NAMED, apply_query_options_to_recipe
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
@@ -26,7 +26,7 @@ OPTIONS = (
     "normalize=none&aggregate=mean&test=signed_rank&unit=segment&alternative=two-sided&zero_method=wilcox"
     "&correction=false&method=asymptotic&adjust=none&clusters=wmt24"
 )
-RECIPE = parse_recipe_options(
+RECIPE = apply_query_options_to_recipe(
     NAMED["wmt24-esa"],
     {name: [value] for name, value in (option.split("=") for option in OPTIONS.split("&"))},
 )

@@ -8,7 +8,7 @@ from scipy import stats
 
 from app.stats import intervals
 from app.stats.aggregate import average_segment_scores, make_score_matrix
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.ratings import Ratings
 
 # Sums and sizes of five documents; the expected values were computed with independent code.
@@ -18,7 +18,7 @@ COUNTS = np.array([2, 3, 1, 2, 3])
 
 def test_the_worked_example_f19_is_met() -> None:
     """Computed from matrices over segments; uncorrected .384542, [−1.976750, .158568], 1.429499."""
-    known = estimate_precision(SUMS, COUNTS)
+    known = estimate_ratio_precision(SUMS, COUNTS)
     width = intervals.interval_half_widths(known, 0.05)
     theta = SUMS.sum() / COUNTS.sum()
     assert (float(known.error), float(known.degrees)) == pytest.approx((0.375409, 3.477315), abs=5e-7)

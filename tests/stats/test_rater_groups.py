@@ -8,7 +8,11 @@ from statistics import mean
 import numpy as np
 import pytest
 
-from app.stats.rater_groups import compute_group_figures, compute_group_pair_figures, partition_into_large_groups
+from app.stats.rater_groups import (
+    compute_rater_group_pair_statistics,
+    compute_rater_group_statistics,
+    partition_into_large_groups,
+)
 from app.stats.ratings import Ratings
 
 GROUP = {"r1": 0, "r2": 0, "r3": 0, "r4": 1, "r5": 1, "r6": 1, "r7": -1}
@@ -52,7 +56,7 @@ def test_severity_is_the_mean_difference_to_the_other_raters_on_the_same_outputs
     first, second = by_output(rows, 0), by_output(rows, 1)
     shared = first.keys() & second.keys()
     wanted = mean(mean(first[output]) - mean(second[output]) for output in shared)
-    ours, others = compute_group_figures(ratings, group_codes(ratings), 2)
+    ours, others = compute_rater_group_statistics(ratings, group_codes(ratings), 2)
     assert (ours.shared, others.shared, ours.outputs) == (len(shared), len(shared), len(first))
     assert ours.severity == pytest.approx(wanted)
     assert others.severity == pytest.approx(-wanted)
@@ -67,7 +71,7 @@ def test_a_pair_of_groups_is_compared_on_shared_outputs_and_by_rankings(rows, ra
     first, second = by_output(rows, 0), by_output(rows, 1)
     shared = sorted(first.keys() & second.keys())
     x, y = ([mean(of[output]) for output in shared] for of in (first, second))
-    (pair,) = compute_group_pair_figures(ratings, group_codes(ratings), 2)
+    (pair,) = compute_rater_group_pair_statistics(ratings, group_codes(ratings), 2)
     assert (pair.outputs, pair.systems, pair.spa_pairs) == (len(shared), 3, 3)
     assert pair.difference == pytest.approx(mean(x) - mean(y))
     assert pair.pearson == pytest.approx(np.corrcoef(x, y)[0, 1])
@@ -85,7 +89,7 @@ def test_groups_that_score_alike_rank_alike_and_opposite_ones_do_not():
         ratings = Ratings.from_columns(
             system=system, document=document, position=position, rater=rater, score=score, higher_is_better=True
         )
-        return compute_group_pair_figures(ratings, np.array([0, 1]), 2)[0]
+        return compute_rater_group_pair_statistics(ratings, np.array([0, 1]), 2)[0]
 
     alike, opposite = of(1), of(-1)
     assert (alike.kendall, alike.spa, alike.pearson) == (1, 1, pytest.approx(1))

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.replication import Claim, bootstrap_replication, forecast_replication
+from app.stats.replication import Claim, forecast_replication, forecast_replication_by_bootstrap
 
 F4 = np.array([-3.0, -2, -3, 1, -3]), np.array([2, 3, 1, 2, 3])
 
@@ -48,7 +48,7 @@ def test_the_bootstrap_agrees_where_differences_are_normal() -> None:
     sums = counts * 0.3 + rng.normal(0, 1, 60) * np.sqrt(counts)
     closed, drawn = (
         forecast_replication(sums, counts),
-        bootstrap_replication(sums, counts, rng=np.random.default_rng(1)),
+        forecast_replication_by_bootstrap(sums, counts, rng=np.random.default_rng(1)),
     )
     assert drawn.same_direction == pytest.approx(closed.same_direction, abs=0.03)
     assert drawn.significant_again == pytest.approx(closed.significant_again, abs=0.05)
@@ -79,7 +79,12 @@ def test_other_raters_make_a_re_run_less_certain() -> None:
 def test_what_cannot_be_forecast_says_why() -> None:
     ones = np.ones(4, dtype=np.int64)
     assert forecast_replication(np.array([1.0]), np.array([3])).why == "a forecast needs two documents that both have"
-    assert bootstrap_replication(np.array([1.0, 5.0]), np.array([3, 0]), rng=np.random.default_rng(0)).documents == 1
+    assert (
+        forecast_replication_by_bootstrap(
+            np.array([1.0, 5.0]), np.array([3, 0]), rng=np.random.default_rng(0)
+        ).documents
+        == 1
+    )
     equal = forecast_replication(np.array([1.0, -1, 2, -2]), ones)
     assert (equal.same_direction, equal.difference) == (None, 0.0)
     assert equal.why == "the systems are equal: there is no direction to replicate"

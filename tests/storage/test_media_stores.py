@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.services.media.library import get_media_metadata, store_media
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.storage.backup import BackupDamaged
 from app.storage.db import Database
 from app.storage.media import rows
@@ -83,7 +83,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: Database, tmp_path: Path) -> None:
     collect(database, key="live")
-    policy = MediaPolicy(store, tmp_path / "parts")
+    policy = MediaSettings(store, tmp_path / "parts")
     for name, content in {"a.wav": make_wav(), "b.wav": make_wav(), "c.png": make_png()}.items():
         (tmp_path / name).write_bytes(content)
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
@@ -106,7 +106,7 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
 def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(database: Database, tmp_path: Path) -> None:
     collect(database, key="live")
     folder = FolderMediaStore(tmp_path / "store")
-    policy = MediaPolicy(folder, tmp_path / "parts")
+    policy = MediaSettings(folder, tmp_path / "parts")
     for name, content in {"a.wav": make_wav(), "b.wav": make_wav(2), "c.png": make_png()}.items():
         (tmp_path / name).write_bytes(content)
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
@@ -122,7 +122,10 @@ def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(data
     )
     assert restore_media(FolderMediaStore(tmp_path / "elsewhere"), archive) == 1
     with database.transaction() as session:
-        assert [row.name for row in rows.load_media_names_by_hash(session, list(made.missing))] == ["a.wav", "b.wav"]
+        assert [row.name for row in rows.load_campaign_media_with_hashes(session, list(made.missing))] == [
+            "a.wav",
+            "b.wav",
+        ]
     # As the command advises: the same file again brings the bytes back.
     store_media(database, policy, "live", "a.wav", tmp_path / "a.wav", actor="test")
     assert set(backup_media(sizes, folder, archive, overwrite=True).missing) == {short}

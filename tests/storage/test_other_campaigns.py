@@ -42,9 +42,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.mark.parametrize(
     "ask",
     [
-        pytest.param(
-            lambda session, campaign, _: profiles.has_score_under_any_profile(session, campaign), id="any score"
-        ),
+        pytest.param(lambda session, campaign, _: profiles.has_any_scored_judgment(session, campaign), id="any score"),
         pytest.param(test_sets.has_system_items_or_outputs, id="system used"),
         pytest.param(lambda session, campaign, _: metrics.load_scorable_systems(session, campaign), id="metrics"),
     ],

@@ -11,13 +11,13 @@ import pytest
 
 from app.domain.recipe import ScoringChoice
 from app.reports.inputs import snapshot
-from app.reports.inputs.scores import find_score_profile_id, resolve_score_definition
+from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import ratings, side_tables
 from app.storage.db import Session
-from app.storage.segment_words import load_segment_word_counts
+from app.storage.segment_words import load_source_word_counts
 from tests.spine import Spine, opened
 
 HEAD = '{"type":"plumbline","version":1}\n'
@@ -58,7 +58,7 @@ def spine(database_url: str) -> Iterator[Spine]:
 def _load(session: Session) -> tuple[int, int, ratings.RatingsWithJudgmentIds]:
     asked = snapshot.load_snapshot(session, "c", None)
     read = resolve_score_definition(get_campaign(session, "c"), ScoringChoice())
-    profile = find_score_profile_id(session, asked.campaign_id, read)
+    profile = find_or_create_score_profile_id(session, asked.campaign_id, read)
     frame = ratings.RatingsMetadata(higher_is_better=False, scale=None, criterion=None, documents_known=True)
     loaded = ratings.load_ratings(
         session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame
@@ -76,7 +76,7 @@ def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
     assert labels.raters == ("r1", "r2")
     assert documents.domain == ("news",)
     assert (documents.segments.tolist(), documents.words.tolist()) == ([2], [7])
-    assert documents.domain_codes()[1] == ("news",)
+    assert documents.domain_codes_and_labels()[1] == ("news",)
     assert raters.person == ("r1", "p1")
     assert raters.attributes == ({}, {"native": True})
     assert raters.person_codes()[1] == ("p1", "r1")
@@ -87,7 +87,7 @@ def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
 def test_words_are_counted_by_segment_as_by_document(spine: Spine) -> None:
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        words = load_segment_word_counts(session, campaign, loaded.ratings.labels)
+        words = load_source_word_counts(session, campaign, loaded.ratings.labels)
     assert words.tolist() == [4, 3]
 
 

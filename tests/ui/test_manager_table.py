@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from app import ui
 from app.reports import registry
 from app.ui.manager import table
-from app.ui.manager.table import ManagerPage
+from app.ui.manager.table import ManagerPageDefinition
 from app.ui.pages import TEMPLATES
 
 ALL = (*table.ABOVE, *table.PAGES.values())
@@ -24,7 +24,7 @@ NOT_YET = ("Replan",)  # the judged demo has no plan
 ALONE = [pages[0] for _, pages in table.GROUPS if len(pages) == 1]
 
 
-def line_of(page: ManagerPage) -> str:
+def line_of(page: ManagerPageDefinition) -> str:
     """A page's line of the table in the documents."""
     roles = ", ".join(sorted(page.roles, reverse=True))
     return f"| {page.name} | `{page.route.replace('{campaign}', 'C')}` | {page.purpose} | {roles} |"

@@ -23,7 +23,7 @@ COUNTS = """
 from app.web.metrics import JOB_SECONDS, ServiceMetrics
 metrics = ServiceMetrics()
 metrics.count_response("GET", "/livez", 200, 0.01)
-metrics.count_flush("judgments", 3, 0.2)
+metrics.count_flushed_answers("judgments", 3, 0.2)
 metrics.in_flight.inc()
 JOB_SECONDS.labels("stability").observe(7)
 print(metrics.format_all(()).decode())

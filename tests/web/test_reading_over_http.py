@@ -191,7 +191,7 @@ def test_what_takes_long_is_waited_for_and_is_the_same(
 def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
     origin: str, database: Database, command: Command, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    before, ask = command(database.url, *arguments).stdout, RemoteServer.ask_without_waiting
+    before, ask = command(database.url, *arguments).stdout, RemoteServer.request_result_without_waiting
     with database.transaction() as session:
         monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="manager", campaign="demo").secret)
         session.execute(text("DELETE FROM reports"))
@@ -205,7 +205,7 @@ def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
                 )
         return answer
 
-    monkeypatch.setattr(RemoteServer, "ask_without_waiting", ask_then_exclude)
+    monkeypatch.setattr(RemoteServer, "request_result_without_waiting", ask_then_exclude)
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
     monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     with draining(database):

@@ -177,12 +177,12 @@ def test_a_web_process_that_was_started_early_ends_with_who_started_it() -> None
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         part = make_web_process(listener)
-        part.start_early()
+        part.start_awaiting_environment()
         process = part._process
         assert process is not None
         assert part._awaited is not None
         os.close(part._awaited)
-        part.wait_until_stopped(LIMIT)
+        part.end_within(LIMIT)
         assert process.returncode == 1
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.models.recipe import Excluded, add_recipe_choice_fields, make_recipe_choice_type
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import Recipe, parse_recipe_options
+from app.domain.recipe import Recipe, apply_query_options_to_recipe
 from app.domain.recipe_choices import Role
 from app.domain.recipe_value import RecipeChoice
 from app.services.access.tokens import Caller
@@ -50,7 +50,7 @@ def _in_query(choice: RecipeChoice) -> tuple[Any, Any]:
 
 
 @add_recipe_choice_fields(_in_query)
-class RecipeQuery(AsOfQuery):
+class RecipeAndChoicesQuery(AsOfQuery):
     """A named recipe, and choices that replace its own."""
 
     if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def override_recipe_choices(request: Request, base: Recipe) -> Recipe:
     """Return a recipe with the choices that a query replaces. Raises Invalid, naming the option."""
     query = request.query_params
     ours = {"recipe", "as_of", "table", "picture"}
-    return parse_recipe_options(base, {name: query.getlist(name) for name in query if name not in ours})
+    return apply_query_options_to_recipe(base, {name: query.getlist(name) for name in query if name not in ours})
 
 
 def check_may_exclude(caller: Caller, exclude: list[str] | None) -> None:

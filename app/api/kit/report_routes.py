@@ -23,7 +23,7 @@ from app.services.access.tokens import Caller
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
-from app.web.access import Manager, Viewer, check_campaigns_visible
+from app.web.access import Manager, Viewer, require_visible_campaigns
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
@@ -132,7 +132,7 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
     ) -> Response:
         check_request_may_name_raters(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.list_keys()
-        campaigns = check_campaigns_visible(caller, list_report_campaigns(kind, named, given))
+        campaigns = require_visible_campaigns(caller, list_report_campaigns(kind, named, given))
         ask = partial(report_requests.find_or_queue_report, database, make_report_request(kind, campaigns, given))
         report = await wait_for_report_or_job(request, database, prefer, ask)
         if isinstance(report, JobView):

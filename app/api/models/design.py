@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonVal
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from app.design.checks import DesignDeviation, LoadSpread
+from app.design.checks import LoadSpread, UnmetRecommendation
 from app.design.design import (
     Arm,
     CalibrationRules,
@@ -244,7 +244,7 @@ class PlanReport(_OpenModel):
     srp: SrpForecast | None = None
     pilot: dict[str, JsonValue] | None = None
     sequence: MostCommonSystemSuccession | None = None
-    recommendations: list[DesignDeviation] | None = None
+    recommendations: list[UnmetRecommendation] | None = None
     estimable: list[str] | None = None
     unmet: list[UnmetRequest] | None = Field(None, description="What the design asks that could not be met, and why.")
     notes: list[str] | None = None

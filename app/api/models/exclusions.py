@@ -27,7 +27,7 @@ class ExclusionIn(BodyModel):
     system: Key | None = None
     reason: Reason
 
-    def list_named_exclusions(self) -> list[ExclusionTarget]:
+    def list_exclusion_targets(self) -> list[ExclusionTarget]:
         """Return what is named."""
         given = ((what, getattr(self, what)) for what in ("rater", "task", "document", "system"))
         return [ExclusionTarget(cast("Subject", what), key) for what, key in given if key is not None]

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 from app.domain.errors import Invalid, Place
 from app.protocols import ALL, PreferencePayload
 from app.protocols.base import Payload
-from app.web.bodies import BodyModel, JsonBody
+from app.web.bodies import BodyModel, JsonBodyReader
 
 MOST = 2000
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ class TaskJudgmentsIn(RootModel[Annotated[list[OneOfMany], Field(min_length=1, m
     """Answers, all or none."""
 
 
-class JudgmentPayloadBody(JsonBody[Any]):
+class JudgmentPayloadBodyReader(JsonBodyReader[Any]):
     """A body with payloads in it, whose errors are named without the protocol that the union took them for."""
 
     async def __call__(self, request: Request) -> Any:
-        """Return the body as the model. Raises as `JsonBody` does."""
+        """Return the body as the model. Raises as `JsonBodyReader` does."""
         try:
             return await super().__call__(request)
         except RequestValidationError as error:
@@ -82,9 +82,9 @@ class JudgmentPayloadBody(JsonBody[Any]):
 
 
 def declare_judgment_payload_body(model: type[BaseModel], examples: Mapping[str, Any], *, aside: bool = False) -> Any:
-    """Declare a body of payloads, with worked examples by name. aside: see `JsonBody`."""
+    """Declare a body of payloads, with worked examples by name. aside: see `JsonBodyReader`."""
     return Depends(
-        JudgmentPayloadBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside)
+        JudgmentPayloadBodyReader(model, {name: {"value": value} for name, value in examples.items()}, aside=aside)
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from app.reports.side_by_side.changed_pairs import PairVerdict
+from app.reports.side_by_side.changed_pairs import RankingPairVerdict
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
 
@@ -129,7 +129,7 @@ def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
     return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
 
 
-def make_pair_verdict_out(told: PairVerdict | None) -> PairVerdictOut | None:
+def make_pair_verdict_out(told: RankingPairVerdict | None) -> PairVerdictOut | None:
     """Convert from the service's form."""
     return None if told is None else PairVerdictOut(better=told.better, significant=told.claims)
 

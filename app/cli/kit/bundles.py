@@ -13,7 +13,7 @@ from app.services.data import bundle_check
 from app.services.data.bundle_check import BundleVerification
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
-from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.roles import find_or_create_serving_role
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def open_verified_bundle(given: Path) -> Iterator[Path]:
         raise Invalid("a bundle cannot be read", places=(Place((str(given),), "there is no such file"),))
 
 
-def verify_bundle(given: Path) -> BundleVerification:
+def verify_and_reproduce_bundle(given: Path) -> BundleVerification:
     """Check an archive or a folder, then import and rank it in an empty database. Raises as `open_verified_bundle`."""
     with open_verified_bundle(given) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         Path(name).chmod(0o755)  # under root, another user runs the database server
@@ -46,7 +46,7 @@ def _empty(folder: Path) -> Iterator[Database]:
     """Start an empty database that lasts as long as it is in use."""
     with embedded.start_server(folder) as server:
         url = server.url("owner")
-        role = prepare_serving_role(url)
+        role = find_or_create_serving_role(url)
         migrate.upgrade_schema(url)
         handle = Database(url, size=2, role=role and APP_ROLE)
         try:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from app.config import Settings, configure_ratings_folder
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database, translate_database_errors
-from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.roles import find_or_create_serving_role
 from app.storage.organization_list import find_organization
 from app.storage.organizations import DEFAULT, use_organization
 from app.storage.schema_revisions import is_schema_current_at_url
@@ -17,14 +17,14 @@ from app.storage.server_checks import check_server_at_url
 
 
 @contextmanager
-def open_owner_database_url() -> Iterator[str]:
+def provide_owner_database_url() -> Iterator[str]:
     """Yield the address with which the schema's owner connects; embedded Postgres runs as long as it is in use."""
-    with open_owner_url_and_server() as (url, _):
+    with provide_owner_url_and_server() as (url, _):
         yield url
 
 
 @contextmanager
-def open_owner_url_and_server() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
+def provide_owner_url_and_server() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
     """Yield the owner's address and the embedded Postgres; None for the latter if the settings name a database."""
     settings = Settings.load()
     if settings.database_url:
@@ -42,8 +42,8 @@ def upgrade_and_open_database(*, watched: bool = False, of_all: bool = False) ->
     Within the block, everything concerns the organization in the settings. watched: see `Database`. of_all: ignore that
     organization, for work on all organizations. Raises OrganizationNotFound.
     """
-    with open_owner_database_url() as url:
-        role = prepare_serving_role(url)
+    with provide_owner_database_url() as url:
+        role = find_or_create_serving_role(url)
         check_server_at_url(url, serving_role=role)
         if not is_schema_current_at_url(url):
             from app.storage import migrate  # loads Alembic, which few commands need

@@ -39,7 +39,7 @@ class InvitationNotEnded(Unavailable):
     published = "InvitationLeft"
 
 
-def find_participant_server(server: str | None) -> RemoteServer:
+def require_server_for_participants(server: str | None) -> RemoteServer:
     """Return the server that participants visit. Raises Invalid if none is named."""
     remote = _remote.find_configured_remote(server)
     if remote is None:
@@ -85,7 +85,7 @@ def end_invitation(remote: RemoteServer, campaign: str, invitation: str) -> None
         raise InvitationNotEnded(why) from error
 
 
-def list_unclaimed_invitations(remote: RemoteServer, campaign: str, platform: str) -> list[str]:
+def list_unclaimed_invitation_ids(remote: RemoteServer, campaign: str, platform: str) -> list[str]:
     """Return the ids of a platform's invitations that still work, but that nobody has used yet."""
     rows = remote.list_items(f"{_path(campaign)}/invitations")
     return [str(row["invitation"]) for row in rows if row["platform"] == platform and row["live"] and not row["taken"]]
@@ -115,7 +115,7 @@ def settle_study_submissions(
 
 def _find_invitation(platform: CrowdPlatform, remote: RemoteServer, campaign: str, study: str) -> str:
     """Return the campaign's invitation that belongs to this study alone. Raises Invalid if there is none."""
-    link, words = platform.fetch_study_link_ids(study), platform.words
+    link, words = platform.fetch_invitation_and_study_ids(study), platform.words
     where = f"its link on {words.name}"
     if link.invitation is None:
         raise _not_of_the_campaign(f"{where} leads to no invitation; `plumbline {words.command} create` makes both")

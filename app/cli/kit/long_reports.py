@@ -39,11 +39,11 @@ def wait_for_report(
 
     accept: its media type if it is not JSON; the path must answer with this type.
     """
-    answer = remote.ask_without_waiting(method, path, query, body, accept=accept)
+    answer = remote.request_result_without_waiting(method, path, query, body, accept=accept)
     if answer.status_code == 200:
         return answer.content
     _wait_for_job(remote, answer, on_progress)
-    return remote.ask_without_waiting("GET", f"{answer.headers['Location']}/report", accept=accept).content
+    return remote.request_result_without_waiting("GET", f"{answer.headers['Location']}/report", accept=accept).content
 
 
 def post_and_wait_for_job(
@@ -55,12 +55,12 @@ def post_and_wait_for_job(
     """
     once = secrets.token_hex(16)
     for _ in range(MOST_ASKED):
-        answer = remote.ask_without_waiting("POST", path, query, body, creates=once)
+        answer = remote.request_result_without_waiting("POST", path, query, body, creates=once)
         if answer.status_code != 202:
             return answer.content
         job = _wait_for_job(remote, answer, on_progress)
         if job["state"] != "done":
-            remote.ask_without_waiting("GET", f"{answer.headers['Location']}/report")
+            remote.request_result_without_waiting("GET", f"{answer.headers['Location']}/report")
     raise PlanOvertakenByChanges
 
 
@@ -77,4 +77,4 @@ def _wait_for_job(remote: RemoteServer, answer: httpx.Response, on_progress: Pro
             told = job["waiting"]
             print(f"plumbline: {told}", file=sys.stderr)  # noqa: T201  (this is the command line)
         time.sleep(LOOK_EVERY)
-        answer = remote.ask_without_waiting("GET", address)
+        answer = remote.request_result_without_waiting("GET", address)

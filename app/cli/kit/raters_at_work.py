@@ -24,7 +24,7 @@ from app.domain.questionnaires import Question
 from app.simulation import (
     AbandonTask,
     Act,
-    CampaignForms,
+    CampaignRaterForms,
     HandIn,
     Pause,
     RaterModel,
@@ -87,7 +87,7 @@ class RehearsalTally:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterPace:
+class SimulatedRaterSettings:
     """How raters work. workers: how many work at a time. speed: relative to people; 0 for no pauses at all.
 
     patience: seconds that a rater waits for work before giving up.
@@ -99,14 +99,19 @@ class RaterPace:
 
 
 async def run_simulated_raters(
-    server: str, model: RaterModel, secrets_of: Mapping[str, str], pace: RaterPace, *, judged: Judged | None = None
+    server: str,
+    model: RaterModel,
+    secrets_of: Mapping[str, str],
+    pace: SimulatedRaterSettings,
+    *,
+    judged: Judged | None = None,
 ) -> RehearsalTally:
     """Let the raters of a model judge until there is nothing left for them.
 
     secrets_of: tokens by rater's key; raters without a token take no part. Raises UnexpectedServerResponse if the
     server stops answering, NotFound and Invalid if the model does not fit this version.
     """
-    tally, forms, began = RehearsalTally(), CampaignForms.from_rater_model(model), time.monotonic()
+    tally, forms, began = RehearsalTally(), CampaignRaterForms.from_rater_model(model), time.monotonic()
     room = asyncio.Semaphore(pace.workers)
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
@@ -140,10 +145,10 @@ class _Rater:
     """A rater and their front-end."""
 
     mind: SimulatedRater
-    forms: CampaignForms
+    forms: CampaignRaterForms
     client: httpx.AsyncClient
     secret: str
-    pace: RaterPace
+    pace: SimulatedRaterSettings
     tally: RehearsalTally
     judged: Judged
     waited: float = 0.0

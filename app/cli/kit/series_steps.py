@@ -13,8 +13,8 @@ from app.client.remote import RemoteServer, ServerRefusal
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.formats.base import InputFile
-from app.services.data.import_options import choose_default_judgment_basis
-from app.services.series.manifest import ManifestCampaign, ManifestFiles, ManifestRater
+from app.services.data.import_options import choose_source_or_reference_basis
+from app.services.series.manifest import ManifestCampaign, ManifestImportFiles, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlanSummary
 
 JSON = "application/json"
@@ -34,10 +34,12 @@ class RemoteSeriesBackend:
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Create a campaign."""
         body = wanted.model_dump(mode="json", exclude={"files", "raters", "design"}, exclude_none=True)
-        body |= {"series": series, "basis": wanted.basis or choose_default_judgment_basis(wanted.protocol)}
+        body |= {"series": series, "basis": wanted.basis or choose_source_or_reference_basis(wanted.protocol)}
         self._remote.send_change("POST", "/v1/campaigns", {}, body)
 
-    def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def import_files(
+        self, campaign: str, files: ManifestImportFiles, inputs: Sequence[InputFile]
+    ) -> Mapping[str, object]:
         """Announce an import, send its files and commit it; return what was stored, by noun."""
         names = {file.name.replace("/", ":"): file for file in inputs}
         wrong = tuple(Place((name,), "over HTTP a file's name is a key") for name in names if not is_key(name))
@@ -53,7 +55,7 @@ class RemoteSeriesBackend:
         stored: Mapping[str, object] = json.loads(self._remote.send_change("POST", f"{path}/commit", query))["stored"]
         return stored
 
-    def put_team(self, campaign: str, team: str) -> None:
+    def ensure_team(self, campaign: str, team: str) -> None:
         """Create a team unless it exists."""
         path = f"{_path(campaign)}/teams/{quote(team, safe='')}"
         if self._get_or_none(path) is None:
@@ -70,7 +72,9 @@ class RemoteSeriesBackend:
         stored = self._get_or_none(f"{_path(campaign)}/plan")
         return None if stored is None else _make_frozen_plan(stored)
 
-    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
+    def compile_and_freeze_plan(
+        self, campaign: str, design: Mapping[str, object], *, dry_run: bool
+    ) -> FrozenPlanSummary:
         """Compile a design and freeze it, or only preview it."""
         query = {"dry_run": str(dry_run).lower()}
         with show_progress_bar(f"compiling the plan of {campaign}") as on_progress:

@@ -17,7 +17,7 @@ from app.cli.serving.metrics_folder import forget_prometheus_process
 from app.cli.serving.supervisor_connection import ConnectionToProcess
 from app.storage.embedded import ServerSupervisor, ServiceCondition
 from app.storage.embedded.supervision import LOOK_EVERY
-from app.storage.processes import ProcessIdleWatch
+from app.storage.processes import ProcessIdleTimer
 from app.web.supervision import PartStates
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before an ended part is restarted; doubled each time
@@ -52,10 +52,10 @@ class SupervisedPart(Protocol):
     def send_part_states(self, parts: PartStates) -> None:
         """Send the states of all parts."""
 
-    def stop(self) -> None:
+    def request_stop(self) -> None:
         """Tell the part to stop; return at once."""
 
-    def wait_until_stopped(self, within: float) -> None:
+    def end_within(self, within: float) -> None:
         """Wait until the part has stopped, and end it after this many seconds."""
 
 
@@ -78,12 +78,12 @@ class SupervisedProcess:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
         self._kept: ConnectionToProcess | None = None
-        self._still = ProcessIdleWatch(0)
+        self._still = ProcessIdleTimer(0)
         self._silent = self._ran = self._waited = 0.0
         self._pause = 0.0
         self._awaited: int | None = None  # the pipe from which an early-started process reads its environment
 
-    def start_early(self) -> None:
+    def start_awaiting_environment(self) -> None:
         """Start it before its environment is known: it imports what it needs, then waits for `complete_environment`.
 
         If the environment never comes, because the supervisor ends first, the process ends as well.
@@ -108,7 +108,7 @@ class SupervisedProcess:
         self._awaited = None
         if self._process is not None:
             self._process.kill()
-        self.wait_until_stopped(0)
+        self.end_within(0)
 
     @property
     def is_starting(self) -> bool:
@@ -187,7 +187,7 @@ class SupervisedProcess:
             self._gone(f"it cannot be started ({error.strerror})")
             return
         self._kept.close_inherited_end()
-        self._still = ProcessIdleWatch(self._process.pid)
+        self._still = ProcessIdleTimer(self._process.pid)
         self._silent = self._ran = 0.0
 
     def send_part_states(self, parts: PartStates) -> None:
@@ -195,13 +195,13 @@ class SupervisedProcess:
         if self._kept is not None:
             self._kept.send_part_states(parts)
 
-    def stop(self) -> None:
+    def request_stop(self) -> None:
         """Tell the process to stop."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)
 
-    def wait_until_stopped(self, within: float) -> None:
+    def end_within(self, within: float) -> None:
         """Wait for its end, and kill it after this many seconds."""
         if self._process is None:
             return
@@ -239,10 +239,10 @@ class PostgresWatcher:
     def send_part_states(self, parts: PartStates) -> None:
         """Do nothing, because the server is not our program."""
 
-    def stop(self) -> None:
+    def request_stop(self) -> None:
         """Stop watching the server; the code that started it stops it."""
         self._stopping.set()
 
-    def wait_until_stopped(self, within: float) -> None:
+    def end_within(self, within: float) -> None:
         """Wait for the last check to end."""
         self._thread.join(within)

@@ -10,7 +10,7 @@ import typer
 from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database, Session, translate_database_errors
-from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.roles import find_or_create_serving_role
 from app.storage.schema_revisions import is_schema_current_at_url
 from app.storage.server_checks import check_server_at_url
 
@@ -24,7 +24,7 @@ def prepare_database(url: str, *, upgrade: bool) -> str | None:
     Raises ServerNotDurable, PostgresTooOld, or SchemaBehind if the schema must not be upgraded.
     """
     check_server_at_url(url)
-    role = APP_ROLE if prepare_serving_role(url) else None
+    role = APP_ROLE if find_or_create_serving_role(url) else None
     check_server_at_url(url, serving_role=role)
     if not (upgrade and is_schema_current_at_url(url)):
         from app.storage import migrate  # this import loads Alembic, which few starts need

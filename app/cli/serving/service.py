@@ -87,7 +87,7 @@ def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess
     """Yield a web process that is started before the database exists; it ends if it gets no database."""
     with create_prometheus_folder():  # because a process reads the folder when it imports the application
         web = make_web_process(server)
-        web.start_early()
+        web.start_awaiting_environment()
         try:
             yield web
         finally:
@@ -95,7 +95,7 @@ def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess
 
 
 @contextmanager
-def open_served_database_url(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
+def ensure_served_database(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
     """Yield the address of the database: the one in the settings, else the embedded Postgres, with its server."""
     if settings.database_url:
         yield settings.database_url, None

@@ -58,7 +58,7 @@ def list_part_states(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str
 def stop_parts(parts: Sequence[SupervisedPart], within: float) -> None:
     """Stop all parts at once; they have this many seconds together."""
     for part in parts:
-        part.stop()
+        part.request_stop()
     until = time.monotonic() + within
     for part in parts:
-        part.wait_until_stopped(max(0.1, until - time.monotonic()))
+        part.end_within(max(0.1, until - time.monotonic()))

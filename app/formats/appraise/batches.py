@@ -20,11 +20,11 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.appraise_names import parse_appraise_document, parse_appraise_systems
+from app.formats.kit.appraise_names import parse_appraise_document_name, parse_appraise_systems
 from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.json_stream import JsonElement, stream_json_elements
 from app.formats.kit.names import KeyAssigner
-from app.formats.kit.reading import count_unread_columns
+from app.formats.kit.reading import record_unread_names
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
 
@@ -181,7 +181,7 @@ def _items(piece: JsonElement, log: ReadLog) -> Iterator[_Item]:
         return
     task = batch.get("task")
     unread = (set(batch) - BATCH_READ) | (set(task) - TASK_READ if isinstance(task, dict) else set())
-    count_unread_columns(log, "members of batches", unread)
+    record_unread_names(log, "members of batches", unread)
     for n, item in enumerate(items, 1):
         try:
             shown_outputs = _item(item, log)
@@ -196,14 +196,14 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
     if not isinstance(item, dict):
         raise ValueError("must be an object")
     targets = item.get("targets")
-    count_unread_columns(log, "fields of items", set(item) - ITEM_READ)
+    record_unread_names(log, "fields of items", set(item) - ITEM_READ)
     shown = [{**item, **one} for one in targets if isinstance(one, dict)] if isinstance(targets, list) else [item]
     shown_outputs = []
     for target_item in shown:
         target = _text(target_item, "targetID").partition("::")[0]  # line numbers of the named file follow
         named = target_item.get("documentID") is not None
         name = _text(target_item, "documentID") if named else UNKNOWN
-        document, _, reason = parse_appraise_document(name, target)
+        document, _, reason = parse_appraise_document_name(name, target)
         is_copy = target_item.get("itemType", "TGT") not in SHOWN
         reason = reason or (WHOLE if target_item.get("isCompleteDocument") is True else None)
         if reason or is_copy:

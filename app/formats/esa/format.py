@@ -23,9 +23,9 @@ from itertools import groupby
 from app.domain.errors import Invalid
 from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadLog, Record
 from app.formats.esa.writer import PLACED, write
-from app.formats.kit.appraise_names import parse_appraise_document, parse_appraise_systems
+from app.formats.kit.appraise_names import parse_appraise_document_name, parse_appraise_systems
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.cells import RowCells, make_sortable_judgment_row, parse_position, split_cells
+from app.formats.kit.cells import RowCells, make_sortable_row_of_judgment, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_rows import SortableRow
 from app.formats.kit.judgment_table import JudgmentTableReader, Parts
@@ -118,7 +118,7 @@ class _Presentations:
         self._longest: dict[str, int] = {}
         lines: dict[str, set[int]] = {}
         for shown, numbers in items.items():
-            name = parse_appraise_document(shown[-1], shown[1])[0]
+            name = parse_appraise_document_name(shown[-1], shown[1])[0]
             runs = self._first[shown] = _runs(sorted(numbers))
             self._longest[name] = max(self._longest.get(name, 0), *(length for _, length in runs.values()))
             lines.setdefault(name, set()).update(numbers)
@@ -127,11 +127,11 @@ class _Presentations:
 
     def __call__(self, cells: RowCells, columns: ColumnMap, at: LineLocation) -> SortableRow | str:
         """Return the row of a judgment, or why it is left out. Raises ValueError with the fault."""
-        name = cells.get_name("document")
-        document, copy, reason = parse_appraise_document(name, cells.get("system"))
+        name = cells.get_required_name("document")
+        document, copy, reason = parse_appraise_document_name(name, cells.get("system"))
         if reason:
             return reason
-        row = make_sortable_judgment_row(cells, columns, at, document=document or name)
+        row = make_sortable_row_of_judgment(cells, columns, at, document=document or name)
         shown = row.rater, row.system, cells.get("type").strip(), name
         row = row._replace(system=parse_appraise_systems(row.system), presented=copy or row.presented)
         if not row.system:
@@ -156,7 +156,7 @@ def _note_item_of_line(line: str, items: dict[Shown, set[int]]) -> None:
         return
     if len(cells) < len(HEADER) or not cells[2].isascii() or not cells[2].isdigit() or len(cells[2]) > 9:
         return
-    if cells[8].casefold() == COLUMNS.whole.casefold() or parse_appraise_document(cells[7], cells[1])[2]:
+    if cells[8].casefold() == COLUMNS.whole.casefold() or parse_appraise_document_name(cells[7], cells[1])[2]:
         return
     items.setdefault((cells[0], cells[1], cells[3], cells[7]), set()).add(int(cells[2]))
     if len(items) > MOST:

@@ -87,14 +87,14 @@ class JsonFieldMap(_MapPart):
             raise ValueError(f"score: {self.protocol} needs it")
         return self
 
-    def used_fields(self) -> frozenset[str]:
+    def allowed_fields(self) -> frozenset[str]:
         """Return the fields of an object that are read or may be ignored."""
         named = {*self.fields.values(), *self.ignore, *(one.list for one in self.answers)}
         return frozenset(
             named | ({self.references} if self.references else set()) | self._list_answer_fields(whole=True)
         )
 
-    def used_answer_fields(self) -> frozenset[str]:
+    def allowed_answer_fields(self) -> frozenset[str]:
         """Return the fields of an answer in a list that are read or may be ignored."""
         return frozenset(self._list_answer_fields(whole=False) | set(self.ignore))
 

@@ -101,7 +101,7 @@ class JsonRecordReader:
     def _read_output(self, at: LineLocation, value: Object) -> Iterator[_Output]:
         """Yield the output of an object; nothing if it is a bad line."""
         try:
-            self._count_unused(value, self.fields.used_fields())
+            self._count_unused(value, self.fields.allowed_fields())
             self._same_pair(value)
             yield self._output(at, value)
         except ValueError as fault:
@@ -131,7 +131,7 @@ class JsonRecordReader:
         for n, answer in enumerate(_list(value, answers.list, MOST_ANSWERS), 1):
             if not isinstance(answer, Mapping):
                 raise ValueError(f"{answers.list}: must be a list of objects")
-            self._count_unused(answer, self.fields.used_answer_fields())
+            self._count_unused(answer, self.fields.allowed_answer_fields())
             yield f"{answers.raters}-{n}", answer
 
     def _records(self, document: str, output: _Output) -> Iterator[Record]:

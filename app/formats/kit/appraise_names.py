@@ -9,16 +9,16 @@ DROPPED = {"dup": "filler repetitions (#dup)", "incomplete": "parts of documents
 VERSION = re.compile(r"[^0-9][0-9]$")  # the part before the dot ends like a version, not like a year
 
 
-def parse_appraise_document(name: str, target: str) -> tuple[str, str, str | None]:
+def parse_appraise_document_name(name: str, target: str) -> tuple[str, str, str | None]:
     """Return document, mark of a copy, and why it is left out (None if it is not).
 
     target: the systems; a first mark that names one of them has no other meaning, whatever it is called.
 
-    >>> parse_appraise_document("thelocal.17459#AIRC#bad2", "wmt23.AIRC")
+    >>> parse_appraise_document_name("thelocal.17459#AIRC#bad2", "wmt23.AIRC")
     ('thelocal.17459', 'bad2', None)
-    >>> parse_appraise_document("d#AIRC#dup1", "wmt23.AIRC")[2]
+    >>> parse_appraise_document_name("d#AIRC#dup1", "wmt23.AIRC")[2]
     'filler repetitions (#dup)'
-    >>> parse_appraise_document("d#refA", "wmt23.refA")
+    >>> parse_appraise_document_name("d#refA", "wmt23.refA")
     ('d', '', None)
     """
     document, *marks = name.split("#")

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from app.domain.spans import parse_severity
-from app.formats.kit.media_spans import format_time_span, pop_time_span
+from app.formats.kit.media_spans import make_time_span_fields, pop_time_span
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
 
 MISSING = "missing"
@@ -100,7 +100,7 @@ def _make_appraise_error(error: Mapping[str, object], lost: Counter[str]) -> dic
         mark["error_type"] = str(category).split("/") if category else None
         lost["that an error with a category was filled in beforehand"] += bool(prefill)
     lost["which prefilled error an error came from"] += prefill not in (None, PREFILLED)
-    stretch = format_time_span(error)
+    stretch = make_time_span_fields(error)
     if stretch:
         return {**mark, "start_i": MISSING, "end_i": MISSING, **stretch}
     mark["start_i"], mark["end_i"] = _written_place(error, "error_type" not in mark, lost)

@@ -9,7 +9,7 @@ from app import protocols
 from app.formats.base import LineLocation
 from app.formats.kit.campaigns_in_file import RowCampaign
 from app.formats.kit.column_map import UNITS, ColumnMap
-from app.formats.kit.judgment_rows import JUDGMENT, TEXT, SortableRow, parse_unix_time
+from app.formats.kit.judgment_rows import JUDGMENT, TEXT, SortableRow, pack_unix_time
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.strict_json import canonical_json
 
@@ -49,7 +49,7 @@ class RowCells:
         """Return the text of a column by the column's own name."""
         return self._found[self._header[name]]
 
-    def get_name(self, meaning: str, otherwise: str = "") -> str:
+    def get_required_name(self, meaning: str, otherwise: str = "") -> str:
         """Return a cell that names something. Raises ValueError if it is empty or too long."""
         text = self.get(meaning).strip() or otherwise
         if not text:
@@ -66,12 +66,12 @@ class RowCells:
         judged = self._map.protocol or self._map.protocols[self.get("protocol").strip()].protocol
         return "scores" in protocols.get_protocol(judged).payload.model_fields
 
-    def score(self) -> str:
+    def score_as_text(self) -> str:
         """Return the score as text, empty if there is none. Raises ValueError."""
         text = self.get("score").strip()
         return repr(parse_number(text)) if text else ""
 
-    def scores(self) -> str:
+    def scores_as_json(self) -> str:
         """Return the existing scores, by criterion, as JSON; empty if there are none. Raises ValueError."""
         given = {name: self.get_column(column).strip() for name, column in self._map.criteria.items()}
         score_of: dict[str, float] = {}
@@ -116,11 +116,11 @@ def parse_row_campaign(cells: RowCells, columns: ColumnMap) -> RowCampaign:
     return RowCampaign(languages, value, judged.protocol, judged.options)
 
 
-def make_sortable_judgment_row(
+def make_sortable_row_of_judgment(
     cells: RowCells, columns: ColumnMap, at: LineLocation, document: str = ""
 ) -> SortableRow:
     """Return the row of a judgment, with its part not yet set. Raises ValueError with the fault."""
-    rater = cells.get_name("rater")
+    rater = cells.get_required_name("rater")
     kind = cells.get("type").strip()
     role = columns.types.get(kind, "") if "type" in columns.columns else "rating"
     if not role:
@@ -129,17 +129,17 @@ def make_sortable_judgment_row(
     presented = cells.get("presented").strip()
     return SortableRow(
         part="",
-        document=document or cells.get_name("document"),
+        document=document or cells.get_required_name("document"),
         position=WHOLE if whole else f"{parse_position(cells.get('position').strip(), columns.first_position):010d}",
-        system=cells.get_name("system"),
+        system=cells.get_required_name("system"),
         kind=JUDGMENT,
         presented=presented or ("" if role == "rating" else role),
         rater=rater,
-        task=cells.get_name("task", rater),
-        ended=parse_unix_time(cells.get("ended").strip(), UNITS[columns.time]),
-        started=parse_unix_time(cells.get("started").strip(), UNITS[columns.time]),
+        task=cells.get_required_name("task", rater),
+        ended=pack_unix_time(cells.get("ended").strip(), UNITS[columns.time]),
+        started=pack_unix_time(cells.get("started").strip(), UNITS[columns.time]),
         role=role,
-        score=cells.scores() if cells.is_rated_by_criteria else cells.score(),
+        score=cells.scores_as_json() if cells.is_rated_by_criteria else cells.score_as_text(),
         errors=cells.get("errors"),
         source=f"={cells.get('source')}" if "source" in columns.columns else "",
         target=f"={cells.get('target')}" if "target" in columns.columns else "",
@@ -151,7 +151,7 @@ def make_sortable_judgment_row(
     )
 
 
-def make_sortable_text_row(
+def make_sortable_row_of_text(
     part: str, document: str, position: int, system: str, source: str, target: str, at: LineLocation
 ) -> SortableRow:
     """Return the row of a text, which sorts before all judgments of it."""

@@ -67,7 +67,7 @@ class SortableRow(NamedTuple):
         return self.ended, self.started, self.score, self.errors
 
 
-def parse_unix_time(text: str, unit: float) -> str:
+def pack_unix_time(text: str, unit: float) -> str:
     """Parse a number of `unit` seconds since 1970, padded; empty stays empty. Raises ValueError."""
     if not text:
         return ""

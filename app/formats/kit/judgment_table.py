@@ -12,8 +12,8 @@ from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.campaigns_in_file import CampaignsInFile, parse_campaign_split_option, split_by_campaign
 from app.formats.kit.cells import (
     RowCells,
-    make_sortable_judgment_row,
-    make_sortable_text_row,
+    make_sortable_row_of_judgment,
+    make_sortable_row_of_text,
     parse_position,
     parse_row_campaign,
     split_cells,
@@ -21,7 +21,7 @@ from app.formats.kit.cells import (
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_records import JudgmentTableRecordMaker, Payload
 from app.formats.kit.judgment_rows import SortableRow
-from app.formats.kit.reading import count_unread_columns, refuse_file
+from app.formats.kit.reading import record_unread_names, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import parse_json_value
 from app.formats.kit.table_lines import read_table_lines
@@ -34,7 +34,7 @@ Parts = Iterator[tuple[str, Iterator[Record]]]
 
 def parse_judgment_table_row(cells: RowCells, columns: ColumnMap, at: LineLocation) -> SortableRow | str:
     """Return the row of a judgment, or why it is left out."""
-    return cells.find_skip_reason() or make_sortable_judgment_row(cells, columns, at)
+    return cells.find_skip_reason() or make_sortable_row_of_judgment(cells, columns, at)
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ class JudgmentTableReader:
             refuse_file(self.log, at, f"the header lacks {', '.join(missing)}; found {shown}")
         if len(column_index) < len(names) and fixed is None:
             refuse_file(self.log, at, "the header names a column twice")
-        count_unread_columns(self.log, "columns", column_index.keys() - self.columns.needed_columns() - wanted - {""})
+        record_unread_names(self.log, "columns", column_index.keys() - self.columns.needed_columns() - wanted - {""})
         return column_index, True
 
     def _cells(self, line: str, header: Mapping[str, int]) -> RowCells:
@@ -170,7 +170,9 @@ class JudgmentTableReader:
             if not places:
                 self.log.dropped["texts of segments that nobody judged"] += 1
             for part, (document, domain) in places:
-                row = make_sortable_text_row(part, document, position, system.strip(), f"={source}", f"={target}", at)
+                row = make_sortable_row_of_text(
+                    part, document, position, system.strip(), f"={source}", f"={target}", at
+                )
                 rows.add(row._replace(domain=domain).pack())
 
 

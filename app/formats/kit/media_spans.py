@@ -14,12 +14,12 @@ TIMES = ("start_ms", "end_ms")
 SIDE = "side"
 
 
-def format_time_span(error: Mapping[str, object]) -> dict[str, object]:
+def make_time_span_fields(error: Mapping[str, object]) -> dict[str, object]:
     """Return the members of an error with a time span; none for any other error.
 
-    >>> format_time_span({"start_ms": 500, "end_ms": 900, "side": "source", "severity": "minor"})
+    >>> make_time_span_fields({"start_ms": 500, "end_ms": 900, "side": "source", "severity": "minor"})
     {'start_ms': 500, 'end_ms': 900, 'side': 'source'}
-    >>> format_time_span({"start": 0, "end": 2, "side": "source"})
+    >>> make_time_span_fields({"start": 0, "end": 2, "side": "source"})
     {}
     """
     if error.get("start_ms") is None:

@@ -196,7 +196,7 @@ def parse_list_option(options: Mapping[str, str], name: str) -> list[str]:
     return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
 
 
-def index_inputs_by_name(files: Sequence[InputFile]) -> Mapping[str, InputFile]:
+def index_input_files_by_name(files: Sequence[InputFile]) -> Mapping[str, InputFile]:
     """Return files by their names."""
     return {file.name: file for file in files}
 

@@ -55,8 +55,8 @@ def read_lines(
         log.repaired["empty line at the end"] += 1
 
 
-def count_unread_columns(log: ReadLog, what: str, names: Iterable[str]) -> None:
-    """Count what is in a file and not read, by name as far as a report holds names. what: such as columns."""
+def record_unread_names(log: ReadLog, what: str, names: Iterable[str]) -> None:
+    """Record what is in a file and not read, by name as far as a report holds names. what: such as columns."""
     for name in sorted(names):
         told = f"{what} that nothing is read from: {name[:40]}"
         if told not in log.dropped and len(log.dropped) >= MOST_NAMED:
@@ -72,7 +72,7 @@ def feed_lines_to_reader(
     for file in files:
         begun = False
         for number, line in read_lines(file, limits, log):
-            if begun or part.begin_file(file.name, number, line):
+            if begun or part.begin_file_with_first_line(file.name, number, line):
                 take(number, line)
             begun = True
 

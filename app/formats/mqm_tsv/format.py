@@ -22,8 +22,8 @@ from app.formats.base import (
     InputFile,
     JudgmentRow,
     LineLocation,
+    MultiprocessReadHooks,
     OutputJudgments,
-    ParallelReadHooks,
     ReadContext,
     ReadLog,
     Record,
@@ -54,7 +54,7 @@ FIRST_LINE = "; the first line was taken for data, as it names no columns"
 class MQMDocumentSubsetReader:
     """Sorts the rows of this reader's lines; see `DocumentSubsetReader`."""
 
-    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see ParallelReadHooks)
+    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see MultiprocessReadHooks)
         _check_options(context)
         self._human = parse_list_option(context.options, HUMAN)
         if "split" in context.options:
@@ -63,7 +63,7 @@ class MQMDocumentSubsetReader:
         self._languages: dict[tuple[str, str], LineLocation] = {}
         self._fields: Callable[[int, str], tuple[str, ...] | None]
 
-    def begin_file(self, file: str, number: int, line: str) -> bool:
+    def begin_file_with_first_line(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its first line; return whether it is also data. Raises Invalid."""
         reader, is_header = _open_reader(file, number, line, self._log)
         self._fields = reader.parse_line_fields
@@ -206,7 +206,7 @@ FORMAT = Format(
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=ParallelReadHooks(
+    spread=MultiprocessReadHooks(
         make_reader=MQMDocumentSubsetReader,
         make_document_finder=make_document_finder,
         make_campaign_row=_campaign,

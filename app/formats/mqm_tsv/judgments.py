@@ -11,7 +11,14 @@ from app.formats.base import Given, JudgmentRow, LineLocation, ReadLog
 from app.formats.kit.media_spans import pop_time_span
 from app.formats.kit.strict_json import canonical_json
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, convert_token_ranges_to_spans, parse_metadata
-from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, parse_packed_spans, read_metadata_timestamp_ms
+from app.formats.mqm_tsv.rows import (
+    ATTENTION,
+    ERROR,
+    NO_ERROR,
+    MqmRowWithoutOutput,
+    parse_packed_spans,
+    read_metadata_timestamp_ms,
+)
 
 MOST_ROWS = 1000
 MOST_METADATA = 4 << 20
@@ -20,7 +27,7 @@ LONGEST_CATEGORY = 256
 SIDES = ("target", "source")
 ONE_SPAN = len("0000003-0000005")
 Made = JudgmentRow | Given
-Found = tuple[MqmMark, dict[str, object]]
+Found = tuple[MqmRowWithoutOutput, dict[str, object]]
 FLAWLESS: dict[str, object] = {"protocol": "mqm", "errors": []}  # a single object, so that it can be recognized
 
 
@@ -42,10 +49,10 @@ class JudgmentMaker:
         self._log = log
 
     def make_judgment(
-        self, where: JudgedOutput, rater: str, rows: Iterator[MqmMark], tokens: Mapping[str, list[str]]
+        self, where: JudgedOutput, rater: str, rows: Iterator[MqmRowWithoutOutput], tokens: Mapping[str, list[str]]
     ) -> Made | None:
         """Make the judgment from all rows, sorted, of one rater on one output; None if no row can be read."""
-        seen: list[MqmMark] = []
+        seen: list[MqmRowWithoutOutput] = []
         for row in rows:
             seen.append(row)
             if not _is_plain(row) or len(seen) > MOST_ROWS:
@@ -60,7 +67,7 @@ class JudgmentMaker:
         return self._make_judgment(where, rater, chain(seen, rows), tokens)
 
     def _make_judgment(
-        self, where: JudgedOutput, rater: str, rows: Iterable[MqmMark], tokens: Mapping[str, list[str]]
+        self, where: JudgedOutput, rater: str, rows: Iterable[MqmRowWithoutOutput], tokens: Mapping[str, list[str]]
     ) -> Made | None:
         taken = self._parse_rows(rows)
         if not taken:
@@ -81,7 +88,7 @@ class JudgmentMaker:
         )
         return self._judgment(where, rater, taken, [span for span, _ in marked], meta or None)
 
-    def _parse_rows(self, rows: Iterable[MqmMark]) -> list[Found]:
+    def _parse_rows(self, rows: Iterable[MqmRowWithoutOutput]) -> list[Found]:
         """Return the readable rows, as many as one judgment may have; no more than these are in memory."""
         taken: list[Found] = []
         held = 0
@@ -95,7 +102,7 @@ class JudgmentMaker:
                 taken.append(mark)
         return taken
 
-    def _parse_row(self, row: MqmMark) -> Found | None:
+    def _parse_row(self, row: MqmRowWithoutOutput) -> Found | None:
         if not row.metadata and len(row.category) <= LONGEST_CATEGORY:
             return row, {}
         try:
@@ -108,7 +115,7 @@ class JudgmentMaker:
             return None
         return row, metadata
 
-    def _note_bad_row(self, row: MqmMark, reason: str) -> None:
+    def _note_bad_row(self, row: MqmRowWithoutOutput, reason: str) -> None:
         self._log.record_bad_line(LineLocation(row.file, int(row.line)), reason)
 
     def _latest(self, errors: list[Found], clean: list[Found]) -> list[Found]:
@@ -129,7 +136,11 @@ class JudgmentMaker:
         return kept
 
     def _span(
-        self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
+        self,
+        where: JudgedOutput,
+        row: MqmRowWithoutOutput,
+        metadata: dict[str, object],
+        tokens: Mapping[str, list[str]],
     ) -> dict[str, object]:
         """Return one error in payload form. Metadata that it uses are removed from `metadata`."""
         ours, theirs = row.target_spans, row.source_spans
@@ -157,7 +168,11 @@ class JudgmentMaker:
         return span if places else {**span, **pop_time_span(metadata)}
 
     def _places(
-        self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
+        self,
+        where: JudgedOutput,
+        row: MqmRowWithoutOutput,
+        metadata: dict[str, object],
+        tokens: Mapping[str, list[str]],
     ) -> tuple[str, Sequence[tuple[int, int]]]:
         """Return side and spans of an error: the marks in the texts, or else the token ranges of the metadata."""
         marked = {"target": parse_packed_spans(row.target_spans), "source": parse_packed_spans(row.source_spans)}
@@ -197,7 +212,7 @@ class JudgmentMaker:
         return JudgmentRow(place, rater, item, systems, document, position, rater, payload, submitted_at=at, meta=meta)
 
 
-def _is_plain(row: MqmMark) -> bool:
+def _is_plain(row: MqmRowWithoutOutput) -> bool:
     """Return whether a row is an error at one place of the target and nothing else, as most errors are."""
     return (
         len(row.target_spans) == ONE_SPAN
@@ -208,7 +223,7 @@ def _is_plain(row: MqmMark) -> bool:
     )
 
 
-def _make_plain_payload(rows: Sequence[MqmMark]) -> dict[str, object]:
+def _make_plain_payload(rows: Sequence[MqmRowWithoutOutput]) -> dict[str, object]:
     """Return the payload of plain rows, which are already in the order of `_order`."""
     errors = []
     for row in rows:
@@ -222,7 +237,7 @@ def _make_plain_payload(rows: Sequence[MqmMark]) -> dict[str, object]:
     return {"protocol": "mqm", "errors": errors}
 
 
-def _line(row: MqmMark) -> tuple[str, int]:
+def _line(row: MqmRowWithoutOutput) -> tuple[str, int]:
     return row.file, int(row.line)
 
 
@@ -247,7 +262,7 @@ def _meta(taken: list[Found], rests: list[dict[str, object]], attention: list[Fo
     return meta
 
 
-def _attention(row: MqmMark, metadata: dict[str, object]) -> dict[str, object]:
+def _attention(row: MqmRowWithoutOutput, metadata: dict[str, object]) -> dict[str, object]:
     rest = _rest(metadata)
     return {"severity": row.severity, "category": row.category, **({"meta": rest} if rest else {})}
 

@@ -15,7 +15,7 @@ from app.formats.base import CampaignRow, InputFile, JudgmentRow, LineLocation, 
 from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_campaign_split_option
 from app.formats.kit.cells import RowCells, parse_position, parse_row_campaign, split_cells
 from app.formats.kit.column_map import UNITS, ColumnMap
-from app.formats.kit.judgment_rows import parse_unix_time
+from app.formats.kit.judgment_rows import pack_unix_time
 from app.formats.kit.reading import refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import StrictJsonError, canonical_json, parse_json_value
@@ -128,7 +128,13 @@ def _row(cells: RowCells, columns: ColumnMap, reader: MqmRowReader, number: int,
         return None
     position = str(parse_position(cells.get("position").strip(), columns.first_position))
     metadata = _metadata(cells, columns)
-    names = [cells.get("system"), cells.get("document"), position, cells.get("global_id"), cells.get_name("rater")]
+    names = [
+        cells.get("system"),
+        cells.get("document"),
+        position,
+        cells.get("global_id"),
+        cells.get_required_name("rater"),
+    ]
     rest = [cells.get(meaning) for meaning in ("source", "target", "category", "severity")]
     line = "\t".join(cell.translate(BLANKS) for cell in (*names, *rest, canonical_json(metadata) if metadata else ""))
     row = reader.parse_line(number, line)
@@ -154,7 +160,7 @@ def _metadata(cells: RowCells, columns: ColumnMap) -> dict[str, object]:
     metadata: dict[str, object] = {}
     for name, text in cells.extra_columns().items():
         metadata[name] = _value(str(text))
-    ended = parse_unix_time(cells.get("ended").strip(), UNITS[columns.time])
+    ended = pack_unix_time(cells.get("ended").strip(), UNITS[columns.time])
     if ended:
         metadata["timestamp"] = int(ended) // 1000
     return metadata

@@ -52,7 +52,7 @@ def make_reference_and_token_rows(row: MqmRow, metadata: Mapping[str, object]) -
         yield blank._replace(metadata=canonical_json(tokens))
 
 
-def collect_tokens(metadata: Iterable[str]) -> dict[str, list[str]]:
+def collect_tokens_by_side(metadata: Iterable[str]) -> dict[str, list[str]]:
     """Return tokens by side from the rows of `make_reference_and_token_rows`."""
     tokens_by_side: dict[str, list[str]] = {}
     for text in metadata:

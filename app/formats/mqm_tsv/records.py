@@ -23,8 +23,8 @@ from app.formats.base import (
 )
 from app.formats.kit.names import KeyAssigner
 from app.formats.mqm_tsv.judgments import JudgedOutput, JudgmentMaker
-from app.formats.mqm_tsv.metadata import collect_tokens, parse_metadata
-from app.formats.mqm_tsv.rows import MqmMark, group_by_output
+from app.formats.mqm_tsv.metadata import collect_tokens_by_side, parse_metadata
+from app.formats.mqm_tsv.rows import MqmRowWithoutOutput, group_by_output
 
 MOST_ITEMS = 1000  # kept in memory
 Found = Record | OutputJudgments
@@ -42,9 +42,9 @@ class _Segment:
     document: str
     position: int
     source: str = ""
-    stated: MqmMark | None = None
+    stated: MqmRowWithoutOutput | None = None
     system: str = ""
-    output: MqmMark | None = None
+    output: MqmRowWithoutOutput | None = None
     references: dict[str, str] = field(default_factory=dict)
 
 
@@ -90,7 +90,13 @@ class MQMRecordMaker:
                 yield from self._output(segment, source, system, target, first, marks)
 
     def _output(
-        self, at: _Segment, source: str, name: str, target: str, first: MqmMark, marks: Iterator[MqmMark]
+        self,
+        at: _Segment,
+        source: str,
+        name: str,
+        target: str,
+        first: MqmRowWithoutOutput,
+        marks: Iterator[MqmRowWithoutOutput],
     ) -> Iterator[Found]:
         place = _line_of_mark(first)
         if at.stated is None:
@@ -115,13 +121,13 @@ class MQMRecordMaker:
             self._log.notes[_strip_human_prefix(name)] += n
         yield from records
 
-    def _judgments(self, where: JudgedOutput, marks: Iterator[MqmMark]) -> list[Found]:
+    def _judgments(self, where: JudgedOutput, marks: Iterator[MqmRowWithoutOutput]) -> list[Found]:
         records: list[Found] = []
         given: list[Given] = []
         tokens: dict[str, list[str]] = {}
         for name, group in groupby(marks, key=itemgetter(0)):
             if not name:
-                tokens = collect_tokens(mark.metadata for mark in group)
+                tokens = collect_tokens_by_side(mark.metadata for mark in group)
                 continue
             rater, is_new = self._raters.assign_key(name)
             made = self._make.make_judgment(where, rater, group, tokens)
@@ -149,13 +155,15 @@ class MQMRecordMaker:
             item = self._items[pair] = make_key(f"{system}:{document}")
         return item
 
-    def _collect(self, marks: Iterator[MqmMark], references: dict[str, str]) -> None:
+    def _collect(self, marks: Iterator[MqmRowWithoutOutput], references: dict[str, str]) -> None:
         for mark in marks:
             for name, text in parse_metadata(mark.metadata).items():
                 if references.setdefault(name, str(text)) != text:
                     self._log.notes["references that differ between rows: the first in order stands"] += 1
 
-    def _contradict(self, marks: Iterator[MqmMark], column: str, segment: _Segment, stated: MqmMark) -> None:
+    def _contradict(
+        self, marks: Iterator[MqmRowWithoutOutput], column: str, segment: _Segment, stated: MqmRowWithoutOutput
+    ) -> None:
         for mark in marks:
             if mark.rater:
                 where = f"{segment.place[0]} {segment.position}"
@@ -186,5 +194,5 @@ def ungroup_judgments(records: Iterable[Found]) -> Iterator[Record]:
             yield record
 
 
-def _line_of_mark(mark: MqmMark) -> LineLocation:
+def _line_of_mark(mark: MqmRowWithoutOutput) -> LineLocation:
     return LineLocation(mark.file, int(mark.line))

@@ -72,7 +72,7 @@ class MqmRow(NamedTuple):
         return cls._make(entry.decode().split("\0"))
 
 
-class MqmMark(NamedTuple):
+class MqmRowWithoutOutput(NamedTuple):
     """The data of a row other than its output: the last fields of `MqmRow`."""
 
     rater: str
@@ -87,10 +87,10 @@ class MqmMark(NamedTuple):
     line: str
 
 
-HEAD = len(MqmRow._fields) - len(MqmMark._fields)  # document, position, source, system, target
+HEAD = len(MqmRow._fields) - len(MqmRowWithoutOutput._fields)  # document, position, source, system, target
 
 
-def group_by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[MqmMark]]]:
+def group_by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[MqmRowWithoutOutput]]]:
     """Yield the first fields of sorted rows, and the marks that share them; read the marks before the next.
 
     Most rows repeat the texts of the previous row, and decoding them again was a third of the work.
@@ -98,15 +98,15 @@ def group_by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator
     entries = iter(rows)
     following = next(entries, None)
 
-    def marks(head: bytes, first: bytes) -> Iterator[MqmMark]:
+    def marks(head: bytes, first: bytes) -> Iterator[MqmRowWithoutOutput]:
         nonlocal following
-        yield MqmMark._make(first.decode().split("\0"))
+        yield MqmRowWithoutOutput._make(first.decode().split("\0"))
         start = len(head)
         for entry in entries:
             if not entry.startswith(head):
                 following = entry
                 return
-            yield MqmMark._make(entry[start:].decode().split("\0"))
+            yield MqmRowWithoutOutput._make(entry[start:].decode().split("\0"))
         following = None
 
     while following is not None:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
-from app.formats.kit.media_spans import format_time_span
+from app.formats.kit.media_spans import make_time_span_fields
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import JudgmentToWrite, RecordsToWrite, gather_records_to_write
 from app.formats.mqm_tsv.rows import COLUMNS, read_metadata_timestamp_ms
@@ -192,7 +192,12 @@ def _error(
         lost["that an error is an omission"] += 1
     if error.get("prefill"):
         lost["which prefilled error an error came from"] += 1
-    metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {}), **format_time_span(error)}
+    metadata = {
+        **rest,
+        **about,
+        **({"note": error["note"]} if error.get("note") else {}),
+        **make_time_span_fields(error),
+    }
     severity = str(error.get("severity", "")).capitalize()
     return texts["source"], texts["target"], _cell(category, lost), severity, _metadata(metadata, submitted)
 

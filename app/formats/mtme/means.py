@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from app.formats.mtme.test_set import MtmeFactsToWrite
+from app.formats.mtme.test_set import MtmeNamesAndOrder
 
 Sums = dict[tuple[str, str, str, int], tuple[float, int]]
 
 
 @dataclass(slots=True)
-class ScoreMeans:
+class ScoreMeanAccumulator:
     """Sums, while outputs are read in the order of their places."""
 
-    known: MtmeFactsToWrite
+    known: MtmeNamesAndOrder
     _output: dict[str, tuple[float, int]] = field(default_factory=dict)
     _place: tuple[int, int, str] = (0, 0, "")
     _sums: Sums = field(default_factory=dict)

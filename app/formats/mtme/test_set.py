@@ -27,7 +27,7 @@ LAST = 10**9
 
 
 @dataclass(slots=True)
-class MtmeFactsToWrite:
+class MtmeNamesAndOrder:
     """Names, and documents in order. order: of each document by key; positions: of the segments of each."""
 
     protocol: str
@@ -54,13 +54,13 @@ class MtmeFactsToWrite:
         for (domain, name), positions in zip(self.names, self.positions, strict=True):
             yield f"{domain} {name}\n".encode() * len(positions)
 
-    def places_of_block_lines(self, level: str) -> Iterator[tuple[int, int]]:
+    def document_positions_of_block_lines(self, level: str) -> Iterator[tuple[int, int]]:
         """Yield document and position of each line of a block at a level (seg or doc)."""
         for order, positions in enumerate(self.positions):
             yield from ((order, position) for position in (positions if level == "seg" else (1,)))
 
 
-def collect_mtme_facts_to_write(records: Iterable[Record], lost: Counter[str]) -> MtmeFactsToWrite:
+def collect_mtme_names_and_order(records: Iterable[Record], lost: Counter[str]) -> MtmeNamesAndOrder:
     """Collect the facts from one pass over all records."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -99,7 +99,7 @@ def collect_mtme_facts_to_write(records: Iterable[Record], lost: Counter[str]) -
     lost["references, without which mt-metrics-eval cannot load the files"] += not references and not stand_in
     protocol, pair = _find_protocol_and_languages(campaign, lost)
     known_protocol = protocols.ALL.get(protocol)
-    known = MtmeFactsToWrite(
+    known = MtmeNamesAndOrder(
         protocol=protocol,
         sign=1 if known_protocol is None or known_protocol.higher_is_better else -1,
         by_document=known_protocol is not None and known_protocol.level == "document",
@@ -133,7 +133,7 @@ def _find_protocol_and_languages(campaign: CampaignRow | None, lost: Counter[str
 
 
 def _set_order(
-    known: MtmeFactsToWrite,
+    known: MtmeNamesAndOrder,
     documents: dict[str, DocumentRecord | None],
     positions: dict[str, set[int]],
     lost: Counter[str],

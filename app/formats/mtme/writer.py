@@ -25,9 +25,9 @@ from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
 from app.formats.mtme.blocks import NONE
-from app.formats.mtme.means import ScoreMeans
+from app.formats.mtme.means import ScoreMeanAccumulator
 from app.formats.mtme.scores import NO_PLACE
-from app.formats.mtme.test_set import MtmeFactsToWrite, collect_mtme_facts_to_write
+from app.formats.mtme.test_set import MtmeNamesAndOrder, collect_mtme_names_and_order
 
 CARRIED = frozenset({"protocol", "score", "errors"})  # members of a payload in files of ratings and scores
 SILENT: tuple[object, ...] = (None, "", [], ())
@@ -40,7 +40,7 @@ Answer = tuple[JudgmentRow, float | None]
 
 def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Yield files by path; data without a place in the tree is counted in `lost`."""
-    known = collect_mtme_facts_to_write(contents.records(), lost)
+    known = collect_mtme_names_and_order(contents.records(), lost)
     with ExternalSorter() as answers, ExternalSorter() as lines:
         out = _Lines(known, lines, lost)
         for record in contents.records():
@@ -59,7 +59,7 @@ def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[
         del lost[what]
 
 
-def _entries(judgment: JudgmentRow, known: MtmeFactsToWrite, lost: Counter[str]) -> Iterator[bytes]:
+def _entries(judgment: JudgmentRow, known: MtmeNamesAndOrder, lost: Counter[str]) -> Iterator[bytes]:
     """Yield the judgment once for each of its systems, sorted by place."""
     if judgment.document not in known.order:
         lost["judgments of documents that are not of the test"] += 1
@@ -88,7 +88,7 @@ def _entries(judgment: JudgmentRow, known: MtmeFactsToWrite, lost: Counter[str])
 class _Lines:
     """Lines of all files except that of documents, sorted by path, system and place."""
 
-    def __init__(self, known: MtmeFactsToWrite, lines: ExternalSorter, lost: Counter[str]) -> None:
+    def __init__(self, known: MtmeNamesAndOrder, lines: ExternalSorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
         self._raters = NameAliases(is_name_valid_at_line_end, lost, known.raters)
         self._metrics = NameAliases(is_name_valid_in_path, lost, {})
@@ -142,7 +142,7 @@ class _Lines:
 
     def add_ratings(self, entries: Iterable[bytes]) -> None:
         """Add the ratings of all outputs, and their means at every level."""
-        means = ScoreMeans(self._known)
+        means = ScoreMeanAccumulator(self._known)
         for (order, position, system), answers in _by_output(entries, self._lost):
             for n, (judgment, score) in enumerate(answers, 1):
                 self._rating(n, system, (order, position), judgment)
@@ -199,7 +199,7 @@ class _Lines:
                 yield from (f"{line}\n".encode() for line in lines.values())
                 continue
             empty = f"{system}\t{NONE}" if scored else ""
-            for place in self._known.places_of_block_lines(level):
+            for place in self._known.document_positions_of_block_lines(level):
                 yield f"{lines.get(place, empty)}\n".encode()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from app import protocols
 from app.domain.keys import make_key
-from app.formats.kit.media_spans import format_time_span
+from app.formats.kit.media_spans import make_time_span_fields
 from app.formats.pearmut.spans import SpanReader, find_special_token, map_utf16_to_code_points
 from app.protocols.cesa import FAULT
 
@@ -23,7 +23,9 @@ KINDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def parse_answer(protocol: str, spans: SpanReader, answer: Mapping[str, object], text: str) -> dict[str, object] | None:
+def parse_answer_payload(
+    protocol: str, spans: SpanReader, answer: Mapping[str, object], text: str
+) -> dict[str, object] | None:
     """Return the payload of an answer; None if a required score is missing. Raises ValueError."""
     fields = protocols.get_protocol(protocol).payload.model_fields
     payload: dict[str, object] = {"protocol": protocol}
@@ -87,7 +89,7 @@ def format_pearmut_errors(errors: object, text: str | None, lost: Counter[str]) 
         lost["which prefilled error an error came from"] += bool(error.get("prefill"))
         category = None if start == len(places) + 1 and error.get("category") == FAULT else error.get("category")
         said = {"severity": None if severity == "undecided" else severity, "category": category or None}
-        marks.append({"start_i": start, "end_i": end, **said, **format_time_span(error)})
+        marks.append({"start_i": start, "end_i": end, **said, **make_time_span_fields(error)})
     return marks
 
 

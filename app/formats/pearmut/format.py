@@ -43,7 +43,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     items = PearmutItemReader(context, log)
     strip = WhitespaceStripper(log)
     for file in (file for file in files if file not in logs):
-        for record in items.read(file):
+        for record in items.read_test_set(file):
             yield strip(record)
     log.raise_bad_lines()
     protocol = context.protocol or items.protocol

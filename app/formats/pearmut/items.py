@@ -67,7 +67,7 @@ class PearmutItemReader:
         self.protocol: str | None = None
         self.at: LineLocation | None = None
 
-    def read(self, file: InputFile) -> Iterator[Record]:
+    def read_test_set(self, file: InputFile) -> Iterator[Record]:
         """Yield the test set of a campaign file, or of a list of campaigns."""
         for piece in stream_json_elements(file, self._context.limits, self._log):
             self.at = self.at or piece.at

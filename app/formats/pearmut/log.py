@@ -15,7 +15,7 @@ from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import read_blocks, read_lines
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
-from app.formats.pearmut.answers import COMMENT, KINDS, extract_answer_beyond_payload, parse_answer
+from app.formats.pearmut.answers import COMMENT, KINDS, extract_answer_beyond_payload, parse_answer_payload
 from app.formats.pearmut.items import (
     OTHERS,
     UNANSWERED,
@@ -125,7 +125,7 @@ class PearmutLogReader:
                 payload = (
                     None
                     if answer.get(UNANSWERED) is True
-                    else parse_answer(self._protocol, self._items.spans, answer, texts[model])
+                    else parse_answer_payload(self._protocol, self._items.spans, answer, texts[model])
                 )
                 if payload is None:
                     self._log.dropped[OPEN] += 1

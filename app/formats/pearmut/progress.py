@@ -39,7 +39,7 @@ class PearmutProgressBuilder:
         """Add the next document of the campaign, with the models that it shows."""
         self._documents.append(models)
 
-    def add_answer(self, user_id: str, item_i: int, models: Sequence[str], times: Times) -> None:
+    def add_document_answers(self, user_id: str, item_i: int, models: Sequence[str], times: Times) -> None:
         """Add a user's answers to one document. times: of start and hand-in, Unix seconds."""
         user = self._users.setdefault(user_id, _User())
         user.answered.setdefault(item_i, set()).update(models)

@@ -146,7 +146,9 @@ def _log(
             if answers:
                 user, judged = names.raters.assign_alias(rater), sorted({key for _, key, _ in answers})
                 line = _line(user, item_i, answers, document, judged if names.alike else systems, names, lost)
-                progress.add_answer(user, item_i, [names.systems.assign_alias(key) for key in judged], _times(answers))
+                progress.add_document_answers(
+                    user, item_i, [names.systems.assign_alias(key) for key in judged], _times(answers)
+                )
                 yield canonical_json(line).encode()
 
 

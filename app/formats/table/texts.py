@@ -20,7 +20,7 @@ from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.parallel_lines import name_single_line_document
-from app.formats.kit.reading import count_unread_columns, refuse_file
+from app.formats.kit.reading import record_unread_names, refuse_file
 from app.formats.kit.table_lines import read_table_lines
 from app.formats.kit.whitespace import WhitespaceStripper
 
@@ -76,7 +76,7 @@ class _Texts:
             refuse_file(self._log, at, f"the header lacks {', '.join(missing)}; found {', '.join(names)[:500]}")
         if len(set(names)) < len(names):
             refuse_file(self._log, at, "the header names a column twice")
-        count_unread_columns(self._log, "columns", set(names) - self._map.needed_columns() - {""})
+        record_unread_names(self._log, "columns", set(names) - self._map.needed_columns() - {""})
         said = [name.strip().casefold() for name in line_cells]
         return {name: n for n, name in enumerate(names)}, said == [name.casefold() for name in names]
 
@@ -110,7 +110,7 @@ class _Texts:
 
     def _place(self, cells: RowCells, system: str) -> tuple[str, int]:
         """Return the name of the row's document, and its position there. Raises ValueError if it has none."""
-        name = cells.get_name("document", ONLY)
+        name = cells.get_required_name("document", ONLY)
         position = self._position(cells, name, system)
         return (name_single_line_document(position), 1) if self._map.each_row else (name, position)
 

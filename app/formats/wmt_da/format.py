@@ -26,7 +26,7 @@ from app.formats.base import (
     InputFile,
     JudgmentRow,
     LineLocation,
-    ParallelReadHooks,
+    MultiprocessReadHooks,
     RaterRow,
     ReadContext,
     ReadLog,
@@ -82,7 +82,7 @@ class DADocumentSubsetReader:
         self._log, self._rows, self._seen = log, ExternalSorter(), _CommonValues()
         self._read: Callable[[int, str], tuple[DaRow, tuple[str, str]] | None]
 
-    def begin_file(self, file: str, number: int, line: str) -> bool:
+    def begin_file_with_first_line(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its header. Raises Invalid."""
         unfiltered = self._accepted not in (None, file)
         header = _header(LineLocation(file, number), line, self._log)
@@ -365,7 +365,7 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=ParallelReadHooks(
+    spread=MultiprocessReadHooks(
         make_reader=DADocumentSubsetReader, make_document_finder=make_document_finder, make_campaign_row=_head_of
     ),
 )

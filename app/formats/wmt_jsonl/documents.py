@@ -26,7 +26,7 @@ from app.formats.base import (
 )
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.parallel_lines import parse_list_option
-from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
+from app.formats.kit.reading import read_lines, record_unread_names, refuse_file
 from app.formats.kit.records import LONGEST_NAME, decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
@@ -159,7 +159,7 @@ class WmtJsonlReader:
         """Yield the records of a line of a system's file. Raises ValueError."""
         key = make_key(_name(line))
         known = self._known.get(key)
-        count_unread_columns(self._log, "fields of outputs", line.keys() - OUTPUT_READ)
+        record_unread_names(self._log, "fields of outputs", line.keys() - OUTPUT_READ)
         if known is None:
             self._log.dropped["outputs on documents that are not in the test set"] += 1
             return

@@ -26,7 +26,7 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.screens import FIELD, PreferencePayload
-from app.protocols.kit.visible_texts import find_visible_texts, list_visible_text_labels
+from app.protocols.kit.visible_texts import find_texts_shown_on_basis, list_visible_text_labels
 
 LEVELS: tuple[Level, ...] = ("segment", "document", "screen")
 RESTS_ON = {
@@ -110,7 +110,7 @@ def make_rater_form(
         raise QuestionNotAsked(
             f"nothing is asked of a {level}, but of {', '.join(list_judged_levels(protocol, options))}"
         )
-    seen = find_visible_texts(protocol, basis)
+    seen = find_texts_shown_on_basis(protocol, basis)
     sentences = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
     return RaterForm(
         level=level,

@@ -63,7 +63,7 @@ def check_error_spans(errors: Sequence[Span], shown: JudgedTexts) -> None:
         raise Invalid(summarize_faults(places), places=places)
 
 
-def check_errors_and_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: ScoreScale) -> None:
+def check_error_spans_and_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: ScoreScale) -> None:
     """Raise Invalid naming every error that does not fit the texts, and a score that is not a value of the scale."""
     places = (*list_span_faults(errors, shown), *list_prefill_id_faults(errors, shown))
     if places:
@@ -108,7 +108,7 @@ def _fault(span: Span, shown: JudgedTexts, severities: Sequence[str]) -> tuple[s
         return None if span.start is span.end else ("end", "start and end go together")
     if span.end < span.start:
         return "end", "must not be before start"
-    length = shown.length(span.side)
+    length = shown.count_characters(span.side)
     if length is not None and span.end > length:
         return "end", f"is outside the {span.side} text of {length} characters"
     return None

@@ -17,7 +17,7 @@ from app.protocols.base import JudgedTexts, Payload, Span
 
 
 @dataclass(frozen=True, slots=True)
-class PrefillAudit:
+class PrefillOutcomeCounts:
     """Counts of what happened to prefilled errors.
 
     kept: as shown. changed: kept with another position, severity or category. removed: no longer in the answer. added:
@@ -31,7 +31,7 @@ class PrefillAudit:
 
 
 @dataclass(frozen=True, slots=True)
-class PriorErrorSource:
+class PrefilledErrorOrigin:
     """The origin of a prefilled error, for the store only.
 
     id: as raters see it. prior_error: index of the error in the first answer, from 0.
@@ -42,7 +42,7 @@ class PriorErrorSource:
     prior_error: int
 
 
-def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
+def count_prefill_outcomes(shown: Sequence[Span], payload: Payload) -> PrefillOutcomeCounts:
     """Count what a rater did with the prefilled errors.
 
     A second error with the same id counts as added, a shown error without an id as removed. Notes do not count as
@@ -52,32 +52,32 @@ def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
     """
     left = {span.prefill: _content_key(span) for span in shown if span.prefill is not None}
     kept = changed = added = 0
-    for span in list_marked_errors(payload):
+    for span in list_errors_marked_by_answer(payload):
         before = left.pop(span.prefill, None) if span.prefill is not None else None
         kept += before == _content_key(span)
         changed += before is not None and before != _content_key(span)
         added += before is None
-    return PrefillAudit(kept, changed, len(shown) - kept - changed, added)
+    return PrefillOutcomeCounts(kept, changed, len(shown) - kept - changed, added)
 
 
-def audit_prefill_without_ids(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
-    """Audit like `audit_prefill` if some errors were stored without an id, before ids were introduced.
+def count_prefill_outcomes_without_ids(stored: Sequence[Span], payload: Payload) -> PrefillOutcomeCounts:
+    """Count like `count_prefill_outcomes` if some errors were stored without an id, before ids were introduced.
 
     Raters may have been shown these without one. So an error in the answer with the same content and no id counts as
     kept. A change to such an error cannot be distinguished from a removal and an addition.
     """
-    shown, marks = assign_error_ids(stored), list_marked_errors(payload)
-    audit, named = audit_prefill(shown, payload), {span.prefill for span in marks}
+    shown, marks = assign_error_ids(stored), list_errors_marked_by_answer(payload)
+    audit, named = count_prefill_outcomes(shown, payload), {span.prefill for span in marks}
     nameless = Counter(
         _content_key(now)
         for was, now in zip(stored, shown, strict=True)
         if not was.prefill and now.prefill not in named
     )
     same = (nameless & Counter(_content_key(span) for span in marks if not span.prefill)).total()
-    return PrefillAudit(audit.kept + same, audit.changed, audit.removed - same, audit.added - same)
+    return PrefillOutcomeCounts(audit.kept + same, audit.changed, audit.removed - same, audit.added - same)
 
 
-def list_marked_errors(payload: Payload) -> tuple[Span, ...]:
+def list_errors_marked_by_answer(payload: Payload) -> tuple[Span, ...]:
     """Return all errors that an answer marks, in whichever field; empty if its protocol asks for none."""
     fields = (getattr(payload, name) for name in type(payload).model_fields)
     return tuple(item for value in fields if isinstance(value, tuple) for item in value if isinstance(item, Span))
@@ -85,7 +85,7 @@ def list_marked_errors(payload: Payload) -> tuple[Span, ...]:
 
 def anonymize_prior_errors(
     errors: Iterable[Span], *, prior_rater: str
-) -> tuple[tuple[Span, ...], tuple[PriorErrorSource, ...]]:
+) -> tuple[tuple[Span, ...], tuple[PrefilledErrorOrigin, ...]]:
     """Return another rater's errors as they are shown to the next rater, and the origin of each for the store.
 
     Ids reveal nothing about the rater, and notes are omitted because they are the first rater's own words.
@@ -93,7 +93,7 @@ def anonymize_prior_errors(
     shown, priors = [], []
     for n, error in enumerate(errors):
         shown.append(error.model_copy(update={"prefill": f"p{n + 1}", "note": None}))
-        priors.append(PriorErrorSource(f"p{n + 1}", prior_rater, n))
+        priors.append(PrefilledErrorOrigin(f"p{n + 1}", prior_rater, n))
     return tuple(shown), tuple(priors)
 
 

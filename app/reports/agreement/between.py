@@ -15,14 +15,14 @@ from app.reports.agreement import work
 from app.reports.agreement.between_charts import plot_campaign_agreement
 from app.reports.agreement.between_repeated import compute_system_variation_over_campaigns
 from app.reports.agreement.between_view import (
-    CampaignAgreementView,
     CampaignPairAgreement,
+    CampaignsAgreementView,
     ComparedCampaign,
     make_caption,
     make_csv_rows,
     make_tables,
 )
-from app.reports.agreement.plan import AgreementCoefficient, CoefficientSettings, make_level_agreement_input
+from app.reports.agreement.plan import AgreementCoefficientEstimator, CoefficientSettings, make_level_agreement_input
 from app.reports.agreement.report import NUMBERS, make_coefficient_settings
 from app.reports.agreement.view import AgreementStatistic
 from app.reports.inputs.raw_ratings import (
@@ -78,7 +78,7 @@ class UnitsSharedByCampaigns:
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: CampaignAgreementOptions
-) -> ReportWork[CampaignAgreementView]:
+) -> ReportWork[CampaignsAgreementView]:
     campaign_ratings = [
         keep_raters_of_every_segment(load_raw_ratings(session, one, options), options) for one in snapshots
     ]
@@ -88,7 +88,7 @@ def _prepare(
     choices = make_coefficient_settings(campaign_ratings[0], options.tolerance, options.levels, options.bins)
 
     @cache
-    def statistics() -> tuple[AgreementCoefficient, ...]:
+    def statistics() -> tuple[AgreementCoefficientEstimator, ...]:
         return _statistics(shared.units, choices, same_scale=same)
 
     def spread() -> work.AgreementBootstrap:
@@ -96,7 +96,7 @@ def _prepare(
             ((shared.units, tuple(one.bootstrap_statistic for one in statistics())),), options.bootstrap, options.seed
         )
 
-    def finish(done: Sequence[bytes]) -> CampaignAgreementView:
+    def finish(done: Sequence[bytes]) -> CampaignsAgreementView:
         ends = spread().compute_intervals(done, options.level)[0]
         drawn = options.level if options.bootstrap else None
         shown = [
@@ -173,16 +173,18 @@ def _mean_by_address(ratings: RawRatings, options: CampaignAgreementOptions, *, 
 
 def _statistics(
     units: ValuesByUnit, choices: CoefficientSettings, *, same_scale: bool
-) -> tuple[AgreementCoefficient, ...]:
+) -> tuple[AgreementCoefficientEstimator, ...]:
     """Return all coefficients if the campaigns have the same scale, else those that do not depend on the scale."""
     if not units.n_units:
         return ()
     if same_scale:
         return make_level_agreement_input("segments", units, choices).statistics
     return (
-        AgreementCoefficient("mean_pearson", pairs.mean_rater_pair_pearson(units)),
-        AgreementCoefficient("tau_single_documents", rankings.mean_tau_within_documents(units)),
-        AgreementCoefficient("tau_all_documents", rankings.mean_tau_of_overall_rankings(units), jackknife=True),
+        AgreementCoefficientEstimator("mean_pearson", pairs.mean_rater_pair_pearson(units)),
+        AgreementCoefficientEstimator("tau_single_documents", rankings.mean_tau_within_documents(units)),
+        AgreementCoefficientEstimator(
+            "tau_all_documents", rankings.mean_tau_of_overall_rankings(units), jackknife=True
+        ),
     )
 
 
@@ -192,12 +194,12 @@ def _view(
     statistics: list[AgreementStatistic],
     options: CampaignAgreementOptions,
     levels: int | None,
-) -> CampaignAgreementView:
+) -> CampaignsAgreementView:
     dropped = [{**one, "campaign": each.snapshot.campaign.key} for each in campaign_ratings for one in each.dropped]
     if shared.differing:
         dropped.append({"reason": "unit whose source differs between campaigns", "n": shared.differing})
     same = len({one.scale for one in campaign_ratings}) == 1 and not shared.negated
-    return CampaignAgreementView(
+    return CampaignsAgreementView(
         campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_ratings},
         data_hash=" ".join(one.data_hash for one in campaign_ratings),
         basis=", ".join(sorted({one.snapshot.campaign.basis for one in campaign_ratings})),
@@ -303,13 +305,13 @@ EXAMPLE: dict[str, Any] = {
         {"system": "ONLINE-W", "n_campaigns": 2, "n_units": 207, "scores": {"esa-1": 88.0, "esa-2": 86.0}, "cv": 2.3}
     ],
 }
-REPORT: Report[CampaignAgreementOptions, CampaignAgreementView] = Report(
+REPORT: Report[CampaignAgreementOptions, CampaignsAgreementView] = Report(
     name="agreement",
     title="Agreement between campaigns",
     summary="Several campaigns on the same outputs, each treated as one rater: correlations, κ with tolerance, α, "
     "rankings.",
     options=CampaignAgreementOptions,
-    result=CampaignAgreementView,
+    result=CampaignsAgreementView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from app.reports.agreement.between_view import CampaignAgreementView, make_caption
+from app.reports.agreement.between_view import CampaignsAgreementView, make_caption
 from app.reports.agreement.charts import plot_coefficients
 from app.reports.kit import captions
 
 
-def plot_campaign_agreement(view: CampaignAgreementView) -> bytes:
+def plot_campaign_agreement(view: CampaignsAgreementView) -> bytes:
     """Draw one line per coefficient over all campaigns, as SVG."""
     group = (f"{captions.pluralize(view.n_units, 'unit')} shared by the campaigns", view.statistics)
     notes = [make_caption(view), *map(captions.make_sentence, view.warnings)]

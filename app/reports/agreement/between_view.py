@@ -39,7 +39,7 @@ class CampaignPairAgreement(FrozenFiniteResultModel):
     absolute: float | None = Field(description="Mean difference; null where the scales differ.")
 
 
-class CampaignAgreementView(ReportHeader):
+class CampaignsAgreementView(ReportHeader):
     """How far campaigns on the same outputs agree."""
 
     complete: bool
@@ -62,7 +62,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def make_tables(view: CampaignAgreementView) -> Sequence[TableSection]:
+def make_tables(view: CampaignsAgreementView) -> Sequence[TableSection]:
     """Make a table of pairs of campaigns and a table of the coefficients over all campaigns."""
     shown = []
     if view.pairs:
@@ -74,7 +74,7 @@ def make_tables(view: CampaignAgreementView) -> Sequence[TableSection]:
     return shown
 
 
-def _pairs(view: CampaignAgreementView) -> Table:
+def _pairs(view: CampaignsAgreementView) -> Table:
     heads = ("Campaign", "Campaign", "Units", "Pearson", "τ-b", "τ-c", "τ of systems", "Difference")
     rows = []
     for pair in view.pairs:
@@ -83,7 +83,7 @@ def _pairs(view: CampaignAgreementView) -> Table:
     return make_table(heads, rows, 2)
 
 
-def _statistics(view: CampaignAgreementView) -> Table:
+def _statistics(view: CampaignsAgreementView) -> Table:
     heads = ("Coefficient", "Value", f"{view.interval_level:.0%} interval", "Expected", "Chance")
     rows = [
         (
@@ -104,7 +104,7 @@ CSV = (
 )
 
 
-def make_csv_rows(view: CampaignAgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv_rows(view: CampaignsAgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """Make one row per figure."""
     rows: list[tuple[Cell, ...]] = []
     for pair in view.pairs:
@@ -121,7 +121,7 @@ def make_csv_rows(view: CampaignAgreementView) -> tuple[Sequence[str], Sequence[
     return CSV, rows
 
 
-def make_caption(view: CampaignAgreementView) -> str:
+def make_caption(view: CampaignsAgreementView) -> str:
     """Say what the figures are and which data they come from."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.stats.agreement import alpha, icc, kappa, pairs, rankings
 from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
-from app.stats.agreement.pooled_values import pool_values, sum_pair_distances
+from app.stats.agreement.pooled_values import count_pooled_values, sum_pair_distances
 from app.stats.agreement.units import SLACK, Level, OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats, ScoreScale
 
@@ -22,7 +22,7 @@ WITH_WORDS = frozenset({"kappa", "kappa_pooled", "fleiss", "weighted_kappa"})
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementCoefficient:
+class AgreementCoefficientEstimator:
     """A coefficient: key, tolerance, estimate, expected value, and observed and chance agreement.
 
     jackknife: the interval comes from leaving out one document at a time. Two raters share few documents, and a ranking
@@ -70,7 +70,7 @@ class LevelAgreementInput:
     level: Level
     units: ValuesByUnit
     n_single: int
-    statistics: tuple[AgreementCoefficient, ...]
+    statistics: tuple[AgreementCoefficientEstimator, ...]
     components: UnitRaterVariances | None
     block: icc.CompleteBlock | None
     categories: int | None
@@ -82,7 +82,7 @@ def make_level_agreement_input(level: Level, units: ValuesByUnit, choices: Coeff
     model = fit_unit_rater_variances(paired)
     block = icc.find_complete_block(paired)
     sorted_out = categorize_units(paired, choices) if level != "averaged" else None
-    coefficients: list[AgreementCoefficient] = []
+    coefficients: list[AgreementCoefficientEstimator] = []
     if paired.n_units:
         coefficients += _coefficients_of_scores(level, paired, choices, model)
         coefficients += _intraclass(paired, block, model)
@@ -122,48 +122,52 @@ def categorize_units(units: ValuesByUnit, choices: CoefficientSettings) -> tuple
 
 def _coefficients_of_scores(
     level: Level, units: ValuesByUnit, choices: CoefficientSettings, model: UnitRaterVariances | None
-) -> Iterator[AgreementCoefficient]:
+) -> Iterator[AgreementCoefficientEstimator]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
     agreement = None if model is None else model.icc_agreement
-    yield AgreementCoefficient("alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement)
-    yield AgreementCoefficient(
+    yield AgreementCoefficientEstimator(
+        "alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement
+    )
+    yield AgreementCoefficientEstimator(
         "alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal"), expected=_icc_of_ranks(units)
     )
     if units.value.min() >= 0 and np.unique(units.value).size <= MOST_DISTINCT:
-        yield AgreementCoefficient("alpha_ratio", alpha.krippendorff_alpha(units, "ratio"))
+        yield AgreementCoefficientEstimator("alpha_ratio", alpha.krippendorff_alpha(units, "ratio"))
     for t in sorted({0.0, *choices.tolerances}):
         yield _nominal(units, t, choices, model)
     if pairs.count_value_pairs(units) <= pairs.MOST_PAIRS:
         consistency = None if model is None else model.icc_consistency
-        yield AgreementCoefficient("mean_pearson", pairs.mean_rater_pair_pearson(units), expected=consistency)
+        yield AgreementCoefficientEstimator("mean_pearson", pairs.mean_rater_pair_pearson(units), expected=consistency)
         if level == "segments" and np.unique(units.system).size > 1:
-            yield AgreementCoefficient("tau_single_documents", rankings.mean_tau_within_documents(units))
-            yield AgreementCoefficient(
+            yield AgreementCoefficientEstimator("tau_single_documents", rankings.mean_tau_within_documents(units))
+            yield AgreementCoefficientEstimator(
                 "tau_all_documents", rankings.mean_tau_of_overall_rankings(units), jackknife=True
             )
-    yield AgreementCoefficient("mean_difference", _mean_distance(units))
+    yield AgreementCoefficientEstimator("mean_difference", _mean_distance(units))
 
 
 def _kappas(
     units: ValuesByUnit, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
-) -> Iterator[AgreementCoefficient]:
+) -> Iterator[AgreementCoefficientEstimator]:
     observed = kappa.share_within_tolerance(units, t)
     closed = compute_closed_form_chance(choices, t)
     share = None if model is None else model.expected_agreement_within_tolerance(t, choices.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed)
-        yield AgreementCoefficient("kappa", of, t, _agreement_beyond_chance(share, closed), observed, chance=closed)
+        yield AgreementCoefficientEstimator(
+            "kappa", of, t, _agreement_beyond_chance(share, closed), observed, chance=closed
+        )
     of = kappa.tolerance_kappa(units, t)
     expected = (
         None
         if model is None
         else _agreement_beyond_chance(share, model.chance_agreement_within_tolerance(t, choices.step))
     )
-    pool = pool_values(units)
+    pool = count_pooled_values(units)
     histogram = pool.weighted_counts(units.equal_document_weights())
-    by_pool = float(pool.count_pairs_within_tolerance(histogram, t)[0]) / units.value.size**2
-    yield AgreementCoefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
+    by_pool = float(pool.count_value_pairs_within_tolerance(histogram, t)[0]) / units.value.size**2
+    yield AgreementCoefficientEstimator("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
 def compute_closed_form_chance(choices: CoefficientSettings, t: float) -> float | None:
@@ -187,11 +191,11 @@ def _icc_of_ranks(units: ValuesByUnit) -> float | None:
 
 def _nominal(
     units: ValuesByUnit, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
-) -> AgreementCoefficient:
+) -> AgreementCoefficientEstimator:
     of = alpha.krippendorff_alpha(units, "nominal", tolerance=t)
     if model is None:
-        return AgreementCoefficient("alpha_nominal", of, t)
-    return AgreementCoefficient(
+        return AgreementCoefficientEstimator("alpha_nominal", of, t)
+    return AgreementCoefficientEstimator(
         "alpha_nominal",
         of,
         t,
@@ -215,21 +219,21 @@ def _mean_distance(units: ValuesByUnit) -> OfDocuments:
 
 def _intraclass(
     units: ValuesByUnit, block: icc.CompleteBlock | None, model: UnitRaterVariances | None
-) -> Iterator[AgreementCoefficient]:
+) -> Iterator[AgreementCoefficientEstimator]:
     agreement, consistency = (None, None) if model is None else (model.icc_agreement, model.icc_consistency)
-    yield AgreementCoefficient("icc_1", icc.icc_one_way(units), expected=agreement)
+    yield AgreementCoefficientEstimator("icc_1", icc.icc_one_way(units), expected=agreement)
     if block is not None:
-        yield AgreementCoefficient("icc_a1", icc.icc_two_way(block, "A1"), expected=agreement)
-        yield AgreementCoefficient("icc_c1", icc.icc_two_way(block, "C1"), expected=consistency)
-    yield AgreementCoefficient("icc_k", icc.icc_one_way(units, mean_of_raters=True))
+        yield AgreementCoefficientEstimator("icc_a1", icc.icc_two_way(block, "A1"), expected=agreement)
+        yield AgreementCoefficientEstimator("icc_c1", icc.icc_two_way(block, "C1"), expected=consistency)
+    yield AgreementCoefficientEstimator("icc_k", icc.icc_one_way(units, mean_of_raters=True))
     if block is not None:
-        yield AgreementCoefficient("icc_ak", icc.icc_two_way(block, "Ak"))
-        yield AgreementCoefficient("icc_ck", icc.icc_two_way(block, "Ck"))
+        yield AgreementCoefficientEstimator("icc_ak", icc.icc_two_way(block, "Ak"))
+        yield AgreementCoefficientEstimator("icc_ck", icc.icc_two_way(block, "Ck"))
 
 
 def _coefficients_of_categories(
     units: ValuesByUnit, n: int, model: UnitRaterVariances | None, *, every: ValuesByUnit
-) -> Iterator[AgreementCoefficient]:
+) -> Iterator[AgreementCoefficientEstimator]:
     """Yield the coefficients of categories. every: all units, including those rated once."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()
@@ -240,7 +244,7 @@ def _coefficients_of_categories(
         share = None if joint is None else float((joint * like).sum())
         chance = float(shares @ like @ shares)
         key = "fleiss" if weights == "identity" else "weighted_kappa"
-        yield AgreementCoefficient(
+        yield AgreementCoefficientEstimator(
             key,
             kappa.fleiss_kappa(units, n, weights=weights),
             expected=_agreement_beyond_chance(share, chance),
@@ -248,7 +252,7 @@ def _coefficients_of_categories(
         )
         chance = float(like.sum() / (n * (n - 1)) * (shares * (1 - shares)).sum()) if n > 1 else 1.0
         key = "ac1" if weights == "identity" else "ac2"
-        yield AgreementCoefficient(
+        yield AgreementCoefficientEstimator(
             key, kappa.gwet_ac(every, n, weights=weights), expected=_agreement_beyond_chance(share, chance)
         )
 

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.reports.agreement.plan import (
     MOST_LEFT_OUT,
     WITH_WORDS,
-    AgreementCoefficient,
+    AgreementCoefficientEstimator,
     CoefficientSettings,
     LevelAgreementInput,
     compute_closed_form_chance,
@@ -136,7 +136,7 @@ def make_level_view(
 
 
 def make_statistic_view(
-    coefficient: AgreementCoefficient, ends: Interval | None, units: ValuesByUnit, level: float | None
+    coefficient: AgreementCoefficientEstimator, ends: Interval | None, units: ValuesByUnit, level: float | None
 ) -> AgreementStatistic:
     """Make the view of one coefficient. level: confidence level of intervals, None if none are requested."""
     value = number_or_none(float(coefficient.estimate(units.equal_document_weights())[0]))

@@ -41,7 +41,7 @@ class JudgmentInclusionOptions(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class ArmCondition:
+class ArmNameAndPresentation:
     """One condition: its name, and how screens present items; None if that is unknown."""
 
     name: str
@@ -58,7 +58,7 @@ class JudgmentsByCondition:
 
     snapshot: CampaignSnapshot
     data_hash: str
-    names: tuple[ArmCondition, ...]
+    names: tuple[ArmNameAndPresentation, ...]
     condition: Codes
     work: TimedJudgments
     events: RatingEventTable
@@ -150,14 +150,14 @@ def _seconds(read: RatingsWithTimes) -> np.ndarray[tuple[int], np.dtype[np.float
     return np.where(known, (read.events.submitted - read.events.started) / 1e6, np.nan)
 
 
-def _name_conditions(arms: list[TaskArm], used: Codes) -> tuple[tuple[ArmCondition, ...], Codes]:
+def _name_conditions(arms: list[TaskArm], used: Codes) -> tuple[tuple[ArmNameAndPresentation, ...], Codes]:
     """Return the conditions in the order of their plan, and the condition of each task code."""
-    order: dict[str, tuple[int, ArmCondition]] = {}
+    order: dict[str, tuple[int, ArmNameAndPresentation]] = {}
     of = np.zeros(len(arms), dtype=np.int32)
     label = [one.arm or one.presentation or ALL for one in arms]
     for code in used.tolist():
         arm = arms[code]
-        order[label[code]] = (arm.n, ArmCondition(label[code], arm.presentation))
+        order[label[code]] = (arm.n, ArmNameAndPresentation(label[code], arm.presentation))
     names = sorted(order, key=lambda name: (order[name][0], name))
     place = {name: i for i, name in enumerate(names)}
     for code in used.tolist():

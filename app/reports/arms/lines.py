@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.agreement.view import Interval
-from app.reports.arms.judgments import ArmCondition
+from app.reports.arms.judgments import ArmNameAndPresentation
 from app.reports.kit import captions
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Alignment, Table
@@ -116,7 +116,7 @@ class ArmRevisions(FrozenFiniteResultModel):
     document_change: float | None
 
 
-def count_arm_volume(condition: ArmCondition, work: TimedJudgments) -> ArmWorkVolume:
+def count_arm_volume(condition: ArmNameAndPresentation, work: TimedJudgments) -> ArmWorkVolume:
     """Count the judgments, raters, documents and hours of one condition."""
     once = work.one_row_per_judgment()
     rows = once.rows

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import Field
 
-from app.protocols import audit_prefill_without_ids
+from app.protocols import count_prefill_outcomes_without_ids
 from app.protocols.base import Span
 from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.inputs.campaign import find_campaign_protocol
@@ -57,7 +57,7 @@ def count_prefill_outcomes_by_rater(session: Session, conditions: JudgmentsByCon
         if at is None:
             continue
         stored = [Span.model_validate(one) for one in answer.spans]
-        audit = audit_prefill_without_ids(stored, protocol.payload.model_validate(answer.payload))
+        audit = count_prefill_outcomes_without_ids(stored, protocol.payload.model_validate(answer.payload))
         tally = counts.setdefault((of[at], rater[at]), Counter())
         tally.update({fate: getattr(audit, fate) for fate in FATES})
         tally["judgments"] += 1

@@ -22,7 +22,7 @@ from app.reports.arms.view import (
     make_caption,
     make_csv_rows,
     make_tables,
-    plot_times_by_length,
+    plot_times_by_document_length,
     plot_times_by_position,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -206,7 +206,7 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_times_by_length, "positions": plot_times_by_position},
+    charts={"default": plot_times_by_document_length, "positions": plot_times_by_position},
     caption=make_caption,
     extra_key=make_unfinished_tasks_key_part,
 )

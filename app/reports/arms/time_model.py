@@ -12,7 +12,7 @@ from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Table
-from app.stats.arms.model import JudgmentTimeModel, JudgmentTimes, TimeEffect, fit_time_model
+from app.stats.arms.model import EffectOnLogSeconds, JudgmentTimeModel, JudgmentTimes, fit_time_model
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import RatingLevel
 
@@ -85,7 +85,7 @@ def _make_judgment_times(conditions: JudgmentsByCondition, order: Sequence[int])
     )
 
 
-def _line(effect: TimeEffect, names: Sequence[str]) -> ArmTimeEffect:
+def _line(effect: EffectOnLogSeconds, names: Sequence[str]) -> ArmTimeEffect:
     ends = effect.interval
     doubled = effect.what == "words"
     return ArmTimeEffect(

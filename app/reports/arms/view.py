@@ -14,9 +14,9 @@ from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell
-from app.stats.arms.times import LENGTHS, format_length_range
+from app.stats.arms.times import LENGTHS, format_segment_count_range
 
-RANGES = tuple(format_length_range(low, high) for low, high in LENGTHS)
+RANGES = tuple(format_segment_count_range(low, high) for low, high in LENGTHS)
 BRIEF = {
     "segment": "segment",
     "per_word": "word",
@@ -79,13 +79,13 @@ def make_csv_rows(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell
     origin = next(iter(view.campaigns.items()))
     rows = [
         *make_csv_rows_without_origin(view.times, view.pace, view.revisions),
-        *make_effect_csv_rows(view.model),
+        *make_time_effect_csv_rows(view.model),
         *make_prefill_csv_rows(view.prefill),
     ]
     return CSV, [(*row, *origin) for row in rows]
 
 
-def make_effect_csv_rows(model: ArmTimeModel | None) -> list[tuple[Cell, ...]]:
+def make_time_effect_csv_rows(model: ArmTimeModel | None) -> list[tuple[Cell, ...]]:
     """Return the effects of the mixed model as factors on time."""
     if model is None:
         return []
@@ -144,7 +144,7 @@ def make_caption(view: ArmsView) -> str:
     )
 
 
-def plot_times_by_length(view: ArmsView) -> bytes:
+def plot_times_by_document_length(view: ArmsView) -> bytes:
     """Draw the seconds per segment score and per document, by document length."""
     drawn = [
         _by_length(view, "segment", "Seconds per segment"),

@@ -28,7 +28,7 @@ from app.reports.inputs.calibration import (
     format_raters_for_warning,
     load_campaign_calibration_split,
     make_comparison_header,
-    make_unit_values,
+    make_values_by_unit,
 )
 from app.reports.inputs.raw_ratings import NOTHING
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -76,7 +76,7 @@ def _items(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> tupl
     """Return the kind of items used, the raters' scores for them, the source of the agreed scores, and these scores."""
     known = bool(parts.calibration.any())
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
-    units = make_unit_values(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
+    units = make_values_by_unit(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
     if which == "common":
         units = units.with_two_or_more_values()
     if options.raters == "complete":
@@ -90,7 +90,7 @@ def _items(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> tupl
 def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> CalibrationView:
     which, units, source, agreed = _items(parts, options)
     rater_offsets = compute_rater_offsets(units, agreed, level=options.level)
-    test = make_unit_values(parts, parts.test, options.repeats)
+    test = make_values_by_unit(parts, parts.test, options.repeats)
     if options.raters == "complete":
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]

@@ -16,7 +16,7 @@ from app.reports.card.view import (
     DomainRatingCounts,
     ItemRoleCounts,
     RaterRatingCounts,
-    SystemRatingCounts,
+    SystemRatingSummary,
     make_caption,
     make_csv_rows,
     make_tables,
@@ -86,7 +86,7 @@ def make_data_card_view(
         outputs=int(used.size) * segments,
         rated_outputs=int(outputs.size),
         by_system=[
-            SystemRatingCounts(
+            SystemRatingSummary(
                 system=names.systems[one.code],
                 kind=kinds.get(names.systems[one.code], "mt"),
                 ratings=one.ratings,
@@ -128,7 +128,7 @@ def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[li
 
 
 def _domains(rows: Ratings, ratings: RatingsWithTimes, lengths: Codes) -> list[DomainRatingCounts]:
-    codes, labels = ratings.documents.domain_codes()
+    codes, labels = ratings.documents.domain_codes_and_labels()
     of_rows = codes[rows.document]
     return [
         DomainRatingCounts(
@@ -153,7 +153,7 @@ def _roles(rows: Ratings) -> list[ItemRoleCounts]:
 
 
 def _buckets(rows: Ratings) -> list[BucketSizeCounts]:
-    sizes = Counter((one.raters, one.documents) for one in stats.count_document_bucket_sizes(rows))
+    sizes = Counter((one.raters, one.documents) for one in stats.count_documents_by_rater_set(rows))
     ordered = sorted(sizes.items(), key=lambda one: (-one[0][1], -one[0][0]))
     return [BucketSizeCounts(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
 

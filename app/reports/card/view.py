@@ -20,7 +20,7 @@ class CountSpreadView(FrozenFiniteResultModel):
     most: int
 
 
-class SystemRatingCounts(FrozenFiniteResultModel):
+class SystemRatingSummary(FrozenFiniteResultModel):
     """One system. mean: of its scores as they were given, controls left out."""
 
     system: str
@@ -86,7 +86,7 @@ class DataCardView(ReportHeader):
     ratings_per_output: CountSpreadView | None
     outputs: int = Field(description="Systems that were rated × segments of the test set.")
     rated_outputs: int
-    by_system: list[SystemRatingCounts]
+    by_system: list[SystemRatingSummary]
     by_rater: list[RaterRatingCounts]
     by_domain: list[DomainRatingCounts]
     by_role: list[ItemRoleCounts]

@@ -17,9 +17,9 @@ from app.reports.inputs.model_ratings import (
     Draw,
     RatingsWithVarianceModel,
     load_ratings_with_variance_model,
-    parse_component_draws,
+    parse_component_draw_chunks,
 )
-from app.reports.inputs.recipe_input import NamedRecipeOptions
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork
@@ -37,7 +37,7 @@ FEW_LEVELS, CROWDED, NEAR_END = 7, 0.6, 0.5
 MOST_GROUPS = 5  # number of groups that a warning names
 
 
-class VarianceComponentsOptions(NamedRecipeOptions):
+class VarianceComponentsOptions(RecipeAndSeedOptions):
     """The recipe that selects rows (its normalization and test are not used), and the number of draws for intervals."""
 
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
@@ -50,14 +50,14 @@ def _prepare(
 ) -> ReportWork[VarianceComponentsView]:
     model = load_ratings_with_variance_model(session, snapshots[0], options, options.draws)
     return ReportWork(
-        model.n_chunks, model.draw_component_chunk, lambda parts: _view(model, parse_component_draws(parts))
+        model.n_chunks, model.draw_component_chunk, lambda parts: _view(model, parse_component_draw_chunks(parts))
     )
 
 
 def _view(model: RatingsWithVarianceModel, draws: Sequence[Draw]) -> VarianceComponentsView:
     rows, inputs = model.rows, model.inputs
     plain = VarianceComponentsView(
-        campaigns=inputs.data_versions,
+        campaigns=inputs.data_version_by_campaign,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in model.dropped],

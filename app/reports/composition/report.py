@@ -17,8 +17,8 @@ from app.reports.composition.view import (
     make_caption,
     make_csv_rows,
     make_tables,
-    plot_system_pairs_by_rater,
-    plot_system_pairs_in_tasks,
+    plot_system_pairs_by_shared_raters,
+    plot_system_pairs_by_shared_tasks,
     pseudonymize_raters_and_tasks,
 )
 from app.reports.inputs.judged_ratings import load_ratings_with_times
@@ -26,10 +26,10 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.composition import (
     PARTS,
-    JudgmentCountsByOwner,
+    JudgmentCountsByRaterOrTask,
     Table,
     compute_co_occurrence_shares,
-    count_judgments_by_owner,
+    count_judgments_by_rater_or_task,
     count_rarely_co_occurring_pairs,
     count_system_co_occurrence,
 )
@@ -72,7 +72,10 @@ def _view(
     out = int((mask_first_rows_of_judgments(every) & ~keep).sum())
     rows = every.where(keep)
     task = _tasks(rows)
-    by_rater, by_task = count_judgments_by_owner(rows, rows.rater, humans), count_judgments_by_owner(rows, task, humans)
+    by_rater, by_task = (
+        count_judgments_by_rater_or_task(rows, rows.rater, humans),
+        count_judgments_by_rater_or_task(rows, task, humans),
+    )
     used = np.unique(rows.system)
     met = [count_system_co_occurrence(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
     lines = list(_task_lines(rows, task, by_task))
@@ -117,7 +120,7 @@ def _summarize_meetings(table: Table) -> SystemCoOccurrences:
     return SystemCoOccurrences(counts=table.tolist(), least=least, apart=count_rarely_co_occurring_pairs(table))
 
 
-def _figures(owners: JudgmentCountsByOwner, i: int) -> dict[str, Any]:
+def _figures(owners: JudgmentCountsByRaterOrTask, i: int) -> dict[str, Any]:
     return {
         "judgments": int(owners.judgments[i]),
         "systems": int(owners.systems[i]),
@@ -127,14 +130,14 @@ def _figures(owners: JudgmentCountsByOwner, i: int) -> dict[str, Any]:
     }
 
 
-def _rater_lines(rows: Ratings, task: Codes, by_rater: JudgmentCountsByOwner) -> Iterator[RaterContents]:
+def _rater_lines(rows: Ratings, task: Codes, by_rater: JudgmentCountsByRaterOrTask) -> Iterator[RaterContents]:
     done = np.unique(np.stack((rows.rater, task)), axis=1)[0]
     tasks = np.bincount(done, minlength=len(rows.labels.raters))
     for i, code in enumerate(by_rater.owner.tolist()):
         yield RaterContents(rater=rows.labels.raters[code], tasks=int(tasks[code]), **_figures(by_rater, i))
 
 
-def _task_lines(rows: Ratings, task: Codes, by_task: JudgmentCountsByOwner) -> Iterator[TaskContents]:
+def _task_lines(rows: Ratings, task: Codes, by_task: JudgmentCountsByRaterOrTask) -> Iterator[TaskContents]:
     first = np.unique(task, return_index=True)[1]
     keys = zip(rows.task[first].tolist(), rows.rater[first].tolist(), strict=True)
     for i, (code, rater) in enumerate(keys):
@@ -144,7 +147,7 @@ def _task_lines(rows: Ratings, task: Codes, by_task: JudgmentCountsByOwner) -> I
 
 
 def _warnings(
-    by_rater: JudgmentCountsByOwner, by_task: JudgmentCountsByOwner, met: list[Table], rows: Ratings
+    by_rater: JudgmentCountsByRaterOrTask, by_task: JudgmentCountsByRaterOrTask, met: list[Table], rows: Ratings
 ) -> Iterator[str]:
     if not len(rows):
         yield NOTHING
@@ -204,7 +207,7 @@ REPORT: Report[CompositionOptions, CompositionView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_system_pairs_in_tasks, "raters": plot_system_pairs_by_rater},
+    charts={"default": plot_system_pairs_by_shared_tasks, "raters": plot_system_pairs_by_shared_raters},
     caption=make_caption,
     redact=pseudonymize_raters_and_tasks,
 )

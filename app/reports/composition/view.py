@@ -36,7 +36,7 @@ class JudgmentKindExposure(FrozenFiniteResultModel):
     tasks: float | None
 
 
-class ContentCounts(FrozenFiniteResultModel):
+class RaterOrTaskContents(FrozenFiniteResultModel):
     """What one rater or one task contained. Means are of raw scores, of segments where any were scored."""
 
     tasks: int
@@ -47,13 +47,13 @@ class ContentCounts(FrozenFiniteResultModel):
     mean: dict[str, float | None]
 
 
-class RaterContents(ContentCounts):
+class RaterContents(RaterOrTaskContents):
     """What one rater judged."""
 
     rater: str
 
 
-class TaskContents(ContentCounts):
+class TaskContents(RaterOrTaskContents):
     """One task as one rater did it."""
 
     task: str
@@ -128,7 +128,7 @@ def _system_pairs_table(view: CompositionView, meetings: SystemCoOccurrences) ->
     return Table(("System", *view.systems), tuple(sides), rows)
 
 
-def _owners(lines: Sequence[ContentCounts], names: Sequence[tuple[str, ...]], heads: tuple[str, ...]) -> Table:
+def _owners(lines: Sequence[RaterOrTaskContents], names: Sequence[tuple[str, ...]], heads: tuple[str, ...]) -> Table:
     there = [part for part in PARTS if any(one.count[part] for one in lines)]
     headings = [*heads, "Tasks", "Judgments", "Systems", "Documents"]
     for part in there:
@@ -161,7 +161,7 @@ def make_csv_rows(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequen
     return (*COLUMNS, *(f"n_{p}" for p in PARTS), *(f"mean_{p}" for p in PARTS), *ORIGIN), rows
 
 
-def _figures(line: ContentCounts) -> tuple[Cell, ...]:
+def _figures(line: RaterOrTaskContents) -> tuple[Cell, ...]:
     counts, means = (line.count[p] for p in PARTS), (line.mean[p] for p in PARTS)
     return (line.tasks, line.judgments, line.systems, line.documents, *counts, *means)
 
@@ -177,12 +177,12 @@ def make_caption(view: CompositionView) -> str:
     )
 
 
-def plot_system_pairs_in_tasks(view: CompositionView) -> bytes:
+def plot_system_pairs_by_shared_tasks(view: CompositionView) -> bytes:
     """Draw which systems occurred together in tasks."""
     return _map(view, view.by_task, "task")
 
 
-def plot_system_pairs_by_rater(view: CompositionView) -> bytes:
+def plot_system_pairs_by_shared_raters(view: CompositionView) -> bytes:
     """Draw which systems were judged by the same raters."""
     return _map(view, view.by_rater, "rater")
 

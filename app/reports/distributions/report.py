@@ -27,7 +27,7 @@ from app.stats.agreement import distributions as spread
 from app.stats.agreement.units import ValuesByUnit, make_document_units, make_segment_units
 from app.stats.ratings import Floats
 from app.storage.db import Session
-from app.storage.segment_words import load_segment_word_counts
+from app.storage.segment_words import load_source_word_counts
 
 FEW = 20
 
@@ -71,7 +71,7 @@ def _words(session: Session, ratings: RawRatings, options: ScoreDistributionsOpt
     """Return the words of each segment code if the score is an unbounded penalty, else None."""
     if options.unit != "segment" or ratings.scale is not None or ratings.rows.higher_is_better:
         return None
-    return load_segment_word_counts(session, ratings.snapshot.campaign_id, ratings.rows.labels)
+    return load_source_word_counts(session, ratings.snapshot.campaign_id, ratings.rows.labels)
 
 
 def _view(

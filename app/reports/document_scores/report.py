@@ -89,12 +89,12 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
         **head,
         scoring=options.scoring,
         controls=options.controls,
-        n=data.n_scored_documents,
+        n=data.n_document_scores,
         draws=options.bootstrap,
         interval_level=options.level,
         seed=options.seed,
         correlations=list(_lines(data, options)),
-        mean_difference=float((data.score - data.parts["mean"]).mean()) if data.n_scored_documents else None,
+        mean_difference=float((data.score - data.parts["mean"]).mean()) if data.n_document_scores else None,
         points=_points(data),
         warnings=_warnings(ratings, data),
     )
@@ -124,10 +124,10 @@ def _combine_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
 
 
 def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> Iterator[DocumentScoreCorrelation]:
-    if not data.n_scored_documents:
+    if not data.n_document_scores:
         return
     sets = {
-        "all": np.ones(data.n_scored_documents, dtype=np.bool_),
+        "all": np.ones(data.n_document_scores, dtype=np.bool_),
         "short": data.length <= SHORT,
         "long": data.length > LONG,
     }
@@ -169,7 +169,7 @@ def _line(
 
 def _points(data: DocumentAndSegmentScores) -> list[tuple[float, float]]:
     at = np.unique(
-        np.linspace(0, max(data.n_scored_documents - 1, 0), min(data.n_scored_documents, MOST_POINTS)).astype(np.intp)
+        np.linspace(0, max(data.n_document_scores - 1, 0), min(data.n_document_scores, MOST_POINTS)).astype(np.intp)
     )
     return [(float(data.parts["mean"][i]), float(data.score[i])) for i in at]
 
@@ -179,7 +179,7 @@ def _warnings(ratings: RawRatings, data: DocumentAndSegmentScores) -> list[str]:
         return [NOTHING]
     if not len(ratings.rows.document_ratings()):
         return ["no document was scored as a whole, so there is nothing to compare; ask raters for document scores too"]
-    if not data.n_scored_documents:
+    if not data.n_document_scores:
         return ["no rater scored a document both as a whole and segment by segment; ask the same raters for both"]
     warnings = [] if ratings.rows.documents_known else [UNKNOWN_DOCUMENTS]
     if np.unique(data.document).size == 1:

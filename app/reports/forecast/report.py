@@ -22,7 +22,7 @@ from app.reports.forecast.view import (
     make_tables,
 )
 from app.reports.inputs.model_ratings import RatingsWithVarianceModel, load_ratings_with_variance_model
-from app.reports.inputs.recipe_input import NamedRecipeOptions
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.variance import plot_replication_bars
@@ -42,9 +42,9 @@ from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ra
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.studies import WORLDS, Pool, RankingStabilityForecast, forecast_srp
 from app.stats.ranking import caveats
-from app.stats.ranking.design_checks import find_pairs_linked_by_raters, is_unpaired
+from app.stats.ranking.design_checks import find_system_pairs_linked_by_raters, is_unpaired
 from app.stats.ratings import Bools, Floats
-from app.stats.replication import bootstrap_replication, forecast_replication
+from app.stats.replication import forecast_replication, forecast_replication_by_bootstrap
 from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")
@@ -66,7 +66,7 @@ _STUDIES: TypeAdapter[StudyForecastLine] = TypeAdapter(StudyForecastLine)
 _PAIRS: TypeAdapter[list[PairForecastLine]] = TypeAdapter(list[PairForecastLine])
 
 
-class RankingForecastOptions(NamedRecipeOptions):
+class RankingForecastOptions(RecipeAndSeedOptions):
     """The recipe that selects the rows (its normalization is not used), and the studies that are forecast."""
 
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
@@ -87,13 +87,15 @@ class StabilityForecaster:
     @cached_property
     def segment_score_matrix(self) -> ScoreMatrix:
         """Segment scores of the systems."""
-        domains = self.data.inputs.documents.domain_codes()[0] if any(self.data.inputs.documents.domain) else None
+        domains = (
+            self.data.inputs.documents.domain_codes_and_labels()[0] if any(self.data.inputs.documents.domain) else None
+        )
         return make_score_matrix(average_segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
 
     @cached_property
-    def pairs_linked_by_raters(self) -> Bools:
+    def system_pairs_linked_by_raters(self) -> Bools:
         """Which pairs of systems are linked by a chain of common raters, shape (S, S)."""
-        return find_pairs_linked_by_raters(self.data.ratings, self.segment_score_matrix.systems)
+        return find_system_pairs_linked_by_raters(self.data.ratings, self.segment_score_matrix.systems)
 
     def compute_chunk(self, number: int) -> bytes:
         """Compute one method, or in the last chunk the pairs."""
@@ -195,9 +197,9 @@ class StabilityForecaster:
         if swapped:  # the order is reversed on the documents that both systems have
             first, second, sums = second, first, -sums
             analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
-        again = bootstrap_replication(sums, counts, rng=rng, alpha=self.options.alpha, draws=DRAWS)
+        again = forecast_replication_by_bootstrap(sums, counts, rng=rng, alpha=self.options.alpha, draws=DRAWS)
         names = self.data.ratings.labels.systems
-        if not self.pairs_linked_by_raters[first, second]:
+        if not self.system_pairs_linked_by_raters[first, second]:
             analytic = replace(analytic, same_direction=None, significant_again=None, why=UNLINKED)
             again = replace(again, same_direction=None, significant_again=None)
         return PairForecastLine(
@@ -250,7 +252,7 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> RankingForec
     known = bool(parts) and not isinstance(planner.components, str)
     each = mean_raters_per_item(data.components_fit) if data.components_fit else None
     return RankingForecastView(
-        campaigns=data.inputs.data_versions,
+        campaigns=data.inputs.data_version_by_campaign,
         data_hash=data.inputs.data_hash,
         basis=data.inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
@@ -259,7 +261,7 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> RankingForec
         alpha=forecast.options.alpha,
         documents=data.rows.mean_sampled_units_per_system,
         ratings_per_item=each,
-        rated_twice=planner.fewest_ratings_per_item > 1,
+        rated_twice=planner.fewest_ratings_of_any_output > 1,
         components_source=planner.components.source if known and not isinstance(planner.components, str) else None,
         seed=data.inputs.recipe.seed,
         studies=[_STUDIES.validate_json(part) for part in parts[: len(METHODS)]],

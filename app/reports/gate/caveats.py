@@ -33,7 +33,9 @@ def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
     return caveats
 
 
-def explain_unlinked_raters(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
+def explain_systems_confounded_with_raters(
+    inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str
+) -> str | None:
     """Explain why the two systems cannot be separated from their raters under any recipe; None if raters link them."""
     selection = select_rows_by_recipe(inputs.rows, recipe)
     groups = group_systems_linked_by_raters(selection.ratings.where(selection.ranked))

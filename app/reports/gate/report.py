@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
-from app.reports.gate.caveats import explain_unlinked_raters, list_decision_caveats
+from app.reports.gate.caveats import explain_systems_confounded_with_raters, list_decision_caveats
 from app.reports.gate.earlier_looks import NEVER, EarlierLooks, load_earlier_looks, make_earlier_looks_key_part
 from app.reports.gate.failures import (
     FailingRatings,
@@ -32,7 +32,7 @@ from app.reports.gate.view import (
 )
 from app.reports.inputs import named_recipes
 from app.reports.inputs.expected_time import AT_ONCE, CampaignTestSetSize, estimate_resampling_seconds
-from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.gate import replication as gate_replication
@@ -50,7 +50,7 @@ from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Codes, Ratings
 from app.stats.replication import ReplicationChances
-from app.stats.robustness.reranking import ranked_score_matrix
+from app.stats.robustness.reranking import make_score_matrix_in_ranking_order
 from app.stats.selection import select_rows_by_recipe
 from app.stats.stability.curves import StabilityPoint
 from app.stats.testing.significance import reduce_pairs_to_common_segments
@@ -60,7 +60,7 @@ SystemKey = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 LARGEST_MARGIN = 1e9
 
 
-class GateOptions(NamedRecipeOptions):
+class GateOptions(RecipeAndSeedOptions):
     """One claim about two systems."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -157,7 +157,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
     held, why = withhold_claim_by_failures(decision, tails, options.max_critical)
     holds, verdict, refused = _with_replication(held, again, options)
     return GateView(
-        campaigns=inputs.data_versions,
+        campaigns=inputs.data_version_by_campaign,
         data_version=inputs.snapshot.version,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
@@ -218,7 +218,7 @@ def _decide(
     differences = _document_differences(inputs, recipe, options)
     if differences is None:
         return None, _make_undecided(inputs)
-    if why := explain_unlinked_raters(inputs, recipe, options.candidate, options.baseline):
+    if why := explain_systems_confounded_with_raters(inputs, recipe, options.candidate, options.baseline):
         return None, make_no_data_gate_decision(int(differences.sums.size), why=why)
     there = int(differences.sums.size)
     if options.documents is not None and there < options.documents:
@@ -239,7 +239,7 @@ def _document_differences(
     rows = inputs.rows
     if not rows.documents_known:
         return None
-    matrix = ranked_score_matrix(rows, recipe, _domains(inputs))
+    matrix = make_score_matrix_in_ranking_order(rows, recipe, _domains(inputs))
     names = [rows.labels.systems[code] for code in matrix.systems]
     if options.candidate not in names or options.baseline not in names:
         return None
@@ -261,7 +261,7 @@ def _make_undecided(inputs: RecipeInput) -> GateDecision:
 
 
 def _domains(inputs: RecipeInput) -> Codes | None:
-    return inputs.documents.domain_codes()[0] if any(inputs.documents.domain) else None
+    return inputs.documents.domain_codes_and_labels()[0] if any(inputs.documents.domain) else None
 
 
 def _forecast_replication(

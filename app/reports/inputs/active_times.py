@@ -10,7 +10,7 @@ import numpy.typing as npt
 from app.domain.languages import has_word_spaces
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.side_tables import EPOCH_UNKNOWN, RatingEventTable
-from app.stats.timing.active_time import TimeSpent, compute_time_spent
+from app.stats.timing.active_time import TimeSpentTable, compute_time_spent
 from app.storage import hours
 from app.storage.db import Session
 from app.storage.hours import CampaignActivityLog, SpaceDelimitedSides
@@ -44,7 +44,7 @@ def fill_missing_start_times(
 
 
 def _seconds(
-    totals: TimeSpent, read: CampaignActivityLog, places: Places, judgment_ids: Ids
+    totals: TimeSpentTable, read: CampaignActivityLog, places: Places, judgment_ids: Ids
 ) -> npt.NDArray[np.float64]:
     """Return the seconds spent at the address of each judgment, 0 if unknown."""
     order = np.argsort(places["judgment_id"])

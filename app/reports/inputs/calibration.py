@@ -123,7 +123,7 @@ def format_raters_for_warning(keys: Sequence[str], most: int = 5) -> str:
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def make_unit_values(parts: CampaignCalibrationSplit, rows: Bools, repeats: Repeated) -> ValuesByUnit:
+def make_values_by_unit(parts: CampaignCalibrationSplit, rows: Bools, repeats: Repeated) -> ValuesByUnit:
     """Return the units of some rows of a campaign."""
     return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
@@ -151,11 +151,11 @@ def find_agreed_scores(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> 
 
 def count_items_without_agreed_score(parts: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
     """Count the calibration items of a campaign that are dropped because they have no agreed score."""
-    n = int((~np.isfinite(find_agreed_scores(parts, make_unit_values(parts, parts.calibration, repeats)))).sum())
+    n = int((~np.isfinite(find_agreed_scores(parts, make_values_by_unit(parts, parts.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": parts.campaign_key}] if n else []
 
 
-def pool_calibration_units(
+def pool_calibration_pair_scores(
     parts: Sequence[tuple[CampaignCalibrationSplit, ValuesByUnit]],
 ) -> tuple[ValuesByUnit, list[Pair], Floats]:
     """Pool the calibration pairs of several campaigns in one language.
@@ -203,7 +203,7 @@ def merge_units_by_person(units: ValuesByUnit, people: Sequence[str], raters: tu
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def assign_bootstrap_documents(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
+def replace_unknown_documents_by_segments(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
     """Return the units with the documents that intervals resample; if documents are unknown, each segment is one."""
     if parts.ratings.rows.documents_known:
         return units
@@ -221,16 +221,16 @@ def make_language_pair_ratings(
 
     pairs: number of each pair over all languages; new pairs are added to it.
     """
-    units, keys, agreed = pool_calibration_units(
-        [(one, make_unit_values(one, one.calibration, repeats)) for one in group]
+    units, keys, agreed = pool_calibration_pair_scores(
+        [(one, make_values_by_unit(one, one.calibration, repeats)) for one in group]
     )
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
     parts = [
-        make_unit_values(direction, rows, repeats)
+        make_values_by_unit(direction, rows, repeats)
         for rows in (direction.test & ~direction.references, direction.references)
     ]
     systems, humans = (
-        merge_units_by_person(assign_bootstrap_documents(direction, part), direction.people, units.raters)
+        merge_units_by_person(replace_unknown_documents_by_segments(direction, part), direction.people, units.raters)
         for part in parts
     )
     return LanguagePairRatings(

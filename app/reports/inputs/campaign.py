@@ -9,7 +9,7 @@ from typing import Any
 
 from app import protocols
 from app.protocols.base import Protocol, ScoringOptions
-from app.protocols.base import resolve_scoring_options as understood
+from app.protocols.base import parse_scoring_options as understood
 from app.storage import campaigns
 
 

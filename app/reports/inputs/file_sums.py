@@ -20,8 +20,8 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.normalize import RaterMoments
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
 from app.stats.recipe_normalization import ROLES_BEHIND_MOMENTS
-from app.stats.robustness.changes import Group, ScoreChange, find_scale_end
-from app.stats.selection import DroppedRows, count_dropped_rows_by_reason, refuse_unknown_exclusion
+from app.stats.robustness.changes import Group, ScoreChange, find_target_scale_end
+from app.stats.selection import DroppedRowCount, count_dropped_rows_by_reason, refuse_unknown_exclusion
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
 from app.storage.db import Session
@@ -72,7 +72,7 @@ def open_or_write_ratings_file(
     key = make_ratings_file_key(session, **keys)
     path = folder.find_file_and_mark_used(key)
     if path is None:
-        with folder.create_file_atomically(key) as part:
+        with folder.create_file_folder_atomically(key) as part:
             write_ratings_file(session, part, **keys)
         folder.delete_stale_files()
         path = folder.path / key.folder_name
@@ -130,7 +130,7 @@ class SummableRatingsFile:
         """The filter for the ranked ratings and the rows of references."""
         return replace(self._ranked(), references=True)
 
-    def count_dropped_rows(self) -> tuple[DroppedRows, ...]:
+    def count_dropped_rows(self) -> tuple[DroppedRowCount, ...]:
         """Count the rows left out, by reason, as `select_rows_by_recipe` does.
 
         Raises Invalid if an exclusion matches nothing.
@@ -142,7 +142,7 @@ class SummableRatingsFile:
         rejected = rejected if self.recipe.accepted_only else 0
         return count_dropped_rows_by_reason(self.recipe.exclude, of_documents, excluded, by_role, rejected)
 
-    def count_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
+    def summarize_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
         """Return a row with the lowest score for each rater and system of the ranked ratings, and their number."""
         system, rater, n, lowest = self._counts
         nothing = np.zeros(n.size, dtype=np.int32)
@@ -181,7 +181,7 @@ class SummableRatingsFile:
             np.empty(0, dtype=np.bool_),
         )
 
-    def count_judgments(self, without_raters: Codes) -> int:
+    def count_ranked_judgments(self, without_raters: Codes) -> int:
         """Count the judgments behind the ranked ratings, without those of some raters."""
         if self.file.shared:
             return self.file.count_judgments(self._ranked(), without_raters)
@@ -247,7 +247,7 @@ class RatingsFileWithScoreChanges:
     def load_row_per_document_and_rater(self, recipe: Recipe) -> Ratings:
         """Return a row for each document, rater and role among ranked ratings and references."""
         with closing(RatingsFile.open(self.folder, self.frame)) as file:
-            document, rater, role = file.list_document_rater_roles(
+            document, rater, role = file.list_document_rater_role_combinations(
                 SummableRatingsFile(file, recipe).ranked_and_reference_rows_filter
             )
             nothing = np.zeros(document.size, dtype=np.int32)
@@ -280,5 +280,5 @@ def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, frame: Rat
     """Return the change that `degrade_scores` or `inflate_scores` makes."""
     better = group == "inflated"
     if frame.higher_is_better:
-        return ScoreRescaling(touched, find_scale_end(frame, lowest=not better), 1.0, d)
+        return ScoreRescaling(touched, find_target_scale_end(frame, lowest=not better), 1.0, d)
     return ScoreRescaling(touched, 0.0, 1.0, d) if better else ScoreRescaling(touched, 0.0, d, 1.0)

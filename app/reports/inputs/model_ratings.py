@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
 from app.stats.components.fit import ModelNotEstimable, VarianceComponentsFit, fit_variance_components_to_rows
@@ -17,7 +17,7 @@ from app.stats.components.generalizability import find_confounded_system_terms
 from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, select_rows_by_recipe
+from app.stats.selection import DroppedRowCount, select_rows_by_recipe
 from app.storage.db import Session
 
 DRAWS_OF_A_CHUNK = 10
@@ -34,7 +34,7 @@ class RatingsWithVarianceModel:
 
     inputs: RecipeInput
     ratings: Ratings
-    dropped: tuple[DroppedRows, ...]
+    dropped: tuple[DroppedRowCount, ...]
     draws: int
 
     @cached_property
@@ -94,7 +94,7 @@ class RatingsWithVarianceModel:
 
 
 def load_ratings_with_variance_model(
-    session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions, draws: int | None
+    session: Session, snapshot: CampaignSnapshot, options: RecipeAndSeedOptions, draws: int | None
 ) -> RatingsWithVarianceModel:
     """Load the ratings that a recipe counts. Raises the errors of `load_recipe_input`."""
     inputs = load_recipe_input(session, snapshot, options)
@@ -105,6 +105,6 @@ def load_ratings_with_variance_model(
     )
 
 
-def parse_component_draws(parts: Sequence[bytes]) -> list[Draw]:
+def parse_component_draw_chunks(parts: Sequence[bytes]) -> list[Draw]:
     """Return the draws that the chunks computed."""
     return [draw for part in parts for draw in json.loads(part)]

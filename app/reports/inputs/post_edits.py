@@ -18,7 +18,12 @@ from app.reports.inputs.campaign import find_campaign_protocol, parse_campaign_s
 from app.reports.inputs.registration import StandingExclusion, load_exclusions_and_lock
 from app.reports.inputs.scores import load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot, make_report_header_fields
-from app.stats.postediting.compare import OwnPostEditDistance, SegmentEditMatrix, SegmentTexts, count_segment_edits
+from app.stats.postediting.compare import (
+    OutputReferenceEditMatrix,
+    OwnPostEditDistance,
+    SegmentTexts,
+    count_segment_edits,
+)
 from app.stats.postediting.operations import EditOperations, Tokenization
 from app.stats.ratings import RatingRole, Ratings
 from app.storage import back_translations, post_edits
@@ -252,7 +257,7 @@ def _hash(
     return "sha256:" + digest.hexdigest()
 
 
-def _pack_segment(segment: SegmentEditMatrix) -> _Row:
+def _pack_segment(segment: OutputReferenceEditMatrix) -> _Row:
     own = [[o.system, *_counts(o.operations), o.words, o.characters, o.n_characters] for o in segment.own]
     return (
         segment.document,
@@ -268,14 +273,14 @@ def _counts(o: EditOperations) -> tuple[int, ...]:
     return o.insertions, o.deletions, o.substitutions, o.shifts, o.length
 
 
-def unpack_segment_edits(done: Sequence[bytes]) -> list[SegmentEditMatrix]:
+def unpack_segment_edit_chunks(done: Sequence[bytes]) -> list[OutputReferenceEditMatrix]:
     """Return the edits that the chunks computed, segment by segment."""
     return [one for part in done for one in _unpack_segments(part)]
 
 
-def _unpack_segments(part: bytes) -> Iterator[SegmentEditMatrix]:
+def _unpack_segments(part: bytes) -> Iterator[OutputReferenceEditMatrix]:
     for document, systems, origin, edits, length, own in _ROWS.validate_json(part):
-        yield SegmentEditMatrix(
+        yield OutputReferenceEditMatrix(
             document,
             np.array(systems, dtype=np.int32),
             np.array(origin, dtype=np.int32),

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import ExclusionTarget, Recipe, parse_recipe_options
+from app.domain.recipe import ExclusionTarget, Recipe, apply_query_options_to_recipe
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
@@ -19,7 +19,7 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.caveats import NO_RATINGS
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingLabels, Ratings
-from app.stats.selection import DroppedRows, drop_excluded_ratings
+from app.stats.selection import DroppedRowCount, drop_excluded_ratings
 from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -29,7 +29,7 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 NOTHING = NO_RATINGS
 
 
-class NamedRecipeOptions(BaseModel):
+class RecipeAndSeedOptions(BaseModel):
     """Which recipe is used."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -41,7 +41,7 @@ class NamedRecipeOptions(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignUnderRecipe:
+class CampaignFactsUnderRecipe:
     """A campaign under a recipe.
 
     recipe: includes the standing exclusions if it applies them. own: what the recipe itself excludes by name.
@@ -62,19 +62,19 @@ class CampaignUnderRecipe:
         return replace(recipe, exclude=self.own).hash
 
     @property
-    def data_versions(self) -> dict[str, int]:
+    def data_version_by_campaign(self) -> dict[str, int]:
         """The data version that was read, by campaign key."""
         return {self.snapshot.campaign.key: self.snapshot.version}
 
     def report_header_fields(
-        self, dropped: Iterable[DroppedRows], warnings: Iterable[str], data_hash: str = ""
+        self, dropped: Iterable[DroppedRowCount], warnings: Iterable[str], data_hash: str = ""
     ) -> dict[str, Any]:
         """Return the fields that every report has, as in `ReportHeader`.
 
         data_hash: of the rows that were used, if they differ from those of the recipe.
         """
         return {
-            "campaigns": self.data_versions,
+            "campaigns": self.data_version_by_campaign,
             "data_hash": data_hash or self.data_hash,
             "basis": self.snapshot.campaign.basis,
             "dropped": [{"reason": each.reason, "n": each.n} for each in dropped],
@@ -83,7 +83,7 @@ class CampaignUnderRecipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeInput(CampaignUnderRecipe):
+class RecipeInput(CampaignFactsUnderRecipe):
     """A campaign under a recipe, with its rows.
 
     errors_without_weight: marked errors for which the weight table has no weight. marked: the rows with their
@@ -95,23 +95,23 @@ class RecipeInput(CampaignUnderRecipe):
     marked: RatingsAndErrorsWithoutWeight | None = None
 
 
-def find_requested_recipe(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> Recipe:
+def load_requested_recipe(session: Session, snapshot: CampaignSnapshot, options: RecipeAndSeedOptions) -> Recipe:
     """Return the recipe of these options. Raises NoSuchRecipe, and Invalid for a choice that does not exist."""
     recipe = named_recipes.find_recipe(session, snapshot.campaign.key, options.recipe)
     if options.seed:
         recipe = replace(recipe, seed=options.seed)
     if scoring := getattr(options, "scoring", ""):
-        recipe = parse_recipe_options(recipe, {"scoring": [scoring]})
+        recipe = apply_query_options_to_recipe(recipe, {"scoring": [scoring]})
     return recipe
 
 
-def load_campaign_under_recipe(
+def load_campaign_facts_under_recipe(
     session: Session,
     snapshot: CampaignSnapshot,
     recipe: Recipe,
     labels: RatingLabels,
     make_hash: Callable[[Recipe, DocumentTable, Mapping[str, texts.SystemDescription]], str],
-) -> CampaignUnderRecipe:
+) -> CampaignFactsUnderRecipe:
     """Load the facts about a campaign besides its ratings.
 
     labels: of the ratings. make_hash: hashes the rows that the recipe counts, given this recipe, domains and systems.
@@ -121,7 +121,7 @@ def load_campaign_under_recipe(
     )
     documents = side_tables.load_document_table(session, snapshot.campaign_id, labels)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
-    return CampaignUnderRecipe(
+    return CampaignFactsUnderRecipe(
         snapshot=snapshot,
         recipe=counting,
         documents=documents,
@@ -132,15 +132,15 @@ def load_campaign_under_recipe(
     )
 
 
-def load_recipe_input(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> RecipeInput:
+def load_recipe_input(session: Session, snapshot: CampaignSnapshot, options: RecipeAndSeedOptions) -> RecipeInput:
     """Load the rows that a recipe ranks.
 
     Raises NoSuchRecipe, and Invalid if the recipe's scores cannot be derived from the campaign's judgments.
     """
-    recipe = find_requested_recipe(session, snapshot, options)
+    recipe = load_requested_recipe(session, snapshot, options)
     marked = load_ratings_and_errors_without_weight(session, snapshot, recipe)
     rows = marked.rows
-    facts = load_campaign_under_recipe(
+    facts = load_campaign_facts_under_recipe(
         session,
         snapshot,
         recipe,

@@ -32,7 +32,7 @@ def load_ratings_with_judgment_ids(
     loaded, _ = load_scored_ratings(session, snapshot, read)
     rows, ids = loaded.ratings, loaded.judgment_ids
     if read.protocol.level == "document":
-        rows, ids = rows.documents_as_segments(), ids[rows.kind == RatingLevel.DOCUMENT]
+        rows, ids = rows.document_ratings_as_segments(), ids[rows.kind == RatingLevel.DOCUMENT]
     cap = recipe.scoring.cap
     if cap is not None:
         capped = rows.with_scores(np.minimum(rows.score, cap))

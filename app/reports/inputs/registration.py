@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.recipe import ExclusionTarget, Recipe, parse_recipe_json
 from app.stats.ranking.result import Ranking
-from app.stats.selection import DroppedRows
+from app.stats.selection import DroppedRowCount
 from app.storage import exclusions, locks
 from app.storage.db import Session
 
@@ -98,7 +98,7 @@ def present_ranking_under_requested_recipe(ranking: Ranking, recipe: Recipe, sta
         ranking,
         recipe=replace(ranking.recipe, exclude=recipe.exclude),
         requested=recipe,
-        dropped=tuple(DroppedRows(reason, n) for reason, n in counts.items()),
+        dropped=tuple(DroppedRowCount(reason, n) for reason, n in counts.items()),
         warnings=(*ranking.warnings, *_withdrawn(withdrawn)),
     )
 

@@ -52,8 +52,8 @@ def resolve_score_definition(campaign: CampaignInfo, wanted: ScoringChoice) -> S
     return ScoreDefinition(protocol, read_options, measure, own=measure == own and profile == options.profile)
 
 
-def find_score_profile_id(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
-    """Return the profile under which the scores of this definition are stored."""
+def find_or_create_score_profile_id(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
+    """Return the profile under which the scores of this definition are stored; create it if it is missing."""
     if not read.measure.uses_profile:
         name = GIVEN if read.own else f"{GIVEN}:{read.measure.name}"
         return profiles.ensure_weight_profile(session, campaign_id, name=name, digest=name, weights={})
@@ -97,7 +97,7 @@ def score_unscored_judgments(session: Session, campaign_id: int, read: ScoreDefi
 
     The campaign's own profile needs no check, because a judgment is never stored without its score.
     """
-    profile = find_score_profile_id(session, campaign_id, read)
+    profile = find_or_create_score_profile_id(session, campaign_id, read)
     if not read.own and profiles.has_unscored_judgments(session, campaign_id, profile):
         profiles.store_scores(session, campaign_id, profile, list(_derive_scores(session, campaign_id, read)))
     return profile

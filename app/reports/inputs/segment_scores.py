@@ -10,7 +10,7 @@ from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.normalize import Method, moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, drop_excluded_ratings, find_excluded_rows, select_rows_by_recipe
+from app.stats.selection import DroppedRowCount, drop_excluded_ratings, mask_excluded_rows, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
 from app.storage import metrics as stored
 from app.storage import side_tables, texts
@@ -27,12 +27,12 @@ class ScoredSegments:
 
     rows: Ratings
     documents: DocumentTable
-    dropped: tuple[DroppedRows, ...]
+    dropped: tuple[DroppedRowCount, ...]
     warnings: tuple[str, ...]
     data_hash: str
 
 
-def load_rater_segment_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
+def make_rater_segment_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     """Return the scores that raters gave, for the rows that the recipe ranks."""
     chosen = select_rows_by_recipe(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segment_ratings()
@@ -46,7 +46,10 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
     Raises Invalid if the campaign did not have this metric at this data version.
     """
     snapshot = inputs.snapshot
-    known = {row.metric: row for row in stored.load_metrics(session, snapshot.campaign_id, snapshot.version)}
+    known = {
+        row.metric: row
+        for row in stored.load_metrics_with_score_counts(session, snapshot.campaign_id, snapshot.version)
+    }
     if metric not in known:
         there = f"there are: {', '.join(known)}" if known else "none has scores here"
         raise Invalid("the query is not valid", places=(Place(("query", "metric"), f"no such metric; {there}"),))
@@ -57,8 +60,8 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
     named = [one for one in inputs.recipe.exclude if one.what in ("system", "document")]
     rows, dropped = every, []
     for exclusion in named:
-        out = find_excluded_rows(rows, exclusion)
-        dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
+        out = mask_excluded_rows(rows, exclusion)
+        dropped.append(DroppedRowCount(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
     documents = side_tables.load_document_table(session, snapshot.campaign_id, every.labels)
     digest = hash_report_data(

@@ -10,7 +10,7 @@ import numpy as np
 from app.reports.inputs.calibration import CampaignCalibrationSplit
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.registration import load_exclusions_and_lock
-from app.stats.selection import find_excluded_rows
+from app.stats.selection import mask_excluded_rows
 from app.storage import texts
 from app.storage.db import Session
 
@@ -20,7 +20,7 @@ def drop_excluded_rows(session: Session, parts: CampaignCalibrationSplit) -> Cam
     snapshot, rows = parts.ratings.snapshot, parts.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
     for standing in load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version).exclusions:
-        named = keep & find_excluded_rows(rows, standing.exclusion)
+        named = keep & mask_excluded_rows(rows, standing.exclusion)
         left_out[standing.reason] += int(named.sum())
         keep &= ~named
     if keep.all():

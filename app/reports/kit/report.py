@@ -73,7 +73,7 @@ class ReportWork(Generic[Output]):
 
 
 @dataclass(frozen=True, slots=True)
-class LocalChunk:
+class LocalChunkComputer:
     """Chunks that read files of this machine, so that no other machine can compute them."""
 
     compute: Chunk

@@ -41,7 +41,7 @@ class ReportLookup:
     about: tuple[CampaignSnapshot, ...]
     body: bytes | None
 
-    def as_stored_report(self, body: bytes) -> StoredReport:
+    def make_stored_report(self, body: bytes) -> StoredReport:
         """Return the report with its ETag."""
         return StoredReport.from_bytes(body, self.about[0].version)
 
@@ -137,11 +137,11 @@ def find_or_compute_report(
     with database.transaction(snapshot=True) as session:
         lookup = look_up_report(session, request)
     if lookup.body is not None:
-        return lookup.as_stored_report(lookup.body)
+        return lookup.make_stored_report(lookup.body)
     with database.transaction() as session:  # no snapshot, because scores under new weights are derived and stored
         work = request.report.prepare(session, lookup.about, request.options)
     body = compute_report(work, on_progress=on_progress, should_stop=should_stop, execute=execute)
-    return lookup.as_stored_report(store_report(database, lookup.key, body))
+    return lookup.make_stored_report(store_report(database, lookup.key, body))
 
 
 def compute_report(
@@ -161,7 +161,7 @@ def compute_report(
                 raise RequestAborted
             parts.append(part)
             on_progress(len(parts), work.n_chunks)
-    return assemble_report(work, parts)
+    return assemble_report_from_chunks(work, parts)
 
 
 def _run_work(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None, None]:
@@ -169,7 +169,7 @@ def _run_work(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None,
     yield from execute(work)
 
 
-def assemble_report(work: ReportWork[Any], parts: Sequence[bytes]) -> bytes:
+def assemble_report_from_chunks(work: ReportWork[Any], parts: Sequence[bytes]) -> bytes:
     """Return the bytes of a report from those of its chunks, in order."""
     made: BaseModel | bytes = work.finish(parts)
     return made if isinstance(made, bytes) else made.model_dump_json().encode()

@@ -15,11 +15,11 @@ from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
-    assign_bootstrap_documents,
     have_same_source_text,
     load_campaign_calibration_split,
     make_comparison_header,
-    make_unit_values,
+    make_values_by_unit,
+    replace_unknown_documents_by_segments,
 )
 from app.reports.inputs.raw_ratings import NOTHING
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -154,12 +154,16 @@ def _link_warnings(
 
 
 def _load_campaign_means(parts: CampaignCalibrationSplit, options: ScaleLinkingOptions) -> CampaignOutputMeans:
-    test = make_unit_values(parts, parts.test, options.repeats)
+    test = make_values_by_unit(parts, parts.test, options.repeats)
     human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
-    pairs = make_unit_values(parts, parts.calibration, options.repeats)
+    pairs = make_values_by_unit(parts, parts.calibration, options.repeats)
     items = _means_by_address(parts, pairs, np.zeros_like(human))
     return CampaignOutputMeans(
-        parts, assign_bootstrap_documents(parts, test), _mean(test), _means_by_address(parts, test, human), items
+        parts,
+        replace_unknown_documents_by_segments(parts, test),
+        _mean(test),
+        _means_by_address(parts, test, human),
+        items,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
+from app.reports.kit.charts.correlations import DotPlotRow, plot_dot_rows
 from app.reports.metrics.view import MetricsView, make_caption
 
 SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
 
 
-def plot_metric_accuracy_ranges(view: MetricsView) -> bytes:
+def plot_metric_accuracies_under_changes(view: MetricsView) -> bytes:
     """Draw the accuracies of every metric: a bar for the original data, dots for the extremes after each change."""
     rows = []
     for metric in view.metrics:
@@ -19,4 +19,4 @@ def plot_metric_accuracy_ranges(view: MetricsView) -> bytes:
             rows.append(DotPlotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
     below = "Bar: on the scores as given; dots: lowest and highest value after each kind of change to the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
-    return plot_dots(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))
+    return plot_dot_rows(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))

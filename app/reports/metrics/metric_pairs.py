@@ -34,7 +34,7 @@ def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> byt
     )
     unit = first.document if compared.by_document else np.arange(first.document.size)
     common = CommonMetricScores.from_scores(
-        first.human, first.metric, second.metric, first.has_both_scores & second.scored, unit
+        first.human, first.metric, second.metric, first.both_scores_mask & second.scored, unit
     )
     tests = compare_two_metrics(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
     lines = [

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints
 
-from app.reports.inputs.recipe_input import NOTHING, NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.metrics.charts import plot_metric_accuracy_ranges
+from app.reports.metrics.charts import plot_metric_accuracies_under_changes
 from app.reports.metrics.metric_pairs import (
     MOST_METRICS,
     adjust_metric_pair_p_values,
@@ -26,7 +26,7 @@ from app.reports.metrics.work import (
     MetricScores,
     hash_metric_scores,
     load_scores_of_all_metrics,
-    summarize_metric_spread,
+    summarize_metric_robustness,
 )
 from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, parse_change_groups
 from app.stats.metrics.metric_comparison import SWAPS
@@ -41,7 +41,7 @@ FEW_SYSTEMS = 5
 CHANGES: tuple[Group, ...] = ("references", "lowest", "highest", "degraded", "inflated", "system", "rater", "domain")
 
 
-class MetricsOptions(NamedRecipeOptions):
+class MetricsOptions(RecipeAndSeedOptions):
     """The recipe, and the changes of the human scores that are examined."""
 
     permutations: int = Field(
@@ -85,7 +85,7 @@ def _prepare(
         by_document=options.unit == "document" and inputs.rows.documents_known,
         humans=options.humans,
     )
-    changes, _ = experiments.list_changes(groups)
+    changes, _ = experiments.list_changes_and_missing_groups(groups)
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
     pairs = list_metric_pairs(metrics) if options.swaps else []
 
@@ -124,7 +124,7 @@ def _view(
     left = len(experiments.facts.order) - len(order)
     known = inputs.rows.documents_known
     return MetricsView(
-        campaigns=inputs.data_versions,
+        campaigns=inputs.data_version_by_campaign,
         data_hash=f"{inputs.data_hash} {hash_metric_scores(metrics)}",
         basis=inputs.snapshot.campaign.basis,
         dropped=[*map(asdict, experiments.dropped), *([{"reason": "human translation", "n": left}] if left else [])],
@@ -138,7 +138,7 @@ def _view(
         swaps=options.swaps,
         systems=order,
         metrics=sorted(lines, key=lambda one: (one.spa is None, -(one.spa or 0.0), one.metric)),
-        spread=summarize_metric_spread(done[1:], metrics, groups),
+        spread=summarize_metric_robustness(done[1:], metrics, groups),
     )
 
 
@@ -243,7 +243,7 @@ REPORT: Report[MetricsOptions, MetricsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_metric_accuracy_ranges},
+    charts={"default": plot_metric_accuracies_under_changes},
     caption=make_caption,
     long=True,
 )

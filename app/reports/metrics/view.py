@@ -54,7 +54,7 @@ class MetricLine(BaseModel):
     n_apart: int = Field(0, description="Pairs that differ for humans: two-sided p ≤ .05, not adjusted.")
 
 
-class MetricSpreadLine(BaseModel):
+class MetricRobustnessLine(BaseModel):
     """How far the figures of one metric move under the changes of one group; least and most over them."""
 
     model_config = ConfigDict(frozen=True)
@@ -95,7 +95,7 @@ class MetricsView(ReportHeader):
     humans: bool = Field(description="Human translations are compared too.")
     systems: list[str] = Field(description="Compared, by human score, best first.")
     metrics: list[MetricLine] = Field(description="By soft pairwise accuracy.")
-    spread: list[MetricSpreadLine]
+    spread: list[MetricRobustnessLine]
     swaps: int = 0
     between: list[MetricPairLine] = Field(default_factory=list, description="Tests between metrics.")
 

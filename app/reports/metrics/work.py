@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from app.domain.errors import Invalid
 from app.reports.inputs.recipe_input import RecipeInput
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.metrics.view import MEASURES, MetricLine, MetricSpreadLine
+from app.reports.metrics.view import MEASURES, MetricLine, MetricRobustnessLine
 from app.stats.aggregate import ScoreMatrix
 from app.stats.metrics.agreement import (
     HumanAndMetricScores,
@@ -25,7 +25,7 @@ from app.stats.metrics.agreement import (
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Group, ScoreChange, apply_score_change
-from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, ranked_score_matrix
+from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, make_score_matrix_in_ranking_order
 from app.storage import metrics as stored
 from app.storage.db import Session
 
@@ -52,7 +52,8 @@ class MetricScores:
 def load_scores_of_all_metrics(session: Session, snapshot: CampaignSnapshot) -> tuple[MetricScores, ...]:
     """Load the metrics of a campaign as they were at the data version."""
     return tuple(
-        _metric(session, snapshot, row) for row in stored.load_metrics(session, snapshot.campaign_id, snapshot.version)
+        _metric(session, snapshot, row)
+        for row in stored.load_metrics_with_score_counts(session, snapshot.campaign_id, snapshot.version)
     )
 
 
@@ -126,7 +127,7 @@ class MetricEvaluation:
 
     def make_human_score_matrix(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
         """Return the human scores of systems and segments; human translations are included only if requested."""
-        panel = ranked_score_matrix(rows, self.experiments.recipe, self.domains)
+        panel = make_score_matrix_in_ranking_order(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.inputs.humans)
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
         return panel.reorder_systems(np.array(keep, dtype=np.intp))
@@ -197,9 +198,9 @@ def _system_score(metric: MetricScores, key: str) -> float:
     return metric.systems.get(key, metric.means.get(key, float("nan")))
 
 
-def summarize_metric_spread(
+def summarize_metric_robustness(
     parts: Iterable[bytes], metrics: Sequence[MetricScores], groups: Sequence[Group]
-) -> list[MetricSpreadLine]:
+) -> list[MetricRobustnessLine]:
     """Return the minimum and maximum of every figure, by metric and group."""
     figures = [one for part in parts for one in CHANGED.validate_json(part)]
     lines = []
@@ -208,7 +209,7 @@ def summarize_metric_spread(
             own = [values for name, of, values in figures if (name, of) == (metric.name, group)]
             if own:
                 ends = {name: _value_range([values[n] for values in own]) for n, name in enumerate(MEASURES)}
-                lines.append(MetricSpreadLine(metric=metric.name, group=group, n=len(own), **ends))
+                lines.append(MetricRobustnessLine(metric=metric.name, group=group, n=len(own), **ends))
     return lines
 
 

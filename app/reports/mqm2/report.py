@@ -28,10 +28,10 @@ from app.stats.mqm2.mqm2 import PassingThreshold
 from app.stats.mqm2.systems import Mqm2SystemScore, find_rows_with_word_counts, score_systems
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingLevel as Level
-from app.stats.selection import drop_excluded_ratings, find_excluded_rows
+from app.stats.selection import drop_excluded_ratings, mask_excluded_rows
 from app.storage import errors_without_weight, side_tables, texts
 from app.storage.db import Session
-from app.storage.segment_words import load_segment_word_counts
+from app.storage.segment_words import load_source_word_counts
 
 OWN = "campaign"
 UNKNOWN_WORDS = "segment whose source is unknown, and so its words"
@@ -114,7 +114,7 @@ def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) 
     )
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     known = texts.load_system_descriptions(session, snapshot.campaign_id)
-    words = load_segment_word_counts(session, snapshot.campaign_id, rows.labels)
+    words = load_source_word_counts(session, snapshot.campaign_id, rows.labels)
     keep, dropped = _select_rows(rows, excluding, words)
     marks = errors_without_weight.load_errors_without_weight(
         session, snapshot.campaign_id, rows.judgment, ids, read.options.profile
@@ -144,7 +144,7 @@ def _critical(session: Session, snapshot: CampaignSnapshot, ids: side_tables.Ids
 def _select_rows(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dict[str, Any]]]:
     out = Counter[str]()
     keep = np.ones(len(rows), dtype=np.bool_)
-    named = [(f"excluded {one.what}:{one.key}", find_excluded_rows(rows, one)) for one in recipe.exclude]
+    named = [(f"excluded {one.what}:{one.key}", mask_excluded_rows(rows, one)) for one in recipe.exclude]
     for why, left in (
         ("rating of a whole document", rows.kind != Level.SEGMENT),
         *named,

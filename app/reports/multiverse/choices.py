@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ExclusionTarget, ScoringChoice
 from app.domain.recipe_parsing import WrongValue, parse_option
-from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.scores import resolve_score_definition
 from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
@@ -28,7 +28,7 @@ Names = Annotated[str, StringConstraints(pattern=NAMES)]
 Value = TypeVar("Value")
 
 
-class MultiverseOptions(NamedRecipeOptions):
+class MultiverseOptions(RecipeAndSeedOptions):
     """The choices to cross, by default all. Everything else is as in the recipe."""
 
     scorings: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~@+:,\-]{0,400}$")] = Field(
@@ -99,7 +99,7 @@ def load_distinct_scorings(
     be computed.
     """
     known = any(inputs.documents.domain) and inputs.rows.documents_known
-    domains = inputs.documents.domain_codes()[0] if known else None
+    domains = inputs.documents.domain_codes_and_labels()[0] if known else None
     scorings, missing = list[ScoredRatings](), list[InapplicableUniverses]()
     for name, scoring in _scorings(inputs, options):
         try:

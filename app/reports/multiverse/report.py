@@ -90,7 +90,7 @@ def _view(
     claims = compute_claim_shares(branches, tuple(inputs.rows.labels.systems) if branches else ())
     missing = [*unasked, *claims.missing]
     return MultiverseView(
-        campaigns=inputs.data_versions,
+        campaigns=inputs.data_version_by_campaign,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
         warnings=_warnings(base, claims.n),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.reports.postediting.drawings import (
     RateDots,
     StackedBar,
-    TERByReferencesBar,
+    TERBarAndLinePoint,
     plot_rate_dots,
     plot_stacked_bars,
     plot_ter_by_references,
@@ -37,7 +37,7 @@ def plot_closest_reference_shares(view: PosteditingView) -> bytes:
 def plot_mean_ter_by_references(view: PosteditingView) -> bytes:
     """Draw TER against single references, and mTER against a growing number of references."""
     bars = [
-        TERByReferencesBar(
+        TERBarAndLinePoint(
             {"other": str(one.n), "targeted": "targeted", "external": "external"}[one.what],
             one.single,
             one.growing,

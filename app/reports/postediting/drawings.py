@@ -45,7 +45,7 @@ class StackedBar:
 
 
 @dataclass(frozen=True, slots=True)
-class TERByReferencesBar:
+class TERBarAndLinePoint:
     """One position of a curve. bar: the reference alone; line: all references up to it."""
 
     name: str
@@ -144,14 +144,14 @@ def plot_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes:
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _declare_references(title: str, below: str, bars: Sequence[TERByReferencesBar], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
+def _declare_references(title: str, below: str, bars: Sequence[TERBarAndLinePoint], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
     alone = Curve("this reference alone", [ChartPoint(bar.name, bar.bar) for bar in bars])
     together = Curve("all up to it", [ChartPoint(bar.name, bar.line) for bar in bars])
     return CurveChart(title, below, "", [CurvePanel("", [alone, together])], top=0.0)
 
 
 @attach_chart_declaration(_declare_references)
-def plot_ter_by_references(title: str, below: str, bars: Sequence[TERByReferencesBar], notes: Sequence[str]) -> bytes:
+def plot_ter_by_references(title: str, below: str, bars: Sequence[TERBarAndLinePoint], notes: Sequence[str]) -> bytes:
     """Draw bars for each reference alone, and a line for all references up to it, as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
@@ -169,7 +169,7 @@ def plot_ter_by_references(title: str, below: str, bars: Sequence[TERByReference
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _steps(surface: DrawingSurface, bars: Sequence[TERByReferencesBar], left: float, bottom: float) -> None:
+def _steps(surface: DrawingSurface, bars: Sequence[TERBarAndLinePoint], left: float, bottom: float) -> None:
     most = max(1.0, *(value for step in bars for value in (step.bar, step.line)))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT

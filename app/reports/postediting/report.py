@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.reports.inputs.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segment_edits
+from app.reports.inputs.post_edits import (
+    PostEdit,
+    PostEdits,
+    PostEditsOptions,
+    load_post_edits,
+    unpack_segment_edit_chunks,
+)
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting.charts import plot_closest_reference_shares, plot_edit_rates, plot_mean_ter_by_references
 from app.reports.postediting.view import (
+    ClosestPostEditLine,
     ClosestReferenceLine,
     EditOperationsLine,
     EditRateView,
-    LabClosenessLine,
     PostEditedSystem,
     PosteditingView,
     SufficientReferences,
@@ -25,8 +31,8 @@ from app.reports.postediting.view import (
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
 from app.stats.postediting.closest import ClosestReferenceCount, count_closest_by_lab, count_closest_references
-from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix
-from app.stats.postediting.curve import ReferenceCurve, compute_reference_curve
+from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
+from app.stats.postediting.curve import TERByReferencesCurve, compute_ter_by_references
 from app.stats.postediting.operations import chrf, chrf_signature
 from app.storage.db import Session
 
@@ -50,18 +56,20 @@ def _prepare(
     return ReportWork(
         post_edits.n_chunks,
         post_edits.compute_chunk,
-        lambda done: _view(post_edits, options, unpack_segment_edits(done)),
+        lambda done: _view(post_edits, options, unpack_segment_edit_chunks(done)),
     )
 
 
-def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[SegmentEditMatrix]) -> PosteditingView:
+def _view(
+    post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[OutputReferenceEditMatrix]
+) -> PosteditingView:
     edited = sorted({one.system for one in post_edits.edits})
     codes = [post_edits.systems.index(key) for key in edited]
     judged = [
         post_edits.systems.index(key) for key in sorted({post_edits.systems[c] for at in segments for c in at.systems})
     ]
     lines = count_closest_references(segments, judged)
-    drawn = compute_reference_curve(segments, codes)
+    drawn = compute_ter_by_references(segments, codes)
     systems = [_system(post_edits, segments, code, options.level) for code in judged]
     return PosteditingView(
         **post_edits.report_header_fields,
@@ -84,7 +92,9 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
     )
 
 
-def _system(post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], code: int, level: float) -> PostEditedSystem:
+def _system(
+    post_edits: PostEdits, segments: Sequence[OutputReferenceEditMatrix], code: int, level: float
+) -> PostEditedSystem:
     key = post_edits.systems[code]
     edits = [one for one in post_edits.edits if one.system == key]
     own = [one for _, one in rates.iterate_own_post_edit_distances(segments, code)]
@@ -121,7 +131,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _operations(post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], code: int) -> EditOperationsLine:
+def _operations(post_edits: PostEdits, segments: Sequence[OutputReferenceEditMatrix], code: int) -> EditOperationsLine:
     own = [one.operations for _, one in rates.iterate_own_post_edit_distances(segments, code)]
     return EditOperationsLine(
         system=post_edits.systems[code],
@@ -144,9 +154,9 @@ def _make_closest_reference_line(post_edits: PostEdits, counts: ClosestReference
     )
 
 
-def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferenceCount]) -> list[LabClosenessLine]:
+def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferenceCount]) -> list[ClosestPostEditLine]:
     return [
-        LabClosenessLine(
+        ClosestPostEditLine(
             system=post_edits.systems[one.system],
             lab=post_edits.labs[one.system] or "",
             same_lab=one.same,
@@ -158,7 +168,7 @@ def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferenceCount])
     ]
 
 
-def _points(drawn: ReferenceCurve) -> list[TERByReferencesPoint]:
+def _points(drawn: TERByReferencesCurve) -> list[TERByReferencesPoint]:
     others = len(drawn.systems) - 1
     return [
         TERByReferencesPoint(
@@ -171,7 +181,7 @@ def _points(drawn: ReferenceCurve) -> list[TERByReferencesPoint]:
     ]
 
 
-def _list_sufficient_references(post_edits: PostEdits, drawn: ReferenceCurve) -> list[SufficientReferences]:
+def _list_sufficient_references(post_edits: PostEdits, drawn: TERByReferencesCurve) -> list[SufficientReferences]:
     others = len(drawn.systems) - 1
     return [
         SufficientReferences(system=post_edits.systems[one.system], hter=one.single[others], enough=one.enough)
@@ -180,7 +190,7 @@ def _list_sufficient_references(post_edits: PostEdits, drawn: ReferenceCurve) ->
 
 
 def _warnings(
-    post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], drawn: ReferenceCurve | None
+    post_edits: PostEdits, segments: Sequence[OutputReferenceEditMatrix], drawn: TERByReferencesCurve | None
 ) -> Sequence[str]:
     if not segments:
         return []

@@ -65,7 +65,7 @@ class ClosestReferenceLine(FrozenResultModel):
     tied: int = Field(description="It is closest together with another.")
 
 
-class LabClosenessLine(FrozenResultModel):
+class ClosestPostEditLine(FrozenResultModel):
     """How often post-edits of other systems are closest, of each time that they could be."""
 
     system: str
@@ -106,7 +106,7 @@ class PosteditingView(ReportHeader):
     systems: list[PostEditedSystem] = Field(description="By mTER, fewest edits first.")
     operations: list[EditOperationsLine]
     closest: list[ClosestReferenceLine]
-    labs: list[LabClosenessLine]
+    labs: list[ClosestPostEditLine]
     curve: list[TERByReferencesPoint]
     curve_segments: int = Field(description="Segments of which every post-edited output was edited.")
     enough: int | None = Field(description="As of the systems, of the means of the curve.")

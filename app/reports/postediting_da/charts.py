@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotPlotRow, ScatterPanel, plot_dots, plot_scatter_panels
+from app.reports.kit.charts.correlations import DotPlotRow, ScatterPanel, plot_dot_rows, plot_scatter_panels
 from app.reports.postediting_da.view import MEASURES, NAMES, PosteditingDAView, make_caption
 
 
@@ -14,7 +14,7 @@ def plot_mean_correlations(view: PosteditingDAView) -> bytes:
         values = [value for value in each if value is not None]
         rows.append(DotPlotRow(f"{mean.campaign}, {NAMES[mean.measure]}", values, mean.fisher))
     below = "One dot per system; bar: mean by Fisher's z; left of 0, scores and edits agree"
-    return plot_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
+    return plot_dot_rows(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
 def plot_score_edit_rate_scatter(view: PosteditingDAView) -> bytes:

@@ -17,9 +17,9 @@ from app.reports.inputs.post_edits import (
     PostEditsOptions,
     find_post_edit_widget,
     load_post_edits,
-    unpack_segment_edits,
+    unpack_segment_edit_chunks,
 )
-from app.reports.inputs.recipe_input import NamedRecipeOptions
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting_da import work
@@ -38,7 +38,7 @@ from app.reports.postediting_da.view import (
 )
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import relation
-from app.stats.postediting.compare import SegmentEditMatrix
+from app.stats.postediting.compare import OutputReferenceEditMatrix
 from app.stats.postediting.operations import Tokenization
 from app.stats.postediting.relation import Rule
 from app.storage import post_edits
@@ -73,7 +73,7 @@ def _prepare(
         return make_undivided_work(lambda: _make_empty_view(snapshots, options))
     edits = PostEditsOptions(**options.model_dump(include=set(PostEditsOptions.model_fields)))
     postediting = load_post_edits(session, ours[0], edits)
-    recipe = NamedRecipeOptions(recipe=options.recipe)
+    recipe = RecipeAndSeedOptions(recipe=options.recipe)
     others = [
         work.load_direct_scores(session, one, recipe, postediting.outputs) for one in snapshots if one is not ours[0]
     ]
@@ -83,7 +83,7 @@ def _prepare(
     return ReportWork(
         postediting.n_chunks,
         postediting.compute_chunk,
-        lambda done: _view(snapshots, postediting, others, sources, options, unpack_segment_edits(done)),
+        lambda done: _view(snapshots, postediting, others, sources, options, unpack_segment_edit_chunks(done)),
     )
 
 
@@ -117,10 +117,10 @@ def _bases(snapshots: tuple[CampaignSnapshot, ...]) -> str:
 def _view(
     snapshots: tuple[CampaignSnapshot, ...],
     postediting: PostEdits,
-    others: Sequence[work.CampaignScores],
+    others: Sequence[work.CampaignScoresByOutput],
     sources: Mapping[tuple[str, int], str],
     options: PosteditingDAOptions,
-    segments: Sequence[SegmentEditMatrix],
+    segments: Sequence[OutputReferenceEditMatrix],
 ) -> PosteditingDAView:
     lines = {one.snapshot.campaign.key: work.join_edit_rates_and_scores(postediting, segments, one) for one in others}
     each = [line for key, ones in lines.items() for line in work.make_score_edit_rate_correlations(key, ones)]
@@ -146,13 +146,16 @@ def _view(
         n_few_edits=sum(one.few_edits for one in findings),
         n_many_edits=sum(not one.few_edits for one in findings),
         conflicts=[
-            work.make_score_post_edit_conflict(postediting, segments, sources, one) for one in findings[: options.most]
+            work.describe_score_post_edit_conflict(postediting, segments, sources, one)
+            for one in findings[: options.most]
         ],
         scatter=_scatter(lines[looked]) if looked is not None else [],
     )
 
 
-def _make_scored_campaign(campaign: work.CampaignScores, lines: Sequence[work.EditRatesAndScores]) -> ScoredCampaign:
+def _make_scored_campaign(
+    campaign: work.CampaignScoresByOutput, lines: Sequence[work.EditRatesAndScores]
+) -> ScoredCampaign:
     return ScoredCampaign(
         campaign=campaign.snapshot.campaign.key,
         protocol=campaign.snapshot.campaign.protocol,
@@ -182,14 +185,14 @@ def _mean_correlations(campaign: str, lines: Sequence[ScoreEditRateCorrelations]
 
 
 def _compared_with(
-    others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.EditRatesAndScores]]
+    others: Sequence[work.CampaignScoresByOutput], lines: Mapping[str, Sequence[work.EditRatesAndScores]]
 ) -> str | None:
     """Return the campaign used for conflicts: source-based if possible, because references do not bias its scores."""
     usable = [one.snapshot.campaign for one in others if lines[one.snapshot.campaign.key]]
     return next((one.key for one in usable if one.basis == "source"), usable[0].key if usable else None)
 
 
-def _bias(others: Sequence[work.CampaignScores], means: Sequence[MeanCorrelation]) -> ReferenceBiasView | None:
+def _bias(others: Sequence[work.CampaignScoresByOutput], means: Sequence[MeanCorrelation]) -> ReferenceBiasView | None:
     by_basis: dict[str, str] = {}
     for campaign in others:
         by_basis.setdefault(campaign.snapshot.campaign.basis, campaign.snapshot.campaign.key)
@@ -208,7 +211,7 @@ def _bias(others: Sequence[work.CampaignScores], means: Sequence[MeanCorrelation
     )
 
 
-def _list_dropped_rows(postediting: PostEdits, others: Sequence[work.CampaignScores]) -> list[dict[str, Any]]:
+def _list_dropped_rows(postediting: PostEdits, others: Sequence[work.CampaignScoresByOutput]) -> list[dict[str, Any]]:
     dropped = [{**one, "campaign": postediting.snapshot.campaign.key} for one in postediting.dropped]
     for other in others:
         key = other.snapshot.campaign.key
@@ -222,7 +225,7 @@ def _list_dropped_rows(postediting: PostEdits, others: Sequence[work.CampaignSco
 
 def _warnings(
     postediting: PostEdits,
-    others: Sequence[work.CampaignScores],
+    others: Sequence[work.CampaignScoresByOutput],
     lines: Mapping[str, Sequence[work.EditRatesAndScores]],
 ) -> list[str]:
     warnings = list(postediting.warnings)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from app.reports.inputs.post_edits import PostEdits
-from app.reports.inputs.recipe_input import NamedRecipeOptions, RecipeInput, load_recipe_input
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.postediting_da.view import ScoreEditRateCorrelations, ScorePostEditConflict
 from app.stats.aggregate import average_segment_scores
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates, relation
-from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix
+from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
 from app.stats.postediting.operations import Tokenization, count_edit_operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
@@ -31,7 +31,7 @@ SUSPICIOUS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignScores:
+class CampaignScoresByOutput:
     """The direct scores of one campaign by output: (score in the recipe's unit, as given, number of ratings).
 
     Higher is always better. negated: the scores were penalties, which were negated. different: number of outputs whose
@@ -49,8 +49,8 @@ class CampaignScores:
 
 
 def load_direct_scores(
-    session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions, shown: Mapping[Output, str]
-) -> CampaignScores:
+    session: Session, snapshot: CampaignSnapshot, options: RecipeAndSeedOptions, shown: Mapping[Output, str]
+) -> CampaignScoresByOutput:
     """Load the scores of outputs whose text equals the post-edited one. shown: the post-edited text, by output."""
     inputs = load_recipe_input(session, snapshot, options)
     recipe = inputs.recipe
@@ -70,7 +70,7 @@ def load_direct_scores(
             continue
         scores[address] = (score, raw[address][0], n)
     left = len(inputs.rows) - len(rows)
-    return CampaignScores(
+    return CampaignScoresByOutput(
         snapshot=snapshot,
         scores=scores,
         negated=not inputs.rows.higher_is_better,
@@ -111,7 +111,7 @@ class EditRatesAndScores:
 
 
 def join_edit_rates_and_scores(
-    post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], scores: CampaignScores
+    post_edits: PostEdits, segments: Sequence[OutputReferenceEditMatrix], scores: CampaignScoresByOutput
 ) -> list[EditRatesAndScores]:
     """Return the edit rates and scores of each system."""
     lines = (_rates_and_scores(post_edits, segments, scores, key) for key in post_edits.systems)
@@ -119,7 +119,7 @@ def join_edit_rates_and_scores(
 
 
 def _rates_and_scores(
-    post_edits: PostEdits, segments: Sequence[SegmentEditMatrix], scores: CampaignScores, key: str
+    post_edits: PostEdits, segments: Sequence[OutputReferenceEditMatrix], scores: CampaignScoresByOutput, key: str
 ) -> EditRatesAndScores:
     code = post_edits.systems.index(key)
     rows: list[tuple[int, float, float, float, tuple[float, float, int]]] = []
@@ -127,7 +127,7 @@ def _rates_and_scores(
         scored = scores.scores.get((key, *address))
         if scored is None or code not in at.systems:
             continue
-        mter = _rate(at.edits_to_closest_reference(code, at.is_post_edit_reference))
+        mter = _rate(at.edits_to_closest_reference(code, at.post_edit_reference_mask))
         external = _rate(at.edits_to_closest_reference(code, at.origin == EXTERNAL))
         rows.append((place, mter, _hter(at, code), external, scored))
     columns = np.array([row[1:4] for row in rows], dtype=np.float64).reshape(-1, 3).T
@@ -145,7 +145,7 @@ def _rate(pair: tuple[int, float] | None) -> float:
     return float("nan") if pair is None or not pair[1] else 100.0 * pair[0] / pair[1]
 
 
-def _hter(at: SegmentEditMatrix, code: int) -> float:
+def _hter(at: OutputReferenceEditMatrix, code: int) -> float:
     own = [one.operations for _, one in rates.iterate_own_post_edit_distances([at], code)]
     length = sum(one.length for one in own)
     return 100.0 * sum(one.total_edits for one in own) / length if length else float("nan")
@@ -195,9 +195,9 @@ def find_score_post_edit_disagreements(
     return sorted(disagreements, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
 
 
-def make_score_post_edit_conflict(
+def describe_score_post_edit_conflict(
     post_edits: PostEdits,
-    segments: Sequence[SegmentEditMatrix],
+    segments: Sequence[OutputReferenceEditMatrix],
     sources: Mapping[Any, str],
     finding: ScorePostEditDisagreement,
 ) -> ScorePostEditConflict:
@@ -207,7 +207,7 @@ def make_score_post_edit_conflict(
     output = post_edits.outputs[(finding.line.system, *address)]
     code = post_edits.systems.index(finding.line.system)
     row = int(np.flatnonzero(at.systems == code)[0])
-    edits = np.where(at.is_post_edit_reference, at.edits[row], np.iinfo(np.int32).max)
+    edits = np.where(at.post_edit_reference_mask, at.edits[row], np.iinfo(np.int32).max)
     origin, closest = post_edits.texts[place].post_edits[int(edits.argmin())]
     return ScorePostEditConflict(
         system=finding.line.system,

@@ -10,7 +10,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ClusterRule
 from app.reports.inputs.model_ratings import MOST_DRAWS
-from app.reports.inputs.recipe_input import NamedRecipeOptions
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions
 from app.stats.components.generalizability import make_planning_components
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import GROUPINGS, Grouping, VarianceComponents
@@ -24,7 +24,7 @@ Values = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,20}=[0-9.]{1,20}(,
 Adjusted = Literal["holm", "none"]
 
 
-class PowerOptions(NamedRecipeOptions):
+class PowerOptions(RecipeAndSeedOptions):
     """A difference, the designs to compare, and the cost of an hour. Missing options are taken from the campaign."""
 
     difference: Annotated[float, Field(gt=0, le=1e6)] | None = Field(

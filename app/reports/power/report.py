@@ -45,7 +45,7 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
     options, data = planner.options, planner.data
     known = not isinstance(planner.components, str)
     return PowerView(
-        campaigns={**data.inputs.data_versions, **planner.planning_ratings.inputs.data_versions},
+        campaigns={**data.inputs.data_version_by_campaign, **planner.planning_ratings.inputs.data_version_by_campaign},
         data_hash=_hash(planner),
         basis=data.inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
@@ -77,7 +77,7 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
         if known and planner.score_simulator.shape is not None
         else None,
         clusters=options.clusters,
-        components=planner.make_components_line(),
+        components=planner.make_power_variance_components(),
         designs=planner.make_design_lines(parts),
     )
 
@@ -108,7 +108,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
             "no difference was given, so the planner uses the one that the first design detects at the campaign's "
             "size; give the `difference` that matters to you"
         )
-    if planner.has_measured_components and planner.fewest_ratings_per_item < 2:
+    if planner.has_measured_components and planner.fewest_ratings_of_any_output < 2:
         warnings.append(
             "some outputs were rated once, so rater variance is confounded with that of outputs; have some rated twice"
         )

@@ -23,7 +23,7 @@ GROUPED: dict[Grouping, str] = {
 }
 
 
-class PowerComponentsLine(FrozenResultModel):
+class PowerVarianceComponents(FrozenResultModel):
     """The components that everything is computed from."""
 
     doc_system: float
@@ -109,7 +109,7 @@ class PowerView(ReportHeader):
     scores: Scores = Field("normal", description="Of simulated studies.")
     marginal: str | None = Field(None, description="What was fitted to single ratings, where scores are not normal.")
     clusters: ClusterRule = Field("none", description="Rule of the clusters that are counted in simulated studies.")
-    components: PowerComponentsLine | None = None
+    components: PowerVarianceComponents | None = None
     designs: list[StudyDesignLine] = Field(default_factory=list)
 
 
@@ -222,7 +222,7 @@ def _clusters(view: PowerView) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _components(line: PowerComponentsLine) -> Table:
+def _components(line: PowerVarianceComponents) -> Table:
     values = [(name.replace("_", " × "), value) for name, value in line.model_dump(exclude={"source"}).items()]
     places = captions.choose_decimals([max(value for _, value in values) / 10])
     rows = [

@@ -12,10 +12,10 @@ from typing import TypedDict
 import numpy as np
 
 from app.domain.errors import Invalid
-from app.reports.inputs.model_ratings import Draw, parse_component_draws
+from app.reports.inputs.model_ratings import Draw, parse_component_draw_chunks
 from app.reports.power.scores import ScoreSimulator, make_score_simulator
 from app.reports.power.sizes import StudySizes
-from app.reports.power.view import PowerComponentsLine, StudyDesignLine, StudySizeLine
+from app.reports.power.view import PowerVarianceComponents, StudyDesignLine, StudySizeLine
 from app.stats.components.generalizability import (
     assign_confounded_variance_to_systems,
     make_planning_components,
@@ -96,7 +96,7 @@ class PowerPlanner(StudySizes):
         """The campaign's number of documents, else the middle one of those requested."""
         return self.mean_documents_per_system or self.document_counts[len(self.document_counts) // 2]
 
-    def make_layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
+    def make_study_layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
         """Return the layout of one size of one design."""
         grouping, each = design
         return StudyLayout(
@@ -131,7 +131,7 @@ class PowerPlanner(StudySizes):
         """The requested difference, else what the first design detects with the campaign's number of documents."""
         if self.options.difference is not None or isinstance(self.components, str) or not self.feasible_designs:
             return self.options.difference or 0.0
-        own = self.make_layout(self.feasible_designs[0], self.n_planned_documents)
+        own = self.make_study_layout(self.feasible_designs[0], self.n_planned_documents)
         variance = planning.contrast_variance(self.components, own)
         return planning.detectable_difference(variance, alpha=self.alpha_per_pair, power=self.options.power)
 
@@ -166,13 +166,13 @@ class PowerPlanner(StudySizes):
 
     def decode_component_draws(self, parts: Sequence[bytes]) -> list[Draw]:
         """Return the drawn components."""
-        return parse_component_draws(parts[: self._n_draws])
+        return parse_component_draw_chunks(parts[: self._n_draws])
 
     def _drawing(self, design: int, documents: int) -> Drawing:
         """Return one point's power by simulated and by resampled studies, and its SRP."""
         if isinstance(self.components, str):
             return {}
-        layout, seed = self.make_layout(self.feasible_designs[design], documents), self.data.inputs.recipe.seed
+        layout, seed = self.make_study_layout(self.feasible_designs[design], documents), self.data.inputs.recipe.seed
         rng = np.random.default_rng([seed, 2, design, documents])
         return {
             **self._simulate_studies(layout, rng),
@@ -242,7 +242,7 @@ class PowerPlanner(StudySizes):
         return {"resampled": power, "resampled_error": error}
 
     @cached_property
-    def fewest_ratings_per_item(self) -> int:
+    def fewest_ratings_of_any_output(self) -> int:
         """The number of ratings per item that every output of the campaign has."""
         rows = self.planning_ratings.rows
         outputs = rows.segment * len(rows.systems) + rows.system
@@ -250,7 +250,7 @@ class PowerPlanner(StudySizes):
 
     def find_ratings_to_resample(self, layout: StudyLayout) -> PilotRatings | None:
         """Return ratings to resample if they were, or can be, assigned as in the design; else None."""
-        if not self.has_measured_components or layout.ratings_per_item > self.fewest_ratings_per_item:
+        if not self.has_measured_components or layout.ratings_per_item > self.fewest_ratings_of_any_output:
             return None
         try:
             pilot_ratings = prepare_pilot_ratings(
@@ -304,7 +304,7 @@ class PowerPlanner(StudySizes):
         by_point: dict[tuple[int, int], Drawing],
     ) -> StudyDesignLine:
         design = self.feasible_designs[i]
-        base = self.make_layout(design, 1)
+        base = self.make_study_layout(design, 1)
         needed = self._find_needed_documents(components, base)
         bill = None if needed is None else self._cost(replace(base, documents=needed))
         panel = raters_needed(components, replace(base, documents=self.n_planned_documents), **self._aim)
@@ -320,7 +320,7 @@ class PowerPlanner(StudySizes):
             raters_at_least=minimum_raters_for_unlimited_documents(components, base, **self._aim),
             floor=planning.standard_error_floor(components, base),
             points=[
-                self._point(components, draws, self.make_layout(design, d), by_point[i, d])
+                self._point(components, draws, self.make_study_layout(design, d), by_point[i, d])
                 for d in self.document_counts
             ],
         )
@@ -380,9 +380,9 @@ class PowerPlanner(StudySizes):
             return 0.0
         return planning.z_test_power(self.difference_to_find, variance, alpha=self.alpha_per_pair)
 
-    def make_components_line(self) -> PowerComponentsLine | None:
+    def make_power_variance_components(self) -> PowerVarianceComponents | None:
         """Return the components used."""
-        return None if isinstance(self.components, str) else PowerComponentsLine(**asdict(self.components))
+        return None if isinstance(self.components, str) else PowerVarianceComponents(**asdict(self.components))
 
 
 CLUSTERS = ("clusters", "clusters_error")

@@ -161,7 +161,7 @@ def _agreement(
     )
 
 
-def correlate_document_and_segment_scores(name: str, rows: Ratings) -> Iterator[DocumentSegmentCorrelation]:
+def iterate_document_segment_correlations(name: str, rows: Ratings) -> Iterator[DocumentSegmentCorrelation]:
     """Yield the correlations in one condition, by summary, document length and bucket.
 
     Every summary is given over all, short and long documents (more than 20 segments, as published), the mean by length.

@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
 from app.reports.arms.judgments import (
-    ArmCondition,
+    ArmNameAndPresentation,
     JudgmentInclusionOptions,
     JudgmentsByCondition,
     count_dropped_judgments,
@@ -83,7 +83,7 @@ class PresentationsOptions(JudgmentInclusionOptions):
 class ComparedCondition:
     """A condition. work, events: its rows. scored: the rows whose scores are compared, one per judgment."""
 
-    condition: ArmCondition
+    condition: ArmNameAndPresentation
     work: TimedJudgments
     events: RatingEventTable
     documents: DocumentTable
@@ -110,12 +110,12 @@ def _prepare(
     return make_undivided_work(lambda: _view(campaign_conditions, texts, options, match, order))
 
 
-def _name_conditions(campaign_conditions: Sequence[JudgmentsByCondition]) -> list[ArmCondition]:
+def _name_conditions(campaign_conditions: Sequence[JudgmentsByCondition]) -> list[ArmNameAndPresentation]:
     """Return conditions with distinct names: for several campaigns, the campaign's key and, if it has any, the arm."""
     if len(campaign_conditions) == 1:
         return list(campaign_conditions[0].names)
     return [
-        ArmCondition(
+        ArmNameAndPresentation(
             f"{one.snapshot.campaign.key}: {each.name}" if len(one.names) > 1 else one.snapshot.campaign.key,
             each.presentation,
         )
@@ -145,7 +145,7 @@ def _view(
 
 
 def _compare_condition(
-    condition: ArmCondition,
+    condition: ArmNameAndPresentation,
     part: tuple[TimedJudgments, RatingEventTable],
     documents: DocumentTable,
     keep: np.ndarray,
@@ -213,7 +213,7 @@ def _make_view(
         correlations=[
             line
             for one in each
-            for line in of_scores.correlate_document_and_segment_scores(one.condition.name, one.scored)
+            for line in of_scores.iterate_document_segment_correlations(one.condition.name, one.scored)
         ],
         shared=pairs,
         conclusions=list(make_conclusions(times, revisions, spread, agreement, pairs)),

@@ -16,11 +16,11 @@ from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
-    assign_bootstrap_documents,
     have_same_source_text,
     load_campaign_calibration_split,
     make_comparison_header,
-    make_unit_values,
+    make_values_by_unit,
+    replace_unknown_documents_by_segments,
 )
 from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.raw_ratings import NOTHING
@@ -68,7 +68,7 @@ class ProtocolComparisonOptions(ScoreSelectionOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class ProtocolRatings:
+class CampaignScoresAndTimes:
     """A campaign: its judged units, the mean over raters of each, and the seconds of its ratings."""
 
     parts: CampaignCalibrationSplit
@@ -96,9 +96,9 @@ def _check_order(parts: Sequence[CampaignCalibrationSplit], options: ProtocolCom
 
 def _protocol_ratings(
     session: Session, snapshot: CampaignSnapshot, options: ProtocolComparisonOptions
-) -> ProtocolRatings:
+) -> CampaignScoresAndTimes:
     parts = load_campaign_calibration_split(session, snapshot, options)
-    units = assign_bootstrap_documents(parts, make_unit_values(parts, parts.test, options.repeats))
+    units = replace_unknown_documents_by_segments(parts, make_values_by_unit(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.n_values_by_unit(), 1), dtype=np.float64)
     labels = parts.ratings.rows.labels
@@ -107,7 +107,7 @@ def _protocol_ratings(
         key = labels.documents[labels.segment_document[place]]
         position = int(labels.segment_position[place])
         addresses.append((key, position, labels.systems[system]))
-    return ProtocolRatings(parts, units, mean, _seconds(session, snapshot, options.repeats), addresses)
+    return CampaignScoresAndTimes(parts, units, mean, _seconds(session, snapshot, options.repeats), addresses)
 
 
 def _seconds(session: Session, snapshot: CampaignSnapshot, repeats: Repeated) -> dict[Timed, Floats]:
@@ -150,7 +150,7 @@ def _keep_last_or_first(rows: Ratings, *, last: bool) -> Bools:
     return keep
 
 
-def _view(protocols: Sequence[ProtocolRatings], options: ProtocolComparisonOptions) -> ProtocolComparisonView:
+def _view(protocols: Sequence[CampaignScoresAndTimes], options: ProtocolComparisonOptions) -> ProtocolComparisonView:
     shown = [_protocol(one, options) for one in protocols]
     crossed = [
         _bridge(one, other, np.random.default_rng([options.seed, 7, n]), options)
@@ -174,7 +174,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolComparisonOptio
     )
 
 
-def _protocol(protocol: ProtocolRatings, options: ProtocolComparisonOptions) -> ComparedProtocolView:
+def _protocol(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptions) -> ComparedProtocolView:
     gaps, spent = _gaps(protocol, options), summarize_trimmed_durations(protocol.seconds["segment"])
     paired = protocol.units.with_two_or_more_values()
     agreed = _alpha(paired, options)
@@ -231,7 +231,7 @@ def _alpha(units: ValuesByUnit, options: ProtocolComparisonOptions) -> tuple[flo
     )
 
 
-def _gaps(protocol: ProtocolRatings, options: ProtocolComparisonOptions) -> list[SystemGapView]:
+def _gaps(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptions) -> list[SystemGapView]:
     labels, campaign = protocol.parts.ratings.rows.labels.systems, protocol.parts
     code = {key: i for i, key in enumerate(labels)}
     there = np.unique(protocol.units.system).tolist()
@@ -266,7 +266,7 @@ def _gaps(protocol: ProtocolRatings, options: ProtocolComparisonOptions) -> list
     return shown
 
 
-def _match_shared_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> list[tuple[int, int]]:
+def _match_shared_outputs(protocol: CampaignScoresAndTimes, other: CampaignScoresAndTimes) -> list[tuple[int, int]]:
     """Return the positions of outputs that both campaigns judged with the same source."""
     theirs = {address: i for i, address in enumerate(other.addresses)}
     return [
@@ -276,7 +276,9 @@ def _match_shared_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> 
     ]
 
 
-def _count_unbridged_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> Iterator[dict[str, Any]]:
+def _count_unbridged_outputs(
+    protocol: CampaignScoresAndTimes, other: CampaignScoresAndTimes
+) -> Iterator[dict[str, Any]]:
     n = len(set(protocol.addresses) & set(other.addresses)) - len(_match_shared_outputs(protocol, other))
     if n:
         reason = f"output whose source differs from that in {other.parts.campaign_key}: not bridged"
@@ -284,7 +286,10 @@ def _count_unbridged_outputs(protocol: ProtocolRatings, other: ProtocolRatings) 
 
 
 def _bridge(
-    source: ProtocolRatings, target: ProtocolRatings, rng: np.random.Generator, options: ProtocolComparisonOptions
+    source: CampaignScoresAndTimes,
+    target: CampaignScoresAndTimes,
+    rng: np.random.Generator,
+    options: ProtocolComparisonOptions,
 ) -> ScorePredictionView:
     shared = _match_shared_outputs(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))

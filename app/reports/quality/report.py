@@ -59,7 +59,7 @@ def _load_seeded_errors(session: Session, snapshot: CampaignSnapshot, read: Rati
     )
     return _SeededErrorCounts(
         count_attention_checks(
-            seeded_errors.load_imported_attention_checks(session, snapshot.campaign_id, read.judgment_ids)
+            seeded_errors.load_imported_attention_check_results(session, snapshot.campaign_id, read.judgment_ids)
         ),
         count_seeded_error_hits(texts),
     )

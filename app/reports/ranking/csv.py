@@ -75,7 +75,7 @@ def make_pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
     numeric: for formats that allow no text in a column of numbers. Otherwise a p-value that no draw reached is a bound.
     """
     names = {line.system: line.name for line in view.systems}
-    draws = view.n_draws_without_observed
+    draws = view.n_permutations_without_observed
     cells = ((*_full_pair(p, draws, numeric=numeric), names.get(p.better), names.get(p.worse)) for p in view.pairs)
     rows = ((*pair, *_origin(view)) for pair in cells)
     return render_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), rows)

@@ -51,7 +51,7 @@ def find_or_compute_ranking(
     """
     with database.transaction(snapshot=True) as session:
         lookup = look_up_ranking(session, campaign, recipe, as_of)
-    return compute_missing_ranking(database, lookup)
+    return compute_ranking_unless_stored(database, lookup)
 
 
 def look_up_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
@@ -64,7 +64,7 @@ def look_up_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int 
     return RankingLookup(about, recipe, key, reports.find_report(session, key), from_sums)
 
 
-def compute_missing_ranking(database: Database, lookup: RankingLookup) -> StoredReport:
+def compute_ranking_unless_stored(database: Database, lookup: RankingLookup) -> StoredReport:
     """Return the ranking if it was found, else compute and store it. Raises Invalid if the recipe does not fit.
 
     It is stored under the key of the data that were read, which differs if a name was changed in between.

@@ -16,7 +16,7 @@ def make_systems_table(view: RankingView) -> Table:
     places, raw_places = choose_score_digits(view.systems)
     columns: list[tuple[str, Alignment]] = [("Cluster", "right"), ("Rank", "right"), ("System", "left")]
     columns.append((ranking_captions.describe_score(view), "right"))
-    if view.has_raw_scores:
+    if view.scores_differ_from_raw:
         columns.append(("Raw score", "right"))
     columns += [(f"{view.interval_level:.0%} interval", "left"), ("Rank range", "left")]
     columns += [("Segments", "right"), ("Documents", "right"), ("Effective", "right"), ("Ratings", "right")]
@@ -28,7 +28,7 @@ def make_systems_table(view: RankingView) -> Table:
             label_system_with_kind(line),
             captions.format_number(line.score, places),
         ]
-        if view.has_raw_scores:
+        if view.scores_differ_from_raw:
             row.append(captions.format_number(line.raw, raw_places))
         row += [captions.format_interval(line.interval, places), captions.format_rank_range(line.rank_range)]
         effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"
@@ -60,7 +60,9 @@ def make_pairs_table(view: RankingView) -> Table:
         row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
         row += [captions.format_number(pair.difference, places), captions.format_interval(pair.interval, places)]
         row += [captions.format_interval(ends(pair), places) for _, ends in wider]
-        row += [captions.format_p_value(p, view.n_draws_without_observed) for p in (pair.p_value, pair.p_adjusted)]
+        row += [
+            captions.format_p_value(p, view.n_permutations_without_observed) for p in (pair.p_value, pair.p_adjusted)
+        ]
         row += [describe_pair_verdict(pair), _format_integer(pair.n_common)]
         rows.append(tuple(row))
     return Table(headings, alignments, tuple(rows))

@@ -103,7 +103,7 @@ class RankingView(_StoredPart):
     notes: tuple[str, ...] = ()
 
     @property
-    def n_draws_without_observed(self) -> int | None:
+    def n_permutations_without_observed(self) -> int | None:
         """The number of random rearrangements if the observed one is not counted among them; None if it is."""
         return None if self.recipe.plus_one else self.recipe.permutations
 
@@ -113,7 +113,7 @@ class RankingView(_StoredPart):
         return bool(self.systems) and all(s.relative_interval is not None for s in self.systems)
 
     @property
-    def has_raw_scores(self) -> bool:
+    def scores_differ_from_raw(self) -> bool:
         """Whether normalization or aggregation made the score differ from the raw score."""
         return any(round(s.score - s.raw, 10) != 0 for s in self.systems)
 

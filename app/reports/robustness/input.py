@@ -15,11 +15,11 @@ from app.reports.inputs.file_sums import (
     open_or_write_ratings_file,
 )
 from app.reports.inputs.recipe_input import (
-    CampaignUnderRecipe,
-    NamedRecipeOptions,
-    find_requested_recipe,
-    load_campaign_under_recipe,
+    CampaignFactsUnderRecipe,
+    RecipeAndSeedOptions,
+    load_campaign_facts_under_recipe,
     load_recipe_input,
+    load_requested_recipe,
 )
 from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -35,10 +35,10 @@ from app.storage.ratings_folder import RatingsFolder
 class RobustnessInput:
     """A campaign under a recipe, with its ratings or their file."""
 
-    facts: CampaignUnderRecipe
+    facts: CampaignFactsUnderRecipe
     ratings: Ratings | RatingsFileWithScoreChanges
 
-    def prepare_experiments(self, humans: frozenset[str]) -> ScoreChangeExperiments:
+    def prepare_score_change_experiments(self, humans: frozenset[str]) -> ScoreChangeExperiments:
         """Resolve the recipe on all data. Raises Invalid if it does not fit them."""
         about = self.facts
         if isinstance(self.ratings, RatingsFileWithScoreChanges):
@@ -46,12 +46,14 @@ class RobustnessInput:
         return ScoreChangeExperimentsFromRatings.from_ratings(self.ratings, about.recipe, humans, about.documents)
 
 
-def load_robustness_input(session: Session, snapshot: CampaignSnapshot, options: NamedRecipeOptions) -> RobustnessInput:
+def load_robustness_input(
+    session: Session, snapshot: CampaignSnapshot, options: RecipeAndSeedOptions
+) -> RobustnessInput:
     """Load the rows that a recipe ranks.
 
     Raises NoSuchRecipe, LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
     """
-    recipe = find_requested_recipe(session, snapshot, options)
+    recipe = load_requested_recipe(session, snapshot, options)
     folder = find_large_campaign_ratings_folder(session, snapshot) if _is_summed(snapshot, recipe) else None
     if folder is not None:
         return _load_file(session, snapshot, recipe, folder)
@@ -62,7 +64,7 @@ def load_robustness_input(session: Session, snapshot: CampaignSnapshot, options:
 def _load_file(session: Session, snapshot: CampaignSnapshot, recipe: Recipe, folder: RatingsFolder) -> RobustnessInput:
     read = resolve_score_definition(snapshot.campaign, recipe.scoring)
     with closing(open_or_write_ratings_file(session, snapshot, read, folder)) as file:
-        facts = load_campaign_under_recipe(
+        facts = load_campaign_facts_under_recipe(
             session,
             snapshot,
             recipe,
@@ -76,10 +78,10 @@ def _is_summed(snapshot: CampaignSnapshot, recipe: Recipe) -> bool:
     return can_rank_from_sums(recipe, documents_known=snapshot.campaign.documents_known)
 
 
-def check_changes_computable(
-    session: Session, snapshots: Sequence[CampaignSnapshot], options: NamedRecipeOptions
+def check_campaigns_summable_if_large(
+    session: Session, snapshots: Sequence[CampaignSnapshot], options: RecipeAndSeedOptions
 ) -> None:
     """Raise LargeExtraNeeded if a large campaign cannot be summed here."""
     for snapshot in snapshots:
-        if _is_summed(snapshot, find_requested_recipe(session, snapshot, options)):
+        if _is_summed(snapshot, load_requested_recipe(session, snapshot, options)):
             check_large_campaign_summable(session, snapshot)

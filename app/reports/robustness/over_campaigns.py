@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
 from app.reports.inputs.file_sums import list_report_key_parts_for_sums
-from app.reports.inputs.recipe_input import CampaignUnderRecipe, NamedRecipeOptions
+from app.reports.inputs.recipe_input import CampaignFactsUnderRecipe, RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import LocalChunk, Report, ReportHeader, ReportWork, TableSection
+from app.reports.kit.report import LocalChunkComputer, Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar
 from app.reports.robustness.drawings import ChangeBar, plot_change_bars
-from app.reports.robustness.input import check_changes_computable, load_robustness_input
+from app.reports.robustness.input import check_campaigns_summable_if_large, load_robustness_input
 from app.reports.robustness.report import (
     ALONE,
     GROUPS_PATTERN,
@@ -33,7 +33,7 @@ from app.reports.robustness.view import (
     ChangeEffectView,
     ChangeGroupView,
     make_change_cells,
-    sum_group_changes,
+    summarize_change_group,
 )
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.reranking import ScoreChangeExperiments
@@ -44,7 +44,7 @@ DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_ro
 UNKNOWN = "unknown"
 
 
-class RobustnessOverCampaignsOptions(NamedRecipeOptions):
+class RobustnessOverCampaignsOptions(RecipeAndSeedOptions):
     """The changes, and the recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -94,22 +94,26 @@ def _prepare(
     groups = parse_change_groups(options.changes)
     campaigns = [load_robustness_input(session, one, options) for one in snapshots]
     named = parse_human_systems(options.humans, *(one.facts for one in campaigns)) if options.humans else None
-    prepared: list[tuple[CampaignUnderRecipe, ScoreChangeExperiments | None, tuple[ScoreChange, ...], str | None]] = []
+    prepared: list[
+        tuple[CampaignFactsUnderRecipe, ScoreChangeExperiments | None, tuple[ScoreChange, ...], str | None]
+    ] = []
     for given in campaigns:
         campaign = given.facts
         humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
-            experiments = given.prepare_experiments(humans)
+            experiments = given.prepare_score_change_experiments(humans)
         except Invalid as error:
             prepared.append((campaign, None, (), error.detail or error.title()))
             continue
-        changes, _ = experiments.list_changes(groups)
+        changes, _ = experiments.list_changes_and_missing_groups(groups)
         why = None if experiments.facts.order else "; ".join(experiments.warnings)
         prepared.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])
     summed = any(isinstance(experiments, ScoreChangeExperimentsFromSums) for _, experiments, _, _ in prepared)
     return ReportWork(
-        len(prepared), LocalChunk(chunk) if summed else chunk, lambda parts: _view(prepared, parts, options.recipe)
+        len(prepared),
+        LocalChunkComputer(chunk) if summed else chunk,
+        lambda parts: _view(prepared, parts, options.recipe),
     )
 
 
@@ -119,7 +123,9 @@ def _chunk(work: Sequence[tuple[ScoreChangeExperiments | None, Sequence[ScoreCha
 
 
 def _view(
-    prepared: Sequence[tuple[CampaignUnderRecipe, ScoreChangeExperiments | None, tuple[ScoreChange, ...], str | None]],
+    prepared: Sequence[
+        tuple[CampaignFactsUnderRecipe, ScoreChangeExperiments | None, tuple[ScoreChange, ...], str | None]
+    ],
     parts: Sequence[bytes],
     recipe: str,
 ) -> RobustnessOverCampaignsView:
@@ -128,7 +134,7 @@ def _view(
     ]
     first = prepared[0][0]
     return RobustnessOverCampaignsView(
-        campaigns={key: version for one, _, _, _ in prepared for key, version in one.data_versions.items()},
+        campaigns={key: version for one, _, _, _ in prepared for key, version in one.data_version_by_campaign.items()},
         data_hash=" ".join(one.data_hash for one, _, _, _ in prepared),
         basis=" ".join(sorted({one.basis for one in shown})) or first.snapshot.campaign.basis,
         dropped=[
@@ -152,14 +158,14 @@ def _warnings(
             yield f"{campaign.campaign}: {why}"
 
 
-def _campaign(inputs: CampaignUnderRecipe, why: str | None, changes: list[ChangeEffectView]) -> CampaignRobustness:
+def _campaign(inputs: CampaignFactsUnderRecipe, why: str | None, changes: list[ChangeEffectView]) -> CampaignRobustness:
     campaign = inputs.snapshot.campaign
     style, platform = (_setting(inputs, name) for name in ("style", "platform"))
     settings = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
     return CampaignRobustness(campaign=campaign.key, why=why, changes=changes, **settings)
 
 
-def _setting(inputs: CampaignUnderRecipe, name: str) -> str:
+def _setting(inputs: CampaignFactsUnderRecipe, name: str) -> str:
     value = inputs.snapshot.campaign.settings.get(name)
     return value if isinstance(value, str) and value else UNKNOWN
 
@@ -177,7 +183,7 @@ def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignRobustness]
     changes = [change for one in shown for change in one.changes]
     kinds = dict.fromkeys((change.group, _factor(change)) for change in changes)
     for group, what in kinds:
-        counts = sum_group_changes(group, [change for change in changes if _factor(change) == what])
+        counts = summarize_change_group(group, [change for change in changes if _factor(change) == what])
         yield ChangeTotalsView(of=of, value=value, what=what, counts=counts)
 
 
@@ -287,5 +293,5 @@ REPORT: Report[RobustnessOverCampaignsOptions, RobustnessOverCampaignsView] = Re
     long=True,
     settings=frozenset({"style", "platform"}),
     extra_key=list_report_key_parts_for_sums,
-    check=check_changes_computable,
+    check=check_campaigns_summable_if_large,
 )

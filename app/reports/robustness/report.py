@@ -11,22 +11,22 @@ from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.file_sums import list_report_key_parts_for_sums
-from app.reports.inputs.recipe_input import CampaignUnderRecipe, NamedRecipeOptions
+from app.reports.inputs.recipe_input import CampaignFactsUnderRecipe, RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
+from app.reports.kit.report import LocalChunkComputer, Report, ReportWork, make_undivided_work
 from app.reports.robustness.charts import (
     plot_ranking_changes,
     plot_ranks_by_human_degradation,
     plot_ranks_by_lowest_system_inflation,
 )
-from app.reports.robustness.input import check_changes_computable, load_robustness_input
+from app.reports.robustness.input import check_campaigns_summable_if_large, load_robustness_input
 from app.reports.robustness.view import (
     ChangeEffectView,
     RobustnessView,
     make_caption,
     make_csv_rows,
     make_tables,
-    sum_group_changes,
+    summarize_change_group,
 )
 from app.stats.robustness.changes import GROUPS, Group, ScoreChange
 from app.stats.robustness.reranking import ScoreChangeExperiments, ScoreChangeExperimentsFromRatings
@@ -44,7 +44,7 @@ SUMMED = "made from sums by document and rater, because the campaign is large"
 GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
 
-class RobustnessOptions(NamedRecipeOptions):
+class RobustnessOptions(RecipeAndSeedOptions):
     """The changes, and the recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -77,8 +77,8 @@ def _prepare(
     inputs = given.facts
     if options.humans:
         inputs = replace(inputs, humans=parse_human_systems(options.humans, inputs))
-    experiments = given.prepare_experiments(inputs.humans)
-    changes, none = experiments.list_changes(groups)
+    experiments = given.prepare_score_change_experiments(inputs.humans)
+    changes, none = experiments.list_changes_and_missing_groups(groups)
     if not experiments.facts.order:
         return make_undivided_work(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
     summed = not isinstance(experiments, ScoreChangeExperimentsFromRatings)
@@ -87,14 +87,14 @@ def _prepare(
     chunk = partial(_chunk, experiments, parts)
     return ReportWork(
         len(parts),
-        LocalChunk(chunk) if summed else chunk,
+        LocalChunkComputer(chunk) if summed else chunk,
         lambda done: make_robustness_view(
             inputs, experiments, groups, none, [one for part in done for one in decode_change_effects(part)]
         ),
     )
 
 
-def parse_human_systems(text: str, *campaigns: CampaignUnderRecipe) -> frozenset[str]:
+def parse_human_systems(text: str, *campaigns: CampaignFactsUnderRecipe) -> frozenset[str]:
     """Parse keys of systems from a comma-separated list. Raises Invalid for a key that none of the campaigns has."""
     keys = frozenset(text.split(","))
     for key in sorted(keys - {name for one in campaigns for name in one.names}):
@@ -108,7 +108,9 @@ def _chunk(experiments: ScoreChangeExperiments, parts: Sequence[Sequence[ScoreCh
 
 def compute_change_chunk(experiments: ScoreChangeExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """Compute the effects of some changes as bytes."""
-    return _LINES.dump_json([ChangeEffectView.from_effect(effect) for effect in experiments.apply_changes(changes)])
+    return _LINES.dump_json(
+        [ChangeEffectView.from_effect(effect) for effect in experiments.compute_change_effects(changes)]
+    )
 
 
 def decode_change_effects(part: bytes) -> list[ChangeEffectView]:
@@ -117,7 +119,7 @@ def decode_change_effects(part: bytes) -> list[ChangeEffectView]:
 
 
 def make_robustness_view(
-    inputs: CampaignUnderRecipe,
+    inputs: CampaignFactsUnderRecipe,
     experiments: ScoreChangeExperiments,
     groups: Sequence[Group],
     none: dict[Group, str],
@@ -126,7 +128,7 @@ def make_robustness_view(
     """Make the report of one campaign."""
     recipe, order = experiments.recipe, experiments.facts.order
     return RobustnessView(
-        campaigns=inputs.data_versions,
+        campaigns=inputs.data_version_by_campaign,
         data_hash=inputs.data_hash,
         basis=inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in experiments.dropped],
@@ -138,12 +140,12 @@ def make_robustness_view(
         seed=recipe.seed,
         systems=list(order),
         human_systems=sorted(inputs.humans & set(order)),
-        groups=[sum_group_changes(group, changes, none.get(group)) for group in groups],
+        groups=[summarize_change_group(group, changes, none.get(group)) for group in groups],
         changes=list(changes),
     )
 
 
-def _warnings(inputs: CampaignUnderRecipe, experiments: ScoreChangeExperiments) -> Sequence[str]:
+def _warnings(inputs: CampaignFactsUnderRecipe, experiments: ScoreChangeExperiments) -> Sequence[str]:
     order = experiments.facts.order
     if not order:
         return experiments.warnings
@@ -224,5 +226,5 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     caption=make_caption,
     long=True,
     extra_key=list_report_key_parts_for_sums,
-    check=check_changes_computable,
+    check=check_campaigns_summable_if_large,
 )

@@ -112,7 +112,9 @@ class RobustnessView(ReportHeader):
     changes: list[ChangeEffectView]
 
 
-def sum_group_changes(group: Group, changes: Iterable[ChangeEffectView], why: str | None = None) -> ChangeGroupView:
+def summarize_change_group(
+    group: Group, changes: Iterable[ChangeEffectView], why: str | None = None
+) -> ChangeGroupView:
     """Count over the changes of one group; changes without a ranking to compare are not counted."""
     own = [one for one in changes if one.group == group and one.rank_changed is not None]
     return ChangeGroupView(

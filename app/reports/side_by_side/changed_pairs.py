@@ -13,7 +13,7 @@ Kind = Literal["reversed", "significance", "order"]
 
 
 @dataclass(frozen=True, slots=True)
-class PairVerdict:
+class RankingPairVerdict:
     """One ranking's result for a pair.
 
     better: by score, None for equal scores. claims: the system that is significantly better.
@@ -24,7 +24,7 @@ class PairVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedPair:
+class DisagreeingPair:
     """A pair on which rankings disagree.
 
     kind: `reversed` if each system is significantly better somewhere, `significance` if a claim holds only in some
@@ -34,10 +34,10 @@ class ChangedPair:
     a: str
     b: str
     kind: Kind
-    verdicts: tuple[PairVerdict | None, ...]
+    verdicts: tuple[RankingPairVerdict | None, ...]
 
 
-def find_changed_pairs(views: Sequence[RankingView]) -> list[ChangedPair]:
+def find_disagreeing_pairs(views: Sequence[RankingView]) -> list[DisagreeingPair]:
     """Return the pairs on which rankings disagree, in the order of the first ranking that has them."""
     told = [_verdicts(view) for view in views]
     disagreements = []
@@ -45,7 +45,7 @@ def find_changed_pairs(views: Sequence[RankingView]) -> list[ChangedPair]:
         verdicts = tuple(one.get(frozenset((a, b))) for one in told)
         kind = _kind([verdict for verdict in verdicts if verdict is not None])
         if kind is not None:
-            disagreements.append(ChangedPair(a, b, kind, verdicts))
+            disagreements.append(DisagreeingPair(a, b, kind, verdicts))
     return disagreements
 
 
@@ -57,17 +57,17 @@ def _pairs(views: Sequence[RankingView]) -> Iterator[tuple[str, str]]:
     yield from combinations(seen, 2)
 
 
-def _verdicts(view: RankingView) -> dict[frozenset[str], PairVerdict]:
+def _verdicts(view: RankingView) -> dict[frozenset[str], RankingPairVerdict]:
     rank = {line.system: line.rank for line in view.systems}
     verdicts = {}
     for pair in view.pairs:
         better = pair.better if rank[pair.better] < rank[pair.worse] else None
         claims = pair.better if pair.significant else pair.worse if pair.significant_reverse else None
-        verdicts[frozenset((pair.better, pair.worse))] = PairVerdict(better, claims)
+        verdicts[frozenset((pair.better, pair.worse))] = RankingPairVerdict(better, claims)
     return verdicts
 
 
-def _kind(verdicts: Sequence[PairVerdict]) -> Kind | None:
+def _kind(verdicts: Sequence[RankingPairVerdict]) -> Kind | None:
     claims = {verdict.claims for verdict in verdicts}
     if len(claims - {None}) > 1:
         return "reversed"

@@ -9,7 +9,7 @@ from statistics import fmean
 from types import MappingProxyType
 
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.changed_pairs import ChangedPair, find_changed_pairs
+from app.reports.side_by_side.changed_pairs import DisagreeingPair, find_disagreeing_pairs
 from app.storage.imports.staging import canonical_json
 
 
@@ -68,9 +68,9 @@ class RankingsSideBySide:
         """Return the line of a system in the first ranking that has it, with its name and whether it is human."""
         return next(line for column in self.columns if (line := column.system_line(system)) is not None)
 
-    def changed_pairs(self) -> list[ChangedPair]:
+    def changed_pairs(self) -> list[DisagreeingPair]:
         """Return the pairs on which the rankings disagree, with one verdict per column that contains a ranking."""
-        return find_changed_pairs([column.view for column in self.columns if column.view is not None])
+        return find_disagreeing_pairs([column.view for column in self.columns if column.view is not None])
 
 
 def arrange_rankings(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()) -> RankingsSideBySide:

@@ -26,7 +26,7 @@ def find_or_compute_recipe_rankings(
     """
     with database.transaction(snapshot=True) as session:
         about, wanted = look_up_recipe_rankings(session, campaign, names, as_of)
-    return compute_missing_recipe_rankings(database, about, wanted)
+    return compute_recipe_rankings_unless_stored(database, about, wanted)
 
 
 def look_up_recipe_rankings(
@@ -43,12 +43,12 @@ def look_up_recipe_rankings(
     }
 
 
-def compute_missing_recipe_rankings(
+def compute_recipe_rankings_unless_stored(
     database: Database, about: CampaignSnapshot, wanted: Mapping[str, RankingLookup]
 ) -> RankingsSideBySide:
     """Return rankings side by side, each from the store or computed and stored."""
     columns = [
-        make_ranking_column(name, partial(ranking_report.compute_missing_ranking, database, one))
+        make_ranking_column(name, partial(ranking_report.compute_ranking_unless_stored, database, one))
         for name, one in wanted.items()
     ]
     return arrange_rankings(label_ranked_campaign(about), columns)

@@ -29,7 +29,7 @@ class TooManyCampaigns(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesMember:
+class SeriesCampaignRanking:
     """A campaign of a series, with the requested ranking; None if the campaign has no recipe of that name."""
 
     about: CampaignSnapshot
@@ -52,10 +52,10 @@ def find_or_compute_series_rankings(
     """
     with database.transaction(snapshot=True) as session:
         members = look_up_series_rankings(session, name, recipe, only)
-    return compute_missing_series_rankings(database, label_ranked_series(name, recipe), members)
+    return make_series_rankings_side_by_side(database, label_ranked_series(name, recipe), members)
 
 
-def look_up_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
+def look_up_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesCampaignRanking]:
     """Return the campaigns by key, each at its data version, with its ranking.
 
     Raises the errors of `find_or_compute_series_rankings`.
@@ -72,8 +72,8 @@ def look_up_series_rankings(session: Session, name: str, recipe: str, only: str 
     return members
 
 
-def compute_missing_series_rankings(
-    database: Database, subject: str, members: Sequence[SeriesMember]
+def make_series_rankings_side_by_side(
+    database: Database, subject: str, members: Sequence[SeriesCampaignRanking]
 ) -> RankingsSideBySide:
     """Return rankings side by side, each from the store or computed and stored."""
     columns = [_column(database, one) for one in members]
@@ -105,19 +105,19 @@ def list_comparability_notes(columns: Sequence[ComparedRanking]) -> list[str]:
     return told
 
 
-def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRecipe]) -> SeriesMember:
+def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRecipe]) -> SeriesCampaignRanking:
     about = snapshot.load_snapshot(session, campaign, None)
     try:
         meant = named_recipes.find_recipe(session, campaign, recipe)
     except NoSuchRecipe as error:
         unknown.append(error)
-        return SeriesMember(about, None)
-    return SeriesMember(about, ranking_report.look_up_ranking(session, campaign, meant, about.version))
+        return SeriesCampaignRanking(about, None)
+    return SeriesCampaignRanking(about, ranking_report.look_up_ranking(session, campaign, meant, about.version))
 
 
-def _column(database: Database, member: SeriesMember) -> ComparedRanking:
+def _column(database: Database, member: SeriesCampaignRanking) -> ComparedRanking:
     if member.ranking is None:
         return make_missing_recipe_column(member.column_name)
     return make_ranking_column(
-        member.column_name, partial(ranking_report.compute_missing_ranking, database, member.ranking)
+        member.column_name, partial(ranking_report.compute_ranking_unless_stored, database, member.ranking)
     )

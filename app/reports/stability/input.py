@@ -26,7 +26,7 @@ from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
 from app.stats.selection import can_select_rows_independently, drop_excluded_ratings, select_rows_by_recipe
 from app.stats.stability.block_sums import sum_item_ratings_of_blocks
-from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
 from app.stats.stability.studies import ItemRatingSums
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -66,7 +66,7 @@ def load_study_simulation_input(
     digest = hash_report_data(drop_excluded_ratings(rows, counting.exclude), documents, words)
     selection = select_rows_by_recipe(rows, counting)
     used = selection.ratings.where(selection.ranked)
-    return StudySimulationInput(extract_multiply_rated(used), used, moments_per_rater(used), digest)
+    return StudySimulationInput(extract_multiply_rated_documents(used), used, moments_per_rater(used), digest)
 
 
 def _sum_file(
@@ -77,7 +77,7 @@ def _sum_file(
         documents = side_tables.load_document_table(session, snapshot.campaign_id, file.labels)
         words = texts.load_system_descriptions(session, snapshot.campaign_id)
         source = SummableRatingsFile(file, counting)
-        ratings, _ = source.count_ranked_ratings_by_rater_and_system()
+        ratings, _ = source.summarize_ranked_ratings_by_rater_and_system()
         moments = source.compute_ranked_rater_moments()
         sums = sum_item_ratings_of_blocks(
             source.iterate_ranked_blocks_with_errors(),
@@ -90,7 +90,7 @@ def _sum_file(
     return StudySimulationInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
 
 
-def require_large_extra_for_studies(
+def check_campaign_summable_for_studies(
     session: Session, snapshots: Sequence[CampaignSnapshot], options: StabilityIn
 ) -> None:
     """Raise LargeExtraNeeded if a large campaign cannot be summed here."""

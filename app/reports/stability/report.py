@@ -24,8 +24,8 @@ from app.reports.kit.report import Report, ReportWork, SingleTableHeadings
 from app.reports.stability.charts import plot_stability_curves
 from app.reports.stability.input import (
     StudySimulationInput,
+    check_campaign_summable_for_studies,
     load_study_simulation_input,
-    require_large_extra_for_studies,
 )
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.tables import (
@@ -86,13 +86,13 @@ def _work(
     rated = given.data if isinstance(given.data, MultiplyRatedDocuments) else given.data.data
     resolved, misfits = _drop_impossible_designs(request.resolve(len(rated.documents), len(rated.systems)), given)
     notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(rated.systems)) + given.notes
-    studies = StudyChunks(StabilitySimulator(given.data, resolved))
+    studies = StudyChunkComputer(StabilitySimulator(given.data, resolved))
     finish = partial(_result, _Origin(snapshot, recipe, given.data_hash, misfits, notes), studies.simulator)
     return ReportWork(len(studies.simulator.chunks), studies.compute_chunk, finish)
 
 
 @dataclass(frozen=True, slots=True)
-class StudyChunks:
+class StudyChunkComputer:
     """The chunks. Any process can compute them: each is a function of the data, the request and its number."""
 
     simulator: StabilitySimulator
@@ -296,5 +296,5 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     terminal_notes=(EXPLAINED,),
     names_raters=False,
     extra_key=list_report_key_parts_for_sums,
-    check=require_large_extra_for_studies,
+    check=check_campaign_summable_for_studies,
 )

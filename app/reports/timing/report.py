@@ -29,8 +29,8 @@ from app.stats.ratings import Codes, Floats, RatingLevel, Ratings
 from app.stats.side_tables import RatingEventTable
 from app.stats.timing.timing import (
     TrimmedDurationStatistics,
+    estimate_rater_pace_slope,
     format_duration,
-    pace_slope,
     summarize_trimmed_durations,
     words_per_hour,
 )
@@ -94,7 +94,7 @@ def _rater(rows: Ratings, events: RatingEventTable, seconds: Floats, words: Floa
     mine = np.flatnonzero((rows.rater == code) & ~np.isnan(seconds))
     mine = mine[np.argsort(events.submitted[mine], kind="stable")]
     spent, shown = seconds[mine], words[mine]
-    slope = pace_slope(spent, shown)
+    slope = estimate_rater_pace_slope(spent, shown)
     return RaterTime(
         rater=rows.labels.raters[code],
         n=mine.size,

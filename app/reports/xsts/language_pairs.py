@@ -91,11 +91,14 @@ def pool_calibration_by_language(
     return CampaignsByLanguage(pivot, languages, groups, ready, len(pairs), target)
 
 
-def check_fixed_points(grouped: CampaignsByLanguage, options: XstsOptions) -> None:
+def check_fixed_point_order(grouped: CampaignsByLanguage, options: XstsOptions) -> None:
     """Raise Invalid if the requested method needs fixed points that are in the wrong order."""
     if options.method != "cs_ht":
         return
-    widths = {one.name: language_pairs.compute_fixed_points(one, grouped.target).distance for one in grouped.ready}
+    widths = {
+        one.name: language_pairs.compute_language_pair_fixed_points(one, grouped.target).distance
+        for one in grouped.ready
+    }
     if wrong := [name for name, width in widths.items() if width is not None and width <= 0]:
         what = f"human references scored no better than the calibration set in {', '.join(wrong)}, so no line fits both"
         what += ": leave out these campaigns, or use method=cs, ht or raw"
@@ -123,7 +126,7 @@ def _language(part: CampaignCalibrationSplit, pivot: str | None, pool: str) -> s
     return part.campaign_key if pool == "campaign" or not others else "-".join(others)
 
 
-def list_shared_rater_key_warnings(grouped: CampaignsByLanguage) -> list[str]:
+def list_unlinked_shared_rater_key_warnings(grouped: CampaignsByLanguage) -> list[str]:
     """Warn of pooled campaigns with raters of the same key, because the identity of raters decides what is pooled."""
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [

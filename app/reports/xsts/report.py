@@ -25,16 +25,16 @@ from app.reports.xsts.external_scores import correlate_with_automatic_scores, fi
 from app.reports.xsts.language_pairs import (
     CampaignsByLanguage,
     XstsOptions,
-    check_fixed_points,
+    check_fixed_point_order,
     check_shared_scale,
-    list_shared_rater_key_warnings,
+    list_unlinked_shared_rater_key_warnings,
     pool_calibration_by_language,
 )
 from app.reports.xsts.view import (
     ATTRIBUTES,
     IN_WORDS,
     CalibratedScoreView,
-    CalibrationLineView,
+    CalibrationEquation,
     LanguageDirectionView,
     RaterFixedPoints,
     XstsSystemView,
@@ -78,7 +78,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
     check_shared_scale(parts, options)
     automatic = find_automatic_score_by_campaign(parts, options.automatic)
     grouped = pool_calibration_by_language(parts, options)
-    check_fixed_points(grouped, options)
+    check_fixed_point_order(grouped, options)
     return make_undivided_work(lambda: _view(parts, grouped, automatic, options))
 
 
@@ -105,7 +105,10 @@ def _view(
     head["dropped"] += [line for one in parts for line in count_items_without_agreed_score(one, options.repeats)]
     view = XstsView(
         **head,
-        warnings=[*_warnings(directions, direction_views, systems, options), *list_shared_rater_key_warnings(grouped)],
+        warnings=[
+            *_warnings(directions, direction_views, systems, options),
+            *list_unlinked_shared_rater_key_warnings(grouped),
+        ],
         method=options.method,
         by=options.by,
         target=target,
@@ -152,7 +155,7 @@ def _systems(
         drawn = language_pairs.draw_language_pair_bootstrap(
             before, n_pairs, draws=draws, seed=options.seed, number=number
         )
-        here = language_pairs.compute_fixed_points(before, target)
+        here = language_pairs.compute_language_pair_fixed_points(before, target)
         whys = {method: explain_unavailable_method(method, here) for method in METHODS}
         moved = language_pairs.calibrate_systems(before, target, whys, drawn, level=options.level)
         labels = direction.parts.ratings.rows.labels.systems
@@ -210,7 +213,10 @@ def _direction(
     automatic: Mapping[str, float],
     options: XstsOptions,
 ) -> LanguageDirectionView:
-    campaign, here = direction.parts.ratings.snapshot.campaign, language_pairs.compute_fixed_points(before, target)
+    campaign, here = (
+        direction.parts.ratings.snapshot.campaign,
+        language_pairs.compute_language_pair_fixed_points(before, target),
+    )
     n_pairs, stored = before.anchors.units.n_units, campaign.settings.get("language")
     attributes = stored if isinstance(stored, Mapping) else {}
     return LanguageDirectionView(
@@ -231,14 +237,14 @@ def _direction(
     )
 
 
-def _line(method: Method, here: CalibrationFixedPoints, options: XstsOptions) -> CalibrationLineView:
+def _line(method: Method, here: CalibrationFixedPoints, options: XstsOptions) -> CalibrationEquation:
     why = explain_unavailable_method(method, here)
     if why is not None:
-        return CalibrationLineView(method=method, slope=None, intercept=None, why=why)
+        return CalibrationEquation(method=method, slope=None, intercept=None, why=why)
     if options.by == "rater" and method == options.method and method != "raw":
-        return CalibrationLineView(method=method, slope=None, intercept=None, why="one line per rater")
+        return CalibrationEquation(method=method, slope=None, intercept=None, why="one line per rater")
     fit = make_calibration_line(method, here)
-    return CalibrationLineView(method=method, slope=fit.slope, intercept=fit.intercept)
+    return CalibrationEquation(method=method, slope=fit.slope, intercept=fit.intercept)
 
 
 def _raters(direction: CampaignToCalibrate) -> list[RaterFixedPoints]:

@@ -23,7 +23,7 @@ PLACES = 3
 ATTRIBUTES = ("family", "script", "word_order", "morphology", "training_size")
 
 
-class CalibrationLineView(FrozenFiniteResultModel):
+class CalibrationEquation(FrozenFiniteResultModel):
     """x′ = slope·x + intercept."""
 
     method: Method
@@ -57,7 +57,7 @@ class LanguageDirectionView(FrozenFiniteResultModel):
     h: float | None = Field(description="h_l: mean of medians of the human references of this direction.")
     n_human: int = Field(description="Outputs of human references that were judged.")
     n_raters: int
-    lines: list[CalibrationLineView]
+    lines: list[CalibrationEquation]
     attributes: dict[str, str | float] = Field(description="Of the language, from the campaign's settings.")
     automatic: float | None = Field(description="Automatic score of the direction, as it was given.")
 

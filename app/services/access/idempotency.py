@@ -49,9 +49,9 @@ def run_once_per_key(
     if key is None:
         return make()
     if not idempotency.claim_idempotency_key(session, token_id, key, request_hash):
-        return _check_stored_answer(idempotency.find_idempotent_answer(session, token_id, key), request_hash)
+        return _check_stored_answer(idempotency.load_idempotent_response(session, token_id, key), request_hash)
     made = make()
-    idempotency.store_idempotent_answer(
+    idempotency.store_idempotent_response(
         session,
         token_id,
         key,

@@ -23,7 +23,7 @@ def make_organization_token_prefix() -> str:
     return f"{MARK}{current_organization_number() or ''}_"
 
 
-def add_organization_mark(text: str) -> str:
+def prefix_with_organization_mark(text: str) -> str:
     """Add the mark of the current organization to a session or invitation secret, or to the address of an archive.
 
     The mark is also added to other names that must not be mistaken for those of another organization.

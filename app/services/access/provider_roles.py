@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from app.domain.errors import Invalid
-from app.domain.keys import is_key, is_organization_key
+from app.domain.keys import is_key, is_valid_organization_key
 
 PersonRole = Literal["admin", "manager", "coordinator", "viewer"]
 ROLES_OF_PEOPLE: tuple[PersonRole, ...] = get_args(PersonRole)
@@ -47,7 +47,7 @@ def parse_group_roles(given: Mapping[str, str]) -> tuple[GroupRole, ...]:
 def _parse(group: str, value: str) -> GroupRole:
     role, *bound = value.split("/")
     before, separator, role = role.rpartition(":")
-    if separator and not is_organization_key(before):
+    if separator and not is_valid_organization_key(before):
         raise BadGroupRole(f"{before!r} cannot be the key of an organization")
     role = "admin" if separator and role == OWNER else role
     campaign, team, *_ = (*bound, None, None)

@@ -94,7 +94,7 @@ def list_campaign_task_gauges(session: Session, *, only: str | None) -> list[Sta
     """List the numbers of tasks in running campaigns, by campaign and state."""
     return [
         StateGauge("campaign_tasks", "Tasks by state.", row.n, (("campaign", row.campaign), ("state", row.state)))
-        for row in service_state.count_tasks_by_campaign(session, only=only)
+        for row in service_state.count_tasks_by_campaign_and_state(session, only=only)
     ]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from app.domain.errors import NotFound
-from app.services.access.organization_marks import add_organization_mark
+from app.services.access.organization_marks import prefix_with_organization_mark
 from app.services.access.tokens import BadCredential, Caller, authenticate_for_session, hash_secret, make_caller
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, sessions, tokens
@@ -57,7 +57,7 @@ def exchange_token_for_session(session: Session, token: str, *, lifetime: timede
 
 def start_session_for_caller(session: Session, caller: Caller, *, lifetime: timedelta) -> NewSession:
     """Start a session for a caller who has been authenticated."""
-    secret = add_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="))
+    secret = prefix_with_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="))
     expires_at = sessions.insert_session(
         session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime
     )

@@ -105,7 +105,7 @@ def claim_due_provider_check(session: Session, secret: str) -> DueProviderCheck 
     """Claim the check for this request, or return None if another request makes it or has just made it."""
     digest = tokens.hash_secret(secret)
     at = accounts.claim_session_recheck(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
-    row = accounts.find_login_session(session, digest) if at is not None else None
+    row = accounts.find_single_sign_on_session(session, digest) if at is not None else None
     if row is None or at is None:
         return None
     return DueProviderCheck(row.session_id, at, row.issuer, row.subject, decrypt_provider_tokens(row.sealed, secret))
@@ -152,7 +152,7 @@ def end_unconfirmed_session(session: Session, secret: str) -> None:
 
 def find_identity_token(session: Session, secret: str) -> str | None:
     """Return the token by which the provider can end its session, too; None if the session was opened with a token."""
-    row = accounts.find_login_session(session, tokens.hash_secret(secret))
+    row = accounts.find_single_sign_on_session(session, tokens.hash_secret(secret))
     return None if row is None else decrypt_provider_tokens(row.sealed, secret).identity
 
 

@@ -324,7 +324,7 @@ def create_first_admin_token(session: Session) -> IssuedToken | None:
     if tokens.has_live_admin(session):
         return None
     return issue_token(
-        session, role="admin", name="first admin", expires_at=clock.database_time_after(session, FIRST_ADMIN_DAYS)
+        session, role="admin", name="first admin", expires_at=clock.database_time_after_days(session, FIRST_ADMIN_DAYS)
     )
 
 

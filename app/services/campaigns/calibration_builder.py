@@ -13,10 +13,10 @@ from app.reports.inputs.calibration import (
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
     load_campaign_calibration_split,
-    make_unit_values,
+    make_values_by_unit,
 )
 from app.reports.inputs.snapshot import load_snapshot
-from app.services.campaigns.calibration_sets import CalibrationPair
+from app.services.campaigns.calibration_sets import CalibrationTextPair
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.item_selection import (
     StratumSample,
@@ -29,7 +29,7 @@ from app.storage.calibration_items import load_source_and_output_texts
 from app.storage.db import Session
 
 
-class CalibrationScalesDiffer(Conflict):
+class CampaignScalesDiffer(Conflict):
     """The campaigns do not use the same protocol and scale, so their scores cannot form one set."""
 
     published = "NotOneScale"
@@ -50,7 +50,7 @@ class CalibrationProposal:
     """The proposed contents of a set. without_text: pairs left out because a text is not stored."""
 
     protocol: str
-    pairs: tuple[CalibrationPair, ...]
+    pairs: tuple[CalibrationTextPair, ...]
     strata: tuple[QualityStratum, ...]
     without_text: int
 
@@ -64,7 +64,7 @@ class CalibrationProposal:
 class CalibrationCandidate:
     """A pair that may be chosen, and how far its raters' scores are from their median."""
 
-    pair: CalibrationPair
+    pair: CalibrationTextPair
     spread: float
     n_ratings: int
 
@@ -80,7 +80,7 @@ def propose_calibration_set(
 ) -> CalibrationProposal:
     """Propose pairs of a source (or a reference) and an output with their median score, best agreement first.
 
-    The same two texts are chosen only once. Raises NotFound for an unknown campaign, CalibrationScalesDiffer, Invalid
+    The same two texts are chosen only once. Raises NotFound for an unknown campaign, CampaignScalesDiffer, Invalid
     for less than one pair per stratum or for scores without bounds.
     """
     if per_stratum < 1 or not campaigns:
@@ -94,7 +94,7 @@ def propose_calibration_set(
     lost = 0
     for given in parts:
         texts = load_source_and_output_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
-        units = make_unit_values(given, given.test, "average")
+        units = make_values_by_unit(given, given.test, "average")
         for chosen in choose_calibration_items(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))
             lost += chosen.available - len(held)
@@ -108,7 +108,7 @@ def _scale_of(parts: Sequence[CampaignCalibrationSplit]) -> ScoreScale:
     for part in parts:
         same = part.ratings.snapshot.campaign.protocol == first.ratings.snapshot.campaign.protocol
         if not same or part.ratings.scale != first.ratings.scale:
-            raise CalibrationScalesDiffer(f"{part.campaign_key} differs from {first.campaign_key}")
+            raise CampaignScalesDiffer(f"{part.campaign_key} differs from {first.campaign_key}")
     if first.ratings.scale is None:
         what = f"the scores of {first.campaign_key} have no bounds to make strata of"
         raise Invalid("no strata can be made", places=(Place(("campaigns",), what),))
@@ -129,14 +129,14 @@ def _candidates(
         document = labels.documents[labels.segment_document[place]]
         address = (document, int(labels.segment_position[place]), labels.systems[int(units.system[u])])
         if address in texts:
-            pair = CalibrationPair(*texts[address], consensus=float(middle[u]), stratum=chosen.stratum)
+            pair = CalibrationTextPair(*texts[address], consensus=float(middle[u]), stratum=chosen.stratum)
             yield CalibrationCandidate(pair, float(spread[u]), int(counts[u]))
 
 
 def _proposal(
     protocol: str, by_stratum: dict[str, list[CalibrationCandidate]], per_stratum: int, lost: int
 ) -> CalibrationProposal:
-    taken: list[CalibrationPair] = []
+    taken: list[CalibrationTextPair] = []
     strata: list[QualityStratum] = []
     seen: set[tuple[str, str]] = set()
     for name, candidates in by_stratum.items():

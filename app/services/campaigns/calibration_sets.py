@@ -42,7 +42,7 @@ class CalibrationTooLate(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationPair:
+class CalibrationTextPair:
     """Two texts and their similarity by consensus, on the protocol's scale. stratum: level of quality."""
 
     text1: str
@@ -58,7 +58,7 @@ class CalibrationSet:
     key: str
     version: int
     protocol: str
-    pairs: tuple[CalibrationPair, ...]
+    pairs: tuple[CalibrationTextPair, ...]
     frozen_at: datetime | None
 
     @property
@@ -68,7 +68,7 @@ class CalibrationSet:
 
 
 def put_calibration_set(
-    session: Session, key: str, protocol: str, pairs: Sequence[CalibrationPair], *, actor: str
+    session: Session, key: str, protocol: str, pairs: Sequence[CalibrationTextPair], *, actor: str
 ) -> CalibrationSet:
     """Store a set. The same pairs change nothing; other pairs replace an unused version, or else create a new one.
 
@@ -163,7 +163,7 @@ def make_calibration_document_key(key: str, n: int) -> str:
 
 
 def _add_document(
-    session: Session, campaign_id: int, system_id: int, key: str, origin: str, pair: CalibrationPair
+    session: Session, campaign_id: int, system_id: int, key: str, origin: str, pair: CalibrationTextPair
 ) -> None:
     meta = {"consensus": pair.consensus, "stratum": pair.stratum}
     values = {"name": key, "kind": "calibration", "domain": None, "origin": origin, "position": None, "meta": meta}
@@ -173,7 +173,7 @@ def _add_document(
     test_sets.insert_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip(), None)])
 
 
-def _check(key: str, protocol: str, pairs: Sequence[CalibrationPair]) -> None:
+def _check(key: str, protocol: str, pairs: Sequence[CalibrationTextPair]) -> None:
     places = []
     if not is_key(key) or len(key) > LONGEST_KEY:
         places.append(Place(("path", "set"), f"must be a valid key of at most {LONGEST_KEY} characters"))
@@ -191,7 +191,7 @@ def _check(key: str, protocol: str, pairs: Sequence[CalibrationPair]) -> None:
 
 def _read(session: Session, row: stored.Row) -> CalibrationSet:
     pairs = tuple(
-        CalibrationPair(one.text1, one.text2, one.consensus, one.stratum)
+        CalibrationTextPair(one.text1, one.text2, one.consensus, one.stratum)
         for one in stored.load_text_pairs_of_set(session, row.id)
     )
     return CalibrationSet(row.key, row.version, row.protocol, pairs, row.frozen_at)

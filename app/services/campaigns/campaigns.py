@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.domain.questionnaires import find_questionnaire_faults
 from app.protocols.base import Protocol
-from app.protocols.base import resolve_scoring_options as understood
+from app.protocols.base import parse_scoring_options as understood
 from app.reports.inputs.campaign import CampaignInfo, make_campaign_info
 from app.services.campaigns import audit, deadlines, display_settings, phrases, setting_numbers
 from app.services.campaigns.attention_settings import parse_attention_check_settings
@@ -143,7 +143,7 @@ def check_new_campaign(new: NewCampaign) -> Protocol[Any]:
     protocol = protocols.get_protocol(new.protocol)
     parse_rater_quality_settings(new.settings)
     parse_attention_check_settings(new.settings)
-    protocols.find_visible_texts(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
+    protocols.find_texts_shown_on_basis(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
     understood(protocol, new.options)
     return protocol
 

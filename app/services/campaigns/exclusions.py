@@ -15,7 +15,7 @@ from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.changed_pairs import ChangedPair, find_changed_pairs
+from app.reports.side_by_side.changed_pairs import DisagreeingPair, find_disagreeing_pairs
 from app.services.campaigns import audit
 from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session
@@ -70,7 +70,7 @@ class ExclusionEffect:
     after: RankingView
     systems: tuple[SystemRankChange, ...]
     order_changed: bool
-    pairs: tuple[ChangedPair, ...]
+    pairs: tuple[DisagreeingPair, ...]
     stability: StabilityBeforeAndAfter
 
 
@@ -203,7 +203,7 @@ def look_up_preview_rankings(session: Session, campaign: str, wanted: ExclusionT
 def compute_exclusion_effect(database: Database, both: RankingPair) -> ExclusionEffect:
     """Return the effect on a ranking, from rankings that are stored, or computed and stored here."""
     before, after = (
-        ranking_view.read_ranking_view(ranking_report.compute_missing_ranking(database, one).body) for one in both
+        ranking_view.read_ranking_view(ranking_report.compute_ranking_unless_stored(database, one).body) for one in both
     )
     about, recipes = both[0].about, [one.recipe for one in both]
     sure = forecast_stability_by_recipe(database, about.campaign.key, recipes, as_of=about.version)
@@ -222,7 +222,7 @@ def make_exclusion_effect(
         after=after,
         systems=tuple(SystemRankChange(system, first.get(system), then.get(system)) for system in {**first, **then}),
         order_changed=order != [system for system in then if system in first],
-        pairs=tuple(find_changed_pairs([before, after])),
+        pairs=tuple(find_disagreeing_pairs([before, after])),
         stability=stability,
     )
 

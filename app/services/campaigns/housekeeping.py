@@ -23,11 +23,11 @@ def clean_up_expired_data(database: Database) -> dict[str, int] | None:
     """
     with database.transaction() as session:
         counts = housekeeping.delete_expired_rows(session, kept=KEPT, reports=REPORTS)
-        due = leases.find_campaigns_with_expired_leases(session) if counts is not None else []
+        due = leases.find_campaign_ids_with_expired_leases(session) if counts is not None else []
     freed = 0
     for campaign_id in due:
         with database.transaction() as session:
-            freed += leases.expire_leases(session, campaign_id)
+            freed += leases.release_expired_leases(session, campaign_id)
     if counts is None:
         return None
     return {**counts, "leases": freed}

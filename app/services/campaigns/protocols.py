@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from app import protocols
 from app.protocols import RaterForm, convert_to_custom_options, list_judged_levels, make_rater_form
-from app.protocols.base import Basis, JudgmentMeasure, resolve_scoring_options
+from app.protocols.base import Basis, JudgmentMeasure, parse_scoring_options
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.settings import change_campaign_settings
@@ -61,6 +61,4 @@ def describe_protocol_as_custom(name: str, options: Mapping[str, object]) -> Pro
     """Describe a built-in protocol as a custom one. Raises NotFound, Invalid."""
     protocol = protocols.get_protocol(name)
     usual = options or protocol.examples[0].options
-    return ProtocolNameAndOptions(
-        "custom", convert_to_custom_options(protocol, resolve_scoring_options(protocol, usual))
-    )
+    return ProtocolNameAndOptions("custom", convert_to_custom_options(protocol, parse_scoring_options(protocol, usual)))

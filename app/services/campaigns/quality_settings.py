@@ -39,19 +39,21 @@ class RaterQualitySettings(BaseModel):
     code_attention: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @property
-    def has_completion_codes(self) -> bool:
+    def has_completion_codes_by_verdict(self) -> bool:
         """Whether completion codes depend on the verdict."""
         return self.code_pass is not None and self.code_fail is not None
 
     @property
-    def has_consequences(self) -> bool:
+    def has_verdict_consequences(self) -> bool:
         """Whether a verdict has any consequences."""
-        return self.has_completion_codes or bool(self.actions)
+        return self.has_completion_codes_by_verdict or bool(self.actions)
 
     @property
     def checks_with_consequences(self) -> frozenset[Check]:
         """The checks that have consequences."""
-        return frozenset(self.actions) | (frozenset(self.code_checks) if self.has_completion_codes else frozenset())
+        return frozenset(self.actions) | (
+            frozenset(self.code_checks) if self.has_completion_codes_by_verdict else frozenset()
+        )
 
     def to_criteria(self) -> RaterQualityCriteria:
         """Return the criteria for the statistics."""

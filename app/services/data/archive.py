@@ -14,14 +14,14 @@ from typing import Any
 
 from app.domain.errors import Conflict, NotFound
 from app.reports.inputs.campaign import CampaignInfo
-from app.services.access.organization_marks import add_organization_mark
+from app.services.access.organization_marks import prefix_with_organization_mark
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.data.archived_media import ArchivedMedia, load_archived_media, open_archived_media
+from app.services.data.archived_media import ArchivedMedia, load_media_of_archived_texts, open_archived_media
 from app.services.media.library import MediaContent
-from app.services.media.policy import MediaPolicy
-from app.services.tasks.campaign_judgments import JudgmentFilter, JudgmentView, list_judgments
+from app.services.media.policy import MediaSettings
+from app.services.tasks.campaign_judgments import JudgmentFilter, ManagerJudgmentView, list_judgments
 from app.storage import archive_links, campaigns, test_sets
 from app.storage.db import Session
 
@@ -102,7 +102,7 @@ class ArchivedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveIndex:
+class ArchiveIndexPage:
     """A campaign and a page of its documents, each by key and name. next: the key after which the next page starts."""
 
     campaign: CampaignInfo
@@ -119,7 +119,7 @@ def publish_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLi
     require_closed_campaign(session, campaign)
     if archive_links.find_archive_link(session, row.id) is None:
         archive_links.insert_archive_link(
-            session, row.id, address=add_organization_mark(secrets.token_urlsafe(16)), actor=actor
+            session, row.id, address=prefix_with_organization_mark(secrets.token_urlsafe(16)), actor=actor
         )
         audit.record_action(session, row.id, actor=actor, action="archive opened")
     return get_archive_link(session, campaign)
@@ -153,23 +153,23 @@ def unpublish_archive(session: Session, campaign: str, *, actor: str) -> None:
     audit.record_action(session, row.id, actor=actor, action="archive closed")
 
 
-def find_archived_campaign(session: Session, address: str) -> str:
+def get_archived_campaign_key(session: Session, address: str) -> str:
     """Return the key of the campaign at an address. Raises ArchiveNotFound."""
-    campaign = archive_links.find_campaign_of_archive_link(session, address)
+    campaign = archive_links.find_campaign_key_of_archive_link(session, address)
     if campaign is None:
         raise ArchiveNotFound
     return campaign
 
 
-def load_archive_index(session: Session, campaign: str, *, after: str | None = None) -> ArchiveIndex:
+def load_archive_index_page(session: Session, campaign: str, *, after: str | None = None) -> ArchiveIndexPage:
     """Load a page of the documents in the test set. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     documents = test_sets.load_documents_page(session, row.id, kind=SHOWN, after=after, limit=PAGE + 1)
     shown = tuple((one.key, one.name or one.key) for one in documents[:PAGE])
-    return ArchiveIndex(get_campaign(session, campaign), shown, shown[-1][0] if len(documents) > PAGE else None)
+    return ArchiveIndexPage(get_campaign(session, campaign), shown, shown[-1][0] if len(documents) > PAGE else None)
 
 
-def find_next_archived_document(session: Session, campaign: str, document: str) -> str | None:
+def find_next_archived_document_key(session: Session, campaign: str, document: str) -> str | None:
     """Return the key of the next document in the list, None after the last one. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     following = test_sets.load_documents_page(session, row.id, kind=SHOWN, after=document, limit=1)
@@ -182,7 +182,7 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
     Raises NotFound.
     """
     row, text = _find_document(session, campaign, document)
-    numbers = assign_rater_numbers(campaign, archive_links.list_rater_keys(session, row.id))
+    numbers = assign_rater_numbers(campaign, archive_links.list_rater_keys_of_campaign(session, row.id))
     judgments = list(_load_counted_judgments(session, campaign, document))
     systems = test_sets.load_active_system_keys(session, row.id)
     rows = test_sets.load_segments(session, row.id, text.id)
@@ -208,12 +208,12 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
         if one.segment is None
     )
     display = get_display_settings(get_campaign(session, campaign).settings)
-    media = load_archived_media(session, row.id, (*(one.source for one in rows), *texts.values()))
+    media = load_media_of_archived_texts(session, row.id, (*(one.source for one in rows), *texts.values()))
     return ArchivedDocument(text.key, text.name or text.key, segments, whole, display.markup, media)
 
 
 def open_public_archive_media(
-    session: Session, policy: MediaPolicy, campaign: str, document: str, name: str
+    session: Session, policy: MediaSettings, campaign: str, document: str, name: str
 ) -> MediaContent:
     """Open a file that a text of the document shows. Raises NotFound."""
     row, text = _find_document(session, campaign, document)
@@ -260,8 +260,8 @@ def redact_free_text(value: Any) -> Any:
     return [redact_free_text(one) for one in value] if isinstance(value, list) else value
 
 
-def _load_counted_judgments(session: Session, campaign: str, document: str) -> Iterator[JudgmentView]:
-    latest: dict[tuple[object, ...], JudgmentView] = {}
+def _load_counted_judgments(session: Session, campaign: str, document: str) -> Iterator[ManagerJudgmentView]:
+    latest: dict[tuple[object, ...], ManagerJudgmentView] = {}
     after: int | None = 0
     seen = 0
     while after is not None and seen < MOST_JUDGMENTS:
@@ -282,13 +282,13 @@ def _texts(
     for key in systems:
         system = test_sets.find_system(session, campaign_id, key)
         if system is not None:
-            outputs = test_sets.load_system_outputs_on_document(session, campaign_id, system.id, document_id)
+            outputs = test_sets.load_outputs_of_system_on_document(session, campaign_id, system.id, document_id)
             texts.update({(key, at): one.text for at, one in zip(positions, outputs, strict=True)})
     return texts
 
 
 def _judgments_of_output(
-    judgments: Sequence[JudgmentView], numbers: Mapping[str, int], system: str, position: int
+    judgments: Sequence[ManagerJudgmentView], numbers: Mapping[str, int], system: str, position: int
 ) -> tuple[ArchivedJudgment, ...]:
     shown = [
         _make_archived_judgment(one, numbers) for one in judgments if one.segment == position and system in one.systems
@@ -296,5 +296,5 @@ def _judgments_of_output(
     return tuple(sorted(shown, key=lambda one: one.rater))
 
 
-def _make_archived_judgment(judgment: JudgmentView, numbers: Mapping[str, int]) -> ArchivedJudgment:
+def _make_archived_judgment(judgment: ManagerJudgmentView, numbers: Mapping[str, int]) -> ArchivedJudgment:
     return ArchivedJudgment(numbers[judgment.rater], judgment.score, redact_free_text(judgment.payload))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.domain.media_elements import parse_media_element
 from app.domain.media_types import KINDS
 from app.services.media.library import MediaContent
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.services.media.shown_media import load_media_by_names
 from app.storage.db import Session
 from app.storage.media import rows
@@ -41,7 +41,9 @@ class ArchivedMedia:
         return cls(row.name, KINDS[row.media_type], row.media_type, *size, row.captions, row.transcript)
 
 
-def load_archived_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> tuple[ArchivedMedia, ...]:
+def load_media_of_archived_texts(
+    session: Session, campaign_id: int, texts: Iterable[str | None]
+) -> tuple[ArchivedMedia, ...]:
     """Load the existing files that some texts refer to, by name, and their captions."""
     names = {element.name for text in texts if (element := parse_media_element(text)) is not None}
     files = load_media_by_names(session, campaign_id, names) if names else {}
@@ -54,12 +56,12 @@ def add_media_addresses(media: Iterable[ArchivedMedia], address_of: AddressOf) -
 
 
 def open_archived_media(
-    session: Session, policy: MediaPolicy, campaign_id: int, texts: Iterable[str | None], name: str
+    session: Session, policy: MediaSettings, campaign_id: int, texts: Iterable[str | None], name: str
 ) -> MediaContent:
     """Open a file that some texts show.
 
     Raises MediaNotFound, even if the campaign has the file but no text shows it.
     """
-    shown = {file.name for file in load_archived_media(session, campaign_id, texts)}
+    shown = {file.name for file in load_media_of_archived_texts(session, campaign_id, texts)}
     row = rows.load_media(session, campaign_id, name if name in shown else "")
     return MediaContent(policy, row.sha256, row.size, row.media_type)

@@ -52,7 +52,7 @@ class BackTranslationLanguageDiffers(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class BackTranslationResult:
+class BackTranslationCopyCounts:
     """How many texts became outputs. left: texts that were not taken, by reason."""
 
     outputs: int
@@ -99,7 +99,7 @@ class _CampaignTexts:
 
 def copy_back_translations(
     session: Session, campaign: str, target: str, *, rater: str | None, actor: str
-) -> BackTranslationResult:
+) -> BackTranslationCopyCounts:
     """Make the texts that a campaign's raters wrote outputs of the same systems in another campaign.
 
     rater: whose texts to take; None takes for each output those of the first rater by key. Documents that the other
@@ -122,7 +122,7 @@ def copy_back_translations(
     wanted = _fitting(session, target_id, gathered, left)
     written = {address: _written_text(view, row) for address, row in wanted.items()}
     before = stored.load_stored_outputs(session, target_id)
-    known = dict(test_sets.load_test_set_outline(session, target_id))
+    known = dict(test_sets.load_test_document_sizes(session, target_id))
     same = {address for address, said in written.items() if address in before and before[address].text == said}
     changed = [before[address].id for address in written.keys() & before.keys() - same]
     stored.delete_outputs_and_authors(session, target_id, changed)
@@ -135,7 +135,7 @@ def copy_back_translations(
     stored.replace_output_authors(session, target_id, rows)
     raters = {row.rater for row in wanted.values()}
     made = (counts["outputs"], len(same), counts["systems"], counts["documents"], len(raters))
-    return BackTranslationResult(*made, dict(left), counts["data_version"])
+    return BackTranslationCopyCounts(*made, dict(left), counts["data_version"])
 
 
 def list_rater_written_outputs(session: Session, campaign: str, *, after: int, limit: int) -> list[OutputAuthor]:
@@ -195,7 +195,7 @@ def _fitting(
 ) -> dict[Address, JudgmentRow]:
     """Return the texts that can become outputs: the segment exists or can be created, and no task shows another one."""
     known, shown = (
-        dict(test_sets.load_test_set_outline(session, target_id)),
+        dict(test_sets.load_test_document_sizes(session, target_id)),
         stored.load_keys_of_outputs_in_tasks(session, target_id),
     )
     texts = gathered.texts

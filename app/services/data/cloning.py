@@ -28,7 +28,7 @@ class ProtocolsDiffer(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class CarryOverResult:
+class JudgmentCarryOverResult:
     """How much was carried over. left: judgments that were not, by reason."""
 
     judgments: int
@@ -74,7 +74,7 @@ def clone_campaign(
     return get_campaign(session, key)
 
 
-def carry_over_judgments(session: Session, campaign: str, source: str, *, actor: str) -> CarryOverResult:
+def carry_over_judgments(session: Session, campaign: str, source: str, *, actor: str) -> JudgmentCarryOverResult:
     """Store another campaign's judgments of the same outputs on the same sources in a campaign.
 
     They belong to tasks of their own. A repeated call adds only new ones. Judgments that were voided there, or are
@@ -100,7 +100,7 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
     carried = list(sieve(exports.load_campaign_records(session, source)))
     intake = RunningImport(session, view, actor=actor, audit_details=f"carried over from {source}")
     counts = import_records(intake, carried, ReadLog())
-    return CarryOverResult(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
+    return JudgmentCarryOverResult(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
 
 
 class _JudgmentFilter:

@@ -20,7 +20,7 @@ from app.services.data import exports
 from app.services.data.import_options import (
     FormatNotReadable,
     check_import_options,
-    choose_default_judgment_basis,
+    choose_source_or_reference_basis,
     make_campaign_record,
     peek_campaign_row,
     split_import_options,
@@ -263,7 +263,7 @@ def _records(
     own, about = split_import_options(reader, options)
     protocol = known.protocol if known else about.get("protocol")
     outline = (
-        partial(test_sets.load_test_set_outline, session, campaigns.load_campaign(session, known.key).id)
+        partial(test_sets.load_test_document_sizes, session, campaigns.load_campaign(session, known.key).id)
         if known
         else tuple
     )
@@ -373,7 +373,7 @@ def _campaign(
         options=head.options or {},
         source_language=head.source_language,
         target_language=head.target_language,
-        basis=head.basis or choose_default_judgment_basis(head.protocol),
+        basis=head.basis or choose_source_or_reference_basis(head.protocol),
         series=series,
     )
     return create_campaign(session, new, actor=actor), records

@@ -56,9 +56,9 @@ class RunningImport:
     _judged_by: tuple[Protocol[Any], ScoringOptions] | None = None
 
     def __post_init__(self) -> None:
-        self.staging = StagingWriter(self.get_protocol)
+        self.staging = StagingWriter(self.get_protocol_and_options)
 
-    def get_protocol(self) -> tuple[Protocol[Any], ScoringOptions]:
+    def get_protocol_and_options(self) -> tuple[Protocol[Any], ScoringOptions]:
         """Return the campaign's protocol and its parsed options."""
         if self._judged_by is None:
             self._judged_by = (

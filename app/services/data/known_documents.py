@@ -30,7 +30,7 @@ def check_known_answers(campaign: CampaignInfo, kind: str, segments: Sequence[Kn
         raise Invalid(title, places=tuple(faults[:MOST_PLACES]))
 
 
-def check_staged_known_answers(session: Session, campaign_id: int, campaign: CampaignInfo) -> int:
+def check_known_answers_and_count_unfit(session: Session, campaign_id: int, campaign: CampaignInfo) -> int:
     """Count imported documents whose known answers do not fit the protocol and are marked as unfit.
 
     Earlier versions accepted what this one refuses, and a campaign's export must be importable. Call this after the

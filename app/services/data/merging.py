@@ -14,9 +14,9 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, SpansWidget
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.inputs.scores import find_score_profile_id, resolve_score_definition
+from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
-from app.services.data.known_documents import check_staged_known_answers
+from app.services.data.known_documents import check_known_answers_and_count_unfit
 from app.storage import campaigns, comments, judgments, profiles, seals
 from app.storage.db import Session
 from app.storage.imports import alignments, comparisons, merge, origins, staging
@@ -59,8 +59,8 @@ class ImportMerge:
         judgments.note_new_staged_texts(session, self._id)
         created = merge.create_staged_entities(session, self._id)
         created |= {"alignments": n} if (n := alignments.insert_staged_word_alignments(session, self._id)) else {}
-        origins.insert_staged_output_origins(session, self._id)
-        resolved = judgments.resolve_staged_judgments(session, self._id, history=self._history)
+        origins.store_staged_output_origins(session, self._id)
+        resolved = judgments.resolve_staged_judgment_revisions(session, self._id, history=self._history)
         compared = comparisons.count_new_comparisons(session, self._id)
         self._counts.update(created | ({"comparisons": compared} if compared else {}))
         self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
@@ -80,7 +80,7 @@ class ImportMerge:
             comments.insert_staged_comments(session, self._id)
             _check_spans(session, self._id, campaign)
             if self._checks_known_answers:
-                self.n_unfit += check_staged_known_answers(session, self._id, campaign)
+                self.n_unfit += check_known_answers_and_count_unfit(session, self._id, campaign)
         staging.empty_staging_tables(session)
 
     def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
@@ -125,7 +125,9 @@ class ImportMerge:
             )
             self._under = (
                 version,
-                find_score_profile_id(self._session, self._id, resolve_score_definition(campaign, ScoringChoice())),
+                find_or_create_score_profile_id(
+                    self._session, self._id, resolve_score_definition(campaign, ScoringChoice())
+                ),
             )
         return self._under
 
@@ -178,7 +180,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
     protocol, options = protocols.get_protocol(campaign.protocol), parse_campaign_scoring_options(campaign)
     places: list[Place] = []
     for answer in judgments.stream_answers_with_texts(
-        session, campaign_id, among=judgments.load_resolved_judgment_ids(session)
+        session, campaign_id, among=judgments.load_judgment_ids_being_merged(session)
     ):
         payload = protocol.payload.model_validate(answer.payload)
         try:

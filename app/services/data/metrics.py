@@ -68,7 +68,14 @@ def put_metric_scores(session: Session, campaign: str, metric: str, given: Metri
     if not rows:
         why = ", ".join(f"{n} {reason}" for reason, n in sorted(left.items())) or "there is no score"
         raise Invalid("no score can be stored", places=(Place(("body",), why),))
-    before = next((one for one in stored.load_metrics(session, row.id, row.data_version) if one.metric == metric), None)
+    before = next(
+        (
+            one
+            for one in stored.load_metrics_with_score_counts(session, row.id, row.data_version)
+            if one.metric == metric
+        ),
+        None,
+    )
     if before is None or not _is_unchanged(session, row.id, before, rows, given):
         version = campaigns.take_next_data_version(session, row.id, actor=actor, what=f"scores of {metric}")
         listed = [(*address, score) for address, score in rows.items()]
@@ -92,7 +99,7 @@ def list_metrics(session: Session, campaign: str) -> list[Metric]:
     row = campaigns.load_campaign(session, campaign)
     return [
         Metric(one.metric, one.higher_is_better, one.n_outputs, one.n_of_systems, one.n_systems, one.version)
-        for one in stored.load_metrics(session, row.id, row.data_version)
+        for one in stored.load_metrics_with_score_counts(session, row.id, row.data_version)
     ]
 
 

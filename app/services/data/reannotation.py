@@ -75,7 +75,7 @@ def prefill_errors_from_campaign(
         how = {"from": source, "prior": [{"id": p.id, "rater": p.prior_rater, "error": p.prior_error} for p in priors]}
         rows.append((ids[address].id, [span.model_dump(mode="json") for span in spans], how))
         errors += len(spans)
-    stored.replace_prefills_from_campaign(session, row.id, rows, source=source)
+    stored.replace_prefills_with_spans_of_campaign(session, row.id, rows, source=source)
     version = campaigns.take_next_data_version(session, row.id, actor=actor, what="prefills")
     raters = {record.rater for record in chosen.values()}
     what = {"from": source, "outputs": len(rows), "errors": errors}

@@ -72,7 +72,7 @@ class RecordingResult:
     data_version: int
 
 
-def record_judgments(
+def record_external_judgments(
     session: Session, campaign: str, sent: Sequence[ExternalJudgment], *, declare: bool, actor: str
 ) -> RecordingResult:
     """Store judgments made elsewhere, all of them or none, under one data version.
@@ -104,7 +104,7 @@ def record_judgments(
     if places := tuple(islice(wrong, MOST_PLACES)):
         raise InvalidJudgments(f"the first {MOST_PLACES} faults" if len(places) == MOST_PLACES else "", places=places)
     known = _find_stored_before(session, row.id, sent)
-    there = find_planned_items(session, row.id, intake.get_protocol()[0], sent)
+    there = find_planned_items(session, row.id, intake.get_protocol_and_options()[0], sent)
     left = [i for i in range(len(sent)) if i not in known | there.known]
     if several:
         refuse_second_judgments(session, row.id, sent, there, left)
@@ -126,7 +126,7 @@ def record_judgments(
 
 def _wrong_payload(intake: RunningImport, i: int, judgment: ExternalJudgment) -> Iterator[Place]:
     """Yield the faults that the campaign's protocol finds in a payload without its texts."""
-    protocol, options = intake.get_protocol()
+    protocol, options = intake.get_protocol_and_options()
     said = judgment.payload.get("protocol", protocol.name)
     if said != protocol.name:
         yield Place((BODY, i, "payload", "protocol"), f"the campaign judges by {protocol.name}")
@@ -155,9 +155,9 @@ def _list_unknown_names(session: Session, campaign_id: int, sent: Sequence[Exter
     """Yield the names that the campaign does not have."""
     documents = sorted({one.document for one in sent})
     there = {
-        "rater": external_judgments.filter_known_raters(session, campaign_id, sorted({one.rater for one in sent})),
-        "document": external_judgments.filter_known_documents(session, campaign_id, documents),
-        "system": external_judgments.filter_known_systems(session, campaign_id, sorted({one.system for one in sent})),
+        "rater": external_judgments.find_known_rater_keys(session, campaign_id, sorted({one.rater for one in sent})),
+        "document": external_judgments.find_known_document_keys(session, campaign_id, documents),
+        "system": external_judgments.find_known_system_keys(session, campaign_id, sorted({one.system for one in sent})),
     }
     segments = external_judgments.load_segment_positions(session, campaign_id, documents)
     for i, judgment in enumerate(sent):

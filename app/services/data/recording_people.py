@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from app.domain.errors import Conflict, Place
-from app.services.data.recording_planned import MOST_PLACES, AddressedJudgment, PlannedItemMatches
+from app.services.data.recording_planned import MOST_PLACES, JudgmentWithKeys, PlannedItemMatches
 from app.storage import campaigns, replans
 from app.storage.db import Session
 from app.storage.imports import external_judges
@@ -17,7 +17,7 @@ class PersonJudgedAlready(Conflict):
     published = "JudgedByThePerson"
 
 
-def block_leases_if_accounts_linked(session: Session, campaign: str, sent: Sequence[AddressedJudgment]) -> bool:
+def block_leases_if_accounts_linked(session: Session, campaign: str, sent: Sequence[JudgmentWithKeys]) -> bool:
     """Return whether any rater has other accounts. If so, block new leases until the transaction ends. Raises NotFound.
 
     Call this before the campaign's row is locked, because leasing takes the two locks in this order.
@@ -33,7 +33,7 @@ def block_leases_if_accounts_linked(session: Session, campaign: str, sent: Seque
 def refuse_second_judgments(
     session: Session,
     campaign_id: int,
-    sent: Sequence[AddressedJudgment],
+    sent: Sequence[JudgmentWithKeys],
     there: PlannedItemMatches,
     left: Collection[int],
 ) -> None:

@@ -17,7 +17,7 @@ from app.storage.imports import external_judgments
 MOST_PLACES = 100
 
 
-class AddressedJudgment(Protocol):
+class JudgmentWithKeys(Protocol):
     """The output that a judgment is about, and who judged it."""
 
     @property
@@ -55,14 +55,14 @@ class PlannedItemMatches:
 
 
 def find_planned_items(
-    session: Session, campaign_id: int, protocol: _base.Protocol[Any], sent: Sequence[AddressedJudgment]
+    session: Session, campaign_id: int, protocol: _base.Protocol[Any], sent: Sequence[JudgmentWithKeys]
 ) -> PlannedItemMatches:
     """Find the planned items of judgments made elsewhere.
 
     Raises TaskHandedIn if a handed-in task has a different answer; places are `("body", i)`.
     """
     named = [(one.rater, one.document, one.segment, one.system) for one in sent]
-    items = external_judgments.load_planned_items_of_raters(session, campaign_id, named)
+    items = external_judgments.load_planned_items_for_judgments(session, campaign_id, named)
     known = {n for n, at in items.items() if at.payload is not None and _is_same_answer(protocol, at.payload, sent[n])}
     other = [n for n, at in sorted(items.items()) if at.state == "handed_in" and n not in known]
     if other:
@@ -70,7 +70,7 @@ def find_planned_items(
     return PlannedItemMatches({n: at for n, at in items.items() if n not in known}, frozenset(known))
 
 
-def _is_same_answer(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: AddressedJudgment) -> bool:
+def _is_same_answer(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: JudgmentWithKeys) -> bool:
     """Return whether an answer equals the stored one; a field that is left out has its default."""
     if judgment.segment is None:
         return stored == dict(judgment.payload)

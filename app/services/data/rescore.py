@@ -99,7 +99,7 @@ def _compare_profile(
         if len(wrong) + len(absent) >= BLOCK:
             _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
     _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
-    places = stored_scores.describe_judgments_by_id(session, campaign_id, [one.judgment_id for _, one in shown])
+    places = stored_scores.describe_judgment_addresses(session, campaign_id, [one.judgment_id for _, one in shown])
     checked.first = [f"{places[is_.judgment_id]}: {was.score!r} is stored, {is_.score!r} it is" for was, is_ in shown]
     return checked
 

@@ -103,7 +103,7 @@ class StagingWriter:
         return tuple(widget.field for widget in self.get_protocol()[0].form if isinstance(widget, SpansWidget))
 
     @cached_property
-    def severities(self) -> Sequence[str]:
+    def allowed_severities(self) -> Sequence[str]:
         """The severities that marked errors can have."""
         return list_known_severities(*self.get_protocol())
 
@@ -132,7 +132,7 @@ class StagingWriter:
         self.n_voids += isinstance(record, VoidedJudgmentRow)
         self.n_scores += isinstance(record, MetricScoreRow)
         try:
-            declared = _declaration(record, lambda: self.severities)
+            declared = _declaration(record, lambda: self.allowed_severities)
         except Invalid as error:
             log.record_bad_line(record.at, error.detail)
             return

@@ -104,7 +104,7 @@ def get_outputs_of_systems(
     return {
         key: [
             _output_view(row, markup=markup)
-            for row in stored.load_system_outputs_on_document(
+            for row in stored.load_outputs_of_system_on_document(
                 session, about.id, load_system_row(session, about.id, key).id, on.id
             )
         ]
@@ -112,7 +112,7 @@ def get_outputs_of_systems(
     }
 
 
-def count_outputs_by_document(
+def count_system_outputs_by_document(
     session: Session, campaign: str, system: str, *, after: str | None, limit: int
 ) -> list[DocumentOutputCount]:
     """List the documents on which a system has outputs, by key, starting after `after`. Raises NotFound."""

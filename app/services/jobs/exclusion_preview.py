@@ -66,7 +66,7 @@ def find_or_queue_exclusion_preview(
     """
     with database.transaction(snapshot=True) as session:
         both = exclusions.look_up_preview_rankings(session, campaign, wanted, recipe)
-        is_long = rankings.are_rankings_slow(
+        is_long = rankings.do_missing_rankings_need_job(
             session, both
         )  # forecasts are quick: .2 s for 60 systems and 180 documents
     if not is_long:

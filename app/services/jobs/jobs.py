@@ -101,7 +101,7 @@ class JobRequest:
         return cls(kind, ReportKey(**kept["key"]), dict(kept["campaigns"]), kept["given"], kept["role"], _weight(kept))
 
     @property
-    def report_digest(self) -> str:
+    def report_key_digest(self) -> str:
         """A digest that identifies the report."""
         key = [getattr(self.key, name) for name in ReportKey.__slots__]
         return hashlib.sha256(canonical_json(key).encode()).hexdigest()
@@ -151,7 +151,7 @@ def request_job(database: Database, request: JobRequest) -> JobView:
             public_id=f"j_{secrets.token_hex(16)}",
             campaign_id=request.key.campaign_id,
             kind=request.kind,
-            key=request.report_digest,
+            key=request.report_key_digest,
             request=request.as_json(),
         )
         if row.state == "failed" and not row.error["again"]:
@@ -172,7 +172,7 @@ def find_running_job(database: Database, request: JobRequest) -> JobView:
     Raises JobNotRequested if none is running, and the error for which a worker has already refused the request.
     """
     with database.transaction() as session:
-        row = jobs.find_job_by_report_key(session, request.report_digest)
+        row = jobs.find_job_by_report_key(session, request.report_key_digest)
         if row is not None and row.state == "failed" and not row.error["again"]:
             raise decode_job_error(row.error)
         if row is None or row.state not in jobs.UNFINISHED:

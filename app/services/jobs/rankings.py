@@ -36,15 +36,15 @@ def find_or_queue_ranking(
     """
     with database.transaction(snapshot=True) as session:
         wanted = ranking_report.look_up_ranking(session, campaign, recipe, as_of)
-        is_long = are_rankings_slow(session, [wanted])
+        is_long = do_missing_rankings_need_job(session, [wanted])
     if not is_long:
-        return ranking_report.compute_missing_ranking(database, wanted)
+        return ranking_report.compute_ranking_unless_stored(database, wanted)
     wanted.check_computable_here()
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return ask(database, jobs.JobRequest(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
 
-def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool:
+def do_missing_rankings_need_job(session: Session, wanted: Iterable[RankingLookup]) -> bool:
     """Return whether making the missing rankings one after another is expected to take long enough for a job."""
     missing = [one for one in wanted if one.body is None]
     if not missing:

@@ -54,7 +54,7 @@ def find_or_queue_report(
         if is_long and report.check is not None:
             report.check(session, lookup.about, request.options)
     if lookup.body is not None:
-        return lookup.as_stored_report(lookup.body)
+        return lookup.make_stored_report(lookup.body)
     if not is_long:
         return find_or_compute_report(database, request)
     given = request.options.model_dump(mode="json", exclude_unset=True)

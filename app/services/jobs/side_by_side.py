@@ -85,7 +85,7 @@ def find_or_queue_recipe_rankings(
         rows = [RequestedRanking(name, about, one) for name, one in wanted.items()]
         outcome = _find_or_request(session, KIND, side_by_side.label_ranked_campaign(about), rows)
     return (
-        side_by_side.compute_missing_recipe_rankings(database, about, wanted)
+        side_by_side.compute_recipe_rankings_unless_stored(database, about, wanted)
         if outcome is None
         else _answer_or_job(database, outcome, ask)
     )
@@ -104,7 +104,7 @@ def find_or_queue_series_rankings(
         rows = [RequestedRanking(one.column_name, one.about, one.ranking) for one in members]
         outcome = _find_or_request(session, SERIES, subject, rows)
     return (
-        series.compute_missing_series_rankings(database, subject, members)
+        series.make_series_rankings_side_by_side(database, subject, members)
         if outcome is None
         else _answer_or_job(database, outcome, ask)
     )
@@ -131,7 +131,7 @@ def _find_or_request(
     Raises LargeExtraNeeded.
     """
     lookups = [one.ranking for one in rows if one.ranking is not None]
-    if not rankings.are_rankings_slow(session, lookups):
+    if not rankings.do_missing_rankings_need_job(session, lookups):
         return None
     versions = {one.about.campaign.key: one.about.version for one in rows}
     asked = [one.as_json() for one in rows]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.keys import is_key, make_key
-from app.domain.media_elements import find_pdf_page_in_name, make_media_name, split_pdf_page_from_path
+from app.domain.media_elements import find_pdf_page_in_name, make_media_name_from_path, split_pdf_page_from_path
 from app.domain.media_types import KINDS, TIMED
 from app.services.campaigns import audit
 from app.services.media.examine import examine_media
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.storage import campaigns
 from app.storage.db import Database, Session
 from app.storage.media import rows
@@ -80,7 +80,7 @@ class MediaView:
 class MediaContent:
     """A file's bytes, which can be read from any position."""
 
-    policy: MediaPolicy
+    policy: MediaSettings
     sha256: bytes
     size: int
     media_type: str
@@ -92,7 +92,7 @@ class MediaContent:
 
 
 def store_media(
-    database: Database, policy: MediaPolicy, campaign: str, name: str, source: Path, *, actor: str
+    database: Database, policy: MediaSettings, campaign: str, name: str, source: Path, *, actor: str
 ) -> MediaView:
     """Store a file of a campaign under a name. Storing the same file again changes nothing.
 
@@ -126,8 +126,8 @@ def store_media(
         return MediaView.from_row(media)
 
 
-def store_media_from_pieces(
-    database: Database, policy: MediaPolicy, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
+def store_media_file_from_pieces(
+    database: Database, policy: MediaSettings, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
 ) -> MediaView:
     """Store a file that arrives in pieces, as `store_media` does."""
     with tempfile.NamedTemporaryFile(prefix=".given-", dir=policy.require_upload_folder()) as file:
@@ -137,8 +137,8 @@ def store_media_from_pieces(
         return store_media(database, policy, campaign, name, Path(file.name), actor=actor)
 
 
-def store_media_from_folder(
-    database: Database, policy: MediaPolicy, campaign: str, path: str, *, name: str | None, actor: str
+def store_media_file_from_folder(
+    database: Database, policy: MediaSettings, campaign: str, path: str, *, name: str | None, actor: str
 ) -> MediaView:
     """Store a file from the installation's folder, or a page of a PDF (`report.pdf#page=3`).
 
@@ -164,7 +164,7 @@ def store_media_from_folder(
         raise Invalid(
             places=(Place(("body", "name"), f"must end in ~page{page}, the page of the path; or leave it out"),)
         )
-    made = make_media_name(below, page=page) or make_key(file.name)
+    made = make_media_name_from_path(below, page=page) or make_key(file.name)
     return store_media(database, policy, campaign, name or made, file, actor=actor)
 
 
@@ -179,13 +179,13 @@ def list_media(session: Session, campaign: str, *, after: str | None, limit: int
     return [MediaView.from_row(row) for row in rows.load_media_page(session, campaign_id, after=after, limit=limit)]
 
 
-def open_media(session: Session, policy: MediaPolicy, campaign: str, name: str) -> MediaContent:
+def open_media(session: Session, policy: MediaSettings, campaign: str, name: str) -> MediaContent:
     """Open a file by its name, for callers who may see names. Raises NotFound."""
     row = rows.load_media(session, campaigns.load_campaign(session, campaign).id, name)
     return MediaContent(policy, row.sha256, row.size, row.media_type)
 
 
-def open_all_media(session: Session, policy: MediaPolicy, campaign: str) -> dict[str, MediaContent]:
+def open_all_media(session: Session, policy: MediaSettings, campaign: str) -> dict[str, MediaContent]:
     """Open all files of a campaign by name, to be read one after another. Raises NotFound."""
     files = rows.load_media_page(session, campaigns.load_campaign(session, campaign).id, after=None, limit=None)
     return {row.name: MediaContent(policy, row.sha256, row.size, row.media_type) for row in files}
@@ -204,7 +204,7 @@ def change_media_metadata(
     if captions is not None:
         _check_captions(session, campaign_id, row, captions)
     if changes:
-        rows.update_media(session, row.id, changes)
+        rows.update_media_captions_or_transcript(session, row.id, changes)
         what = {"media": name, "fields": sorted(changes)}
         audit.record_action(session, campaign_id, actor=actor, action="media changed", what=what)
     return MediaView.from_row(rows.load_media(session, campaign_id, name))

@@ -13,7 +13,7 @@ USUAL = MediaLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class MediaPolicy:
+class MediaSettings:
     """Settings for media. store, parts: the folders for stored files and for uploads; None: media are not accepted.
 
     lifetime: of a signed address. shelf: a folder whose files a manager may store by their paths.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from app.domain.errors import Forbidden
 from app.services.media.library import MediaContent
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.services.people.raters import ActingRater
 from app.storage.db import Session
 from app.storage.media import rows
@@ -66,7 +66,7 @@ class MediaAddressSigner:
 
 
 def open_signed_media(
-    session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
+    session: Session, policy: MediaSettings, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
 ) -> MediaContent:
     """Open the file at a signed address. Raises MediaAddressEnded, MediaNotFound."""
     MediaAddressSigner.load(session, task, rater).verify(public_id, signed)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.services.every_organization import run_for_each_organization
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.storage.db import Database
 from app.storage.media import rows
 
@@ -18,7 +18,7 @@ FORGOTTEN = CONTINUED + 24 * 3600  # seconds without a part after which no uploa
 SPARED = 24 * 3600  # seconds during which a new file is kept, because it is recorded only after it is stored
 
 
-def delete_unused_media(database: Database, policy: MediaPolicy) -> dict[str, int]:
+def delete_unused_media(database: Database, policy: MediaSettings) -> dict[str, int]:
     """Delete files that no organization uses, and uploads without a part for a week, and return how many.
 
     Uploads of a removed organization are no longer recorded; their parts are recognized by their age.
@@ -30,7 +30,7 @@ def delete_unused_media(database: Database, policy: MediaPolicy) -> dict[str, in
 
     def read() -> tuple[Sequence[str], Collection[bytes]]:
         with database.transaction() as session:
-            return rows.delete_old_uploads(session, UPLOAD_DAYS, continued), rows.load_media_sizes_by_hash(
+            return rows.delete_abandoned_uploads(session, UPLOAD_DAYS, continued), rows.load_media_sizes_by_hash(
                 session
             ).keys()
 

@@ -18,7 +18,7 @@ from app.domain.errors import AppError, Conflict, Invalid, Place
 from app.domain.media_types import MediaLimits
 from app.services.media.examine import MediaNotAccepted
 from app.services.media.library import MediaView, store_media
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.storage import campaigns
 from app.storage.db import Database, Session
 from app.storage.media import rows
@@ -54,7 +54,7 @@ class UploadView:
 
 def create_upload(
     session: Session,
-    policy: MediaPolicy,
+    policy: MediaSettings,
     campaign: str,
     *,
     name: str,
@@ -81,12 +81,12 @@ def _check_size(size: int, name: str, limits: MediaLimits) -> None:
         raise MediaNotAccepted(f"{name} {reason}", places=(Place(("body", "size"), reason),))
 
 
-def get_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str) -> UploadView:
+def get_upload(session: Session, policy: MediaSettings, campaign: str, upload: str) -> UploadView:
     """Return the state of an upload. Raises MediaUploadNotFound if it is complete."""
     return _view(policy, rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload))
 
 
-def list_uploads(session: Session, policy: MediaPolicy, campaign: str) -> list[UploadView]:
+def list_uploads(session: Session, policy: MediaSettings, campaign: str) -> list[UploadView]:
     """List all uploads in progress."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [
@@ -94,7 +94,7 @@ def list_uploads(session: Session, policy: MediaPolicy, campaign: str) -> list[U
     ]
 
 
-def delete_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str) -> None:
+def delete_upload(session: Session, policy: MediaSettings, campaign: str, upload: str) -> None:
     """Abandon an upload."""
     row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload, lock=True)
     rows.delete_upload(session, row.id)
@@ -103,7 +103,7 @@ def delete_upload(session: Session, policy: MediaPolicy, campaign: str, upload: 
 
 def add_upload_part(
     database: Database,
-    policy: MediaPolicy,
+    policy: MediaSettings,
     campaign: str,
     upload: str,
     *,
@@ -152,7 +152,7 @@ def _append(file: BinaryIO, offset: int, pieces: Iterable[bytes], size: int) -> 
 
 
 def _complete(
-    database: Database, policy: MediaPolicy, campaign: str, row: UploadRow, path: Path, *, actor: str
+    database: Database, policy: MediaSettings, campaign: str, row: UploadRow, path: Path, *, actor: str
 ) -> MediaView:
     try:
         if row.sha256 is not None and hash_file(path) != row.sha256:
@@ -185,10 +185,10 @@ def _open_locked_part(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _path(policy: MediaPolicy, upload: str) -> Path:
+def _path(policy: MediaSettings, upload: str) -> Path:
     return policy.require_upload_folder() / f"{upload}.part"
 
 
-def _view(policy: MediaPolicy, row: UploadRow) -> UploadView:
+def _view(policy: MediaSettings, row: UploadRow) -> UploadView:
     path = _path(policy, row.public_id)
     return UploadView(row.public_id, row.name, row.size, path.stat().st_size if path.exists() else 0)

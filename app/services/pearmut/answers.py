@@ -14,13 +14,13 @@ from app.domain.comments import LONGEST_COMMENT
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.spans import clip_span_to_stripped_text
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
-from app.formats.pearmut.answers import KINDS, extract_answer_beyond_payload, parse_answer
+from app.formats.pearmut.answers import KINDS, extract_answer_beyond_payload, parse_answer_payload
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import RunningImport, import_records
 from app.services.data.recording import join_keys_unambiguously
 from app.services.pearmut import rules
-from app.services.pearmut.campaign_file import Document, is_form
-from app.services.pearmut.documents import LoadedCampaign, PlannedPearmutDocument, make_shown_model_names
+from app.services.pearmut.campaign_file import Document, is_form_document
+from app.services.pearmut.documents import PearmutCampaign, PlannedPearmutDocument, make_shown_model_names
 from app.services.pearmut.questionnaires import store_form_answers
 from app.services.pearmut.users import PearmutUser
 from app.storage import campaigns, clock, comments, pearmut, tasks
@@ -96,7 +96,7 @@ def check_and_store_annotation(
     Raises Invalid, PearmutPlaceUnknown.
     """
     loaded = user.loaded
-    document = loaded.find_document(user.name, sent.place)
+    document = loaded.get_document_at_place(user.name, sent.place)
     annotation = _by_model(document, sent.annotation, {} if real_names else loaded.info, real_names=real_names)
     planned = loaded.find_planned_document(user.name, sent.place)
     task: pearmut.Row | None = None
@@ -115,7 +115,9 @@ def check_and_store_annotation(
             "actions": list(sent.actions),
             **({"comment": sent.comment} if sent.comment else {}),
         },
-        "checks": None if sent.is_skipped or is_form(document) else rules.evaluate_document_rules(document, annotation),
+        "checks": None
+        if sent.is_skipped or is_form_document(document)
+        else rules.evaluate_document_rules(document, annotation),
         "skipped": sent.is_skipped,
         "begun": min(times, default=None),
         "ended": max(times, default=None),
@@ -128,7 +130,7 @@ def check_and_store_annotation(
 
 
 def store_annotation_judgments(
-    session: Session, loaded: LoadedCampaign, prepared: Sequence[StoredAnnotation], *, actor: str
+    session: Session, loaded: PearmutCampaign, prepared: Sequence[StoredAnnotation], *, actor: str
 ) -> None:
     """Store the judgments of answers, at most one for each output and user, and hand in their tasks."""
     rows = [row for one in prepared for row in one.rows]
@@ -153,12 +155,12 @@ def _hand_in(session: Session, answer: StoredAnnotation, task: pearmut.Row) -> N
         external_judgments.record_task_holder(session, campaign_id, task.id, rater_id)
     if task.state != "handed_in":
         tasks.mark_task_handed_in(session, campaign_id, task.id, rater_id=rater_id, code=None)
-    comments.store_comment(
+    comments.store_or_remove_comment(
         session,
         campaign_id,
         rater_id=rater_id,
         task_id=task.id,
-        screen=comments.find_first_screen(session, campaign_id, task.id),
+        screen=comments.load_first_screen_number(session, campaign_id, task.id),
         said=_shorten_comment(answer.sent.comment),
     )
     events = [
@@ -222,11 +224,11 @@ def _rows(
 
 
 def _payload(
-    loaded: LoadedCampaign, answer: Mapping[str, Any], text: str, at: tuple[int, str]
+    loaded: PearmutCampaign, answer: Mapping[str, Any], text: str, at: tuple[int, str]
 ) -> dict[str, object] | None:
     """Return the payload of an answer for the stored text, which has no white space at its ends. Raises Invalid."""
     try:
-        payload = parse_answer(loaded.protocol, loaded.spans, answer, text)
+        payload = parse_answer_payload(loaded.protocol, loaded.spans, answer, text)
     except ValueError as fault:
         raise Invalid(places=(Place(("payload", "annotation", *at), str(fault)),)) from None
     stripped, errors = text.strip(), (payload or {}).get("errors")
@@ -248,7 +250,7 @@ def _by_model(document: Document, annotation: Answers, info: Mapping[str, Any], 
     here = ("payload", "annotation")
     if len(annotation) != len(document):
         raise Invalid(places=(Place(here, f"must have {len(document)} entries"),))
-    if is_form(document):
+    if is_form_document(document):
         return list(annotation)
     names = {name: model for model, name in make_shown_model_names(document, info).items()}
     result: list[object] = []

@@ -17,7 +17,7 @@ from typing import Any
 from app.domain.media_elements import parse_media_element
 from app.domain.media_types import KINDS
 from app.services.media.library import MediaContent
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.services.media.signing import PURPOSE, MediaAddressEnded
 from app.services.pearmut.users import PearmutUser
 from app.storage import tokens
@@ -90,7 +90,7 @@ def parse_asset_token_id(address: str) -> int:
     return int(parts[1])
 
 
-def open_asset(session: Session, policy: MediaPolicy, address: str) -> MediaContent:
+def open_asset(session: Session, policy: MediaSettings, address: str) -> MediaContent:
     """Open the file at an address. Raises MediaAddressEnded, MediaNotFound."""
     parts = _ADDRESS.fullmatch(address)
     if parts is None:

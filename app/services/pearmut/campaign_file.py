@@ -97,12 +97,12 @@ def parse_campaign_file(given: object) -> CampaignFile:
     )
 
 
-def is_form(document: Sequence[Mapping[str, object]]) -> bool:
+def is_form_document(document: Sequence[Mapping[str, object]]) -> bool:
     """Return whether a document is a form."""
     return bool(document) and "text" in document[0] and "form" in document[0]
 
 
-def is_form_or_check(document: Sequence[Mapping[str, object]]) -> bool:
+def is_form_or_check_document(document: Sequence[Mapping[str, object]]) -> bool:
     """Return whether a document is a form or a check, whose answers are not judgments of systems."""
     return any("validation" in item or "form" in item for item in document)
 
@@ -112,7 +112,7 @@ def shuffle_models(campaign: CampaignFile) -> None:
     seed = campaign.info.get("seed")
     rng = random.Random(secrets.randbits(53) if seed is None else seed)  # noqa: S311 (an order of columns)
     for document in [*(one for task in campaign.tasks for one in task)]:
-        if is_form(document):
+        if is_form_document(document):
             continue
         models = list(document[0]["tgt"])
         rng.shuffle(models)
@@ -250,7 +250,7 @@ def _document_faults(loc: Loc, document: object, *, shuffled: bool) -> Iterator[
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
         yield Place(loc, "must be a list of items")
         return
-    form = is_form(document)
+    form = is_form_document(document)
     for n, item in enumerate(document):
         if ("text" in item and "form" in item) != form:
             yield Place((*loc, n), "a document has items or parts of a form, not both")
@@ -306,7 +306,7 @@ def _twice(loc: Loc, task: Sequence[object]) -> Iterator[Place]:
     seen: set[tuple[object, str]] = set()
     for n, document in enumerate(task):
         items = document if isinstance(document, list) and all(isinstance(one, dict) for one in document) else []
-        if not items or is_form_or_check(items) or not isinstance(items[0].get("tgt"), dict):
+        if not items or is_form_or_check_document(items) or not isinstance(items[0].get("tgt"), dict):
             continue
         first = items[0]
         name = first.get("item_id") or (first.get("src"), str(first.get("ref")), str(first["tgt"]))

@@ -18,7 +18,7 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.pearmut import pages
 from app.services.pearmut.campaign_file import CampaignFileUser
-from app.services.pearmut.documents import LoadedCampaign
+from app.services.pearmut.documents import PearmutCampaign
 from app.services.pearmut.loading import PearmutUserLink, add_user
 from app.services.pearmut.users import PearmutUser
 from app.services.tasks import board, campaign_judgments
@@ -39,7 +39,7 @@ class AddUserNeedsSingleStream(Invalid):
     published = "UsersHaveTasks"
 
 
-def make_dashboard_data(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
+def make_dashboard_data(session: Session, loaded: PearmutCampaign) -> dict[str, Any]:
     """Return the progress of each user, with both codes."""
     data = {user.name: _entry(row, user, progress) for row, user, progress in _users(session, loaded)}
     info = loaded.info
@@ -52,18 +52,18 @@ def make_dashboard_data(session: Session, loaded: LoadedCampaign) -> dict[str, A
     }
 
 
-def make_progress_file(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
+def make_progress_file(session: Session, loaded: PearmutCampaign) -> dict[str, Any]:
     """Return what Pearmut stores about its users in `data/progress`."""
     return {
         user.name: {
             **{name: value for name, value in _entry(row, user, progress).items() if name != "threshold_passed"},
-            "validations": pages.find_last_check_results(progress.answers),
+            "validations": pages.find_last_check_results_by_place(progress.answers),
         }
         for row, user, progress in _users(session, loaded)
     }
 
 
-def _users(session: Session, loaded: LoadedCampaign) -> Iterator[tuple[pearmut.Row, PearmutUser, pages.UserProgress]]:
+def _users(session: Session, loaded: PearmutCampaign) -> Iterator[tuple[pearmut.Row, PearmutUser, pages.UserProgress]]:
     places = pearmut.load_answer_metadata(session, loaded.campaign_id)
     tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, loaded.campaign_id)}
     for row in pearmut.load_pearmut_users(session, loaded.campaign_id):
@@ -87,12 +87,12 @@ def _entry(row: pearmut.Row, user: PearmutUser, progress: pages.UserProgress) ->
         "token_correct": row.code_pass,
         "token_incorrect": row.code_fail,
         "note": row.note,
-        "validations": [all(checks) for checks in pages.find_last_check_results(progress.answers).values()],
+        "validations": [all(checks) for checks in pages.find_last_check_results_by_place(progress.answers).values()],
         "threshold_passed": pages.does_user_pass_checks(user, progress.answers) if all(progress.documents) else None,
     }
 
 
-def list_log_lines(session: Session, loaded: LoadedCampaign) -> list[Line]:
+def list_log_lines(session: Session, loaded: PearmutCampaign) -> list[Line]:
     """List the log in Pearmut's form: what Pearmut's pages sent, and what was handed in on this program's pages."""
     users = {row.rater_id: row.user_id for row in pearmut.load_pearmut_users(session, loaded.campaign_id)}
     rows = pearmut.load_answers(session, loaded.campaign_id, resets=True)
@@ -101,7 +101,7 @@ def list_log_lines(session: Session, loaded: LoadedCampaign) -> list[Line]:
     for row in rows:
         user = users[row.rater_id]
         place: int | str = int(row.place) if row.place.isdigit() else row.place
-        line: Line = {**row.body, "item": loaded.find_document(user, place)}
+        line: Line = {**row.body, "item": loaded.get_document_at_place(user, place)}
         line |= {"validations": row.checks} if row.checks is not None else {}
         lines.append(line | {"user_id": user, "item_i": place})
         if last_reset.get(row.rater_id) == row.id:
@@ -109,12 +109,12 @@ def list_log_lines(session: Session, loaded: LoadedCampaign) -> list[Line]:
     return lines + list(_lines_of_other_pages(session, loaded))
 
 
-def _lines_of_other_pages(session: Session, loaded: LoadedCampaign) -> Iterator[Line]:
+def _lines_of_other_pages(session: Session, loaded: PearmutCampaign) -> Iterator[Line]:
     for _, user, progress in _users(session, loaded):
         for index, state in enumerate(progress.documents):
             if state != pages.DONE or str(index) in progress.answered_places:
                 continue
-            document = loaded.find_document(user.name, index)
+            document = loaded.get_document_at_place(user.name, index)
             annotation = pages.load_annotation_from_judgments(session, user, progress, index, document)
             if annotation is not None:
                 yield {"annotation": annotation, "actions": [], "item": document, "user_id": user.name, "item_i": index}
@@ -157,7 +157,7 @@ def _differ(better: Mapping[str, float], other: Mapping[str, float]) -> bool:
     return two_sided_paired_t_p_value([better[key] for key in common], [other[key] for key in common]) < ALPHA
 
 
-def reset_user_work(session: Session, loaded: LoadedCampaign, user: str, *, by: Caller) -> None:
+def reset_user_work(session: Session, loaded: PearmutCampaign, user: str, *, by: Caller) -> None:
     """Void all work of a user, so that they can start again. The caller's look-up raises PearmutUserUnknown."""
     row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
     if row is None:
@@ -172,7 +172,7 @@ def reset_user_work(session: Session, loaded: LoadedCampaign, user: str, *, by: 
     pearmut.mark_answers_reset(session, loaded.campaign_id, row.rater_id)
 
 
-def set_user_note(session: Session, loaded: LoadedCampaign, user: str, note: str | None) -> None:
+def set_user_note(session: Session, loaded: PearmutCampaign, user: str, note: str | None) -> None:
     """Store a note on a user. Raises Invalid if the user does not exist."""
     row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
     if row is None:
@@ -180,7 +180,7 @@ def set_user_note(session: Session, loaded: LoadedCampaign, user: str, note: str
     pearmut.update_user_note(session, row.rater_id, note or None)
 
 
-def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -> list[PearmutUserLink]:
+def add_users(session: Session, loaded: PearmutCampaign, n: int, *, by: Caller) -> list[PearmutUserLink]:
     """Enrol more users, each with a link. Raises AddUserNeedsSingleStream, Invalid."""
     if not loaded.is_single_stream:
         raise AddUserNeedsSingleStream
@@ -195,7 +195,7 @@ def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -
     ]
 
 
-def make_campaign_file(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
+def make_campaign_file_content(session: Session, loaded: PearmutCampaign) -> dict[str, Any]:
     """Return the campaign as Pearmut stores it in `data/campaigns`, without tokens, with the names of its users."""
     users = [row.user_id for row in pearmut.load_pearmut_users(session, loaded.campaign_id)]
     data = loaded.data[None] if loaded.is_single_stream else dict(loaded.data)

@@ -14,7 +14,7 @@ from app.domain.keys import make_key
 from app.formats.base import LineLocation, OutputRow, ReadContext, ReaderLimits, ReadLog, SegmentRow
 from app.formats.pearmut.items import PROTOCOLS, PearmutItemReader
 from app.formats.pearmut.spans import SpanReader
-from app.services.pearmut.campaign_file import Document, is_form_or_check
+from app.services.pearmut.campaign_file import Document, is_form_or_check_document
 from app.storage import campaigns, pearmut
 from app.storage.db import Session
 
@@ -47,7 +47,7 @@ class PlannedPearmutDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedCampaign:
+class PearmutCampaign:
     """The constant part of a campaign on Pearmut's pages. planned: by user (None: all) and index."""
 
     key: str
@@ -79,7 +79,7 @@ class LoadedCampaign:
         """Return the documents that a user may get, in order."""
         return self.data.get(self.documents_key_of_user(user), [])
 
-    def find_document(self, user: str, place: Place) -> Document:
+    def get_document_at_place(self, user: str, place: Place) -> Document:
         """Return the document at a place of a user. Raises PearmutPlaceUnknown."""
         if isinstance(place, int):
             documents = self.documents_of_user(user)
@@ -97,7 +97,7 @@ class LoadedCampaign:
         return self.planned.get((self.documents_key_of_user(user), place)) if isinstance(place, int) else None
 
 
-def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) -> LoadedCampaign:
+def parse_pearmut_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) -> PearmutCampaign:
     """Make the value from the contents of `pearmut_campaigns`.
 
     Raises Invalid if documents' names cannot be distinguished.
@@ -109,7 +109,7 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
     planned: dict[tuple[str | None, int], PlannedPearmutDocument] = {}
     for user, documents in by_user.items():
         for index, document in enumerate(documents):
-            if is_form_or_check(document):
+            if is_form_or_check_document(document):
                 continue
             try:
                 planned[user, index] = _make_loaded_document(len(planned) + 1, user, index, document, items)
@@ -119,7 +119,7 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
     spans = SpanReader(skip_line_ends=False, log=log)
     spans.tokens = [str(token) for token in tokens] if isinstance(tokens, list) else ()
     aside = {name: loaded.get(name) or [] for name in ("data_welcome", "data_goodbye", "data_random")}
-    return LoadedCampaign(key, campaign_id, loaded["campaign_id"], info, by_user, aside, planned, spans)
+    return PearmutCampaign(key, campaign_id, loaded["campaign_id"], info, by_user, aside, planned, spans)
 
 
 def _make_loaded_document(
@@ -132,14 +132,14 @@ def _make_loaded_document(
     return PlannedPearmutDocument(number, user, index, keys[0], dict(zip(models, outputs, strict=True)), len(keys))
 
 
-class LoadedCampaignCache:
+class PearmutCampaignCache:
     """The campaigns that a process used last. They never change."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[int, LoadedCampaign] = OrderedDict()
+        self._held: OrderedDict[int, PearmutCampaign] = OrderedDict()
         self._lock = Lock()
 
-    def load(self, session: Session, name: str) -> LoadedCampaign:
+    def load(self, session: Session, name: str) -> PearmutCampaign:
         """Return the campaign with a name in Pearmut. Raises PearmutCampaignUnknown."""
         try:
             row = campaigns.load_campaign(session, make_key(name))
@@ -152,7 +152,7 @@ class LoadedCampaignCache:
         stored = pearmut.find_pearmut_campaign(session, row.id, loaded=True)
         if stored is None:
             raise PearmutCampaignUnknown
-        campaign = make_loaded_campaign(row.key, row.id, json.loads(stored.loaded))
+        campaign = parse_pearmut_campaign(row.key, row.id, json.loads(stored.loaded))
         with self._lock:
             self._held[row.id] = campaign
             while len(self._held) > KEPT:

@@ -17,7 +17,7 @@ from app.services.access import tokens
 from app.services.access.tokens import Caller
 from app.services.data import imports
 from app.services.pearmut.campaign_file import CampaignFile, CampaignFileUser, shuffle_models
-from app.services.pearmut.documents import LoadedCampaign, make_loaded_campaign
+from app.services.pearmut.documents import PearmutCampaign, parse_pearmut_campaign
 from app.services.pearmut.plan import freeze_pearmut_plan
 from app.services.pearmut.questionnaires import make_questionnaires_setting
 from app.services.people import raters
@@ -107,7 +107,7 @@ def add_pearmut_campaign(
     )
     staging.drop_staging_tables(session)
     row = campaigns.load_campaign(session, key, lock=True)
-    loaded = make_loaded_campaign(key, row.id, loaded_json)
+    loaded = parse_pearmut_campaign(key, row.id, loaded_json)
     settings = {**row.settings, "presentation": "side_by_side", **make_questionnaires_setting(campaign.aside)}
     campaigns.update_campaign(session, row.id, {"settings": settings, "name": campaign.campaign_id})
     given = campaign.token if old_ids else None
@@ -134,7 +134,7 @@ def add_pearmut_campaign(
 
 def add_user(
     session: Session,
-    loaded: LoadedCampaign,
+    loaded: PearmutCampaign,
     position: int,
     name: str,
     rater: str,
@@ -164,7 +164,7 @@ def add_user(
     return PearmutUserLink(name, rater, name if old_id else issued.secret)
 
 
-def _capacity(loaded: LoadedCampaign) -> int | None:
+def _capacity(loaded: PearmutCampaign) -> int | None:
     """Return the capacity for `docs_per_user` in items, if all documents have the same number."""
     cap, sizes = loaded.info.get("docs_per_user"), {len(one.systems) for one in loaded.planned.values()}
     if not isinstance(cap, int) or not loaded.is_single_stream or len(sizes) != 1:

@@ -21,7 +21,7 @@ from app.services.pearmut.answers import (
 )
 from app.services.pearmut.campaign_file import CampaignFileUser, parse_campaign_file
 from app.services.pearmut.dashboard import RESET
-from app.services.pearmut.documents import LoadedCampaign, LoadedCampaignCache
+from app.services.pearmut.documents import PearmutCampaign, PearmutCampaignCache
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut
@@ -55,7 +55,7 @@ class MovedUserProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class MovedCampaign:
+class CampaignMoveResult:
     """What was moved. lines: log lines that count. reset: lines before a reset. again: lines sent twice."""
 
     added: AddedCampaign
@@ -84,7 +84,7 @@ def read_running_campaigns(folder: Path, campaign_id: str | None = None) -> list
 
 def move_campaign(
     session: Session, running: RunningCampaign, *, by: Caller, actor: str, old_ids: bool
-) -> MovedCampaign:
+) -> CampaignMoveResult:
     """Load a running campaign with all its work. old_ids: whether its links and its dashboard's link keep working.
 
     Raises Invalid naming file and line, PearmutCampaignExists.
@@ -100,7 +100,7 @@ def move_campaign(
     )
     file = replace(read, users=users)
     added = add_pearmut_campaign(session, file, by=by, actor=actor, old_ids=old_ids, shuffled=True)
-    loaded = LoadedCampaignCache().load(session, added.name)
+    loaded = PearmutCampaignCache().load(session, added.name)
     known = {
         row.user_id: PearmutUser.from_row(loaded, row, actor, row.token_id or 0)
         for row in pearmut.load_pearmut_users(session, loaded.campaign_id)
@@ -113,12 +113,12 @@ def move_campaign(
     again = _replay(session, loaded, known, counted, actor=actor)
     reset = sum(entry.get("annotation") != RESET for _, entry in running.log) - len(counted)
     moved = tuple(_move_progress(session, known[name], running.progress[name]) for name in names)
-    return MovedCampaign(added, moved, len(counted) - again, reset, again)
+    return CampaignMoveResult(added, moved, len(counted) - again, reset, again)
 
 
 def _replay(
     session: Session,
-    loaded: LoadedCampaign,
+    loaded: PearmutCampaign,
     known: Mapping[str, PearmutUser],
     log: Sequence[tuple[int, Mapping[str, Any]]],
     *,
@@ -145,7 +145,7 @@ def _replay(
 
 
 def _prepare_answer(
-    session: Session, loaded: LoadedCampaign, known: Mapping[str, PearmutUser], number: int, entry: Mapping[str, Any]
+    session: Session, loaded: PearmutCampaign, known: Mapping[str, PearmutUser], number: int, entry: Mapping[str, Any]
 ) -> StoredAnnotation | None:
     place, annotation, actions = entry.get("item_i"), entry.get("annotation"), entry.get("actions") or []
     user = known.get(str(entry.get("user_id")))

@@ -16,7 +16,7 @@ from typing import Any
 from app.domain.errors import Invalid
 from app.formats.pearmut.answers import format_answer
 from app.services.pearmut import rules
-from app.services.pearmut.campaign_file import Document, is_form
+from app.services.pearmut.campaign_file import Document, is_form_document
 from app.services.pearmut.documents import make_shown_model_names
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut
@@ -159,7 +159,7 @@ def load_item_response(
     Raises PearmutPlaceUnknown, PearmutWelcomeFirst, PearmutItemNotYours.
     """
     progress = load_user_progress(session, user)
-    user.loaded.find_document(user.name, place)
+    user.loaded.get_document_at_place(user.name, place)
     if isinstance(place, str):
         if not place.startswith(("welcome_", "goodbye_")):
             raise PearmutItemNotYours
@@ -179,11 +179,11 @@ def make_item_response(
     session: Session, user: PearmutUser, progress: UserProgress, place: int | str, instructions: Mapping[str, str]
 ) -> Response:
     """Make the response with a document or form, blind."""
-    document = user.loaded.find_document(user.name, place)
+    document = user.loaded.get_document_at_place(user.name, place)
     info = user.loaded.info
     names = make_shown_model_names(document, info)
     response = {
-        "status": "form" if is_form(document) else "ok",
+        "status": "form" if is_form_document(document) else "ok",
         **_progress(progress),
         "info": {
             "item_i": place,
@@ -211,11 +211,11 @@ def make_goodbye_response(user: PearmutUser, progress: UserProgress) -> Response
 def does_user_pass_checks(user: PearmutUser, answers: Sequence[pearmut.Row]) -> bool:
     """Return whether a user passes, by the last answer to each check."""
     return rules.passes_attention_checks(
-        find_last_check_results(answers).values(), user.loaded.info.get("validation_threshold", 0)
+        find_last_check_results_by_place(answers).values(), user.loaded.info.get("validation_threshold", 0)
     )
 
 
-def find_last_check_results(answers: Sequence[pearmut.Row]) -> dict[str, list[bool]]:
+def find_last_check_results_by_place(answers: Sequence[pearmut.Row]) -> dict[str, list[bool]]:
     """Return the check results of each place, from the last answer that has them."""
     return {row.place: row.checks for row in answers if row.checks is not None}
 
@@ -237,7 +237,7 @@ def _shown_item(item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
     shown["tgt"] = {names[model]: text for model, text in item["tgt"].items()}
     if "error_spans" in item:
         shown["error_spans"] = {names[model]: marks for model, marks in item["error_spans"].items() if model in names}
-    loud = rules.select_warning_rules(item.get("validation", {}), names)
+    loud = rules.select_instant_warning_rules(item.get("validation", {}), names)
     return shown | ({"validation": loud} if loud else {})
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from app.design.parse import parse_design
-from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, PlannedGroup, Task
+from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, PlannedItemGroup, Task
 from app.design.values import WorkSize
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.pearmut.documents import LoadedCampaign, PlannedPearmutDocument
+from app.services.pearmut.documents import PearmutCampaign, PlannedPearmutDocument
 from app.services.plans import plan_input, plan_report, plan_rows, plans
 from app.services.plans.components import load_forecast_variance_components
 from app.services.plans.plan_input import SEAT, PlanInput
@@ -25,7 +25,7 @@ BUCKET = 1
 POOLED = "Documents are given to whoever comes next, so the report shows them dealt in turn."
 
 
-def freeze_pearmut_plan(session: Session, loaded: LoadedCampaign, raters: Mapping[str, str], *, actor: str) -> None:
+def freeze_pearmut_plan(session: Session, loaded: PearmutCampaign, raters: Mapping[str, str], *, actor: str) -> None:
     """Store the plan as the one in force. raters: keys by the users' names in Pearmut.
 
     It was not compiled here, so it cannot be replanned.
@@ -69,7 +69,7 @@ def _store(
     return version
 
 
-def _make_plan(loaded: LoadedCampaign, raters: Mapping[str, str], material: PlanInput, *, pooled: bool) -> Plan:
+def _make_plan(loaded: PearmutCampaign, raters: Mapping[str, str], material: PlanInput, *, pooled: bool) -> Plan:
     keys = tuple(raters.values())
     words = {document.key: document.words for document in material.test_set.documents}
     units: dict[str, int] = {}
@@ -97,8 +97,8 @@ def _make_plan(loaded: LoadedCampaign, raters: Mapping[str, str], material: Plan
     )
 
 
-def _group(document: PlannedPearmutDocument, unit: int, nth: int, rater: str) -> PlannedGroup:
-    return PlannedGroup(document.number, BUCKET, unit, nth, document.key, 1, document.length, rater, 1.0)
+def _group(document: PlannedPearmutDocument, unit: int, nth: int, rater: str) -> PlannedItemGroup:
+    return PlannedItemGroup(document.number, BUCKET, unit, nth, document.key, 1, document.length, rater, 1.0)
 
 
 def _task(document: PlannedPearmutDocument, queue: int, rater: str, words: int) -> Task:

@@ -18,7 +18,7 @@ from app.domain.questionnaires import (
     Questionnaires,
     parse_answers,
 )
-from app.services.pearmut.campaign_file import Document, is_form
+from app.services.pearmut.campaign_file import Document, is_form_document
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut, questionnaires
 from app.storage.db import Session
@@ -51,7 +51,7 @@ def store_form_answers(session: Session, user: PearmutUser, place: int | str) ->
     """
     kind = str(place).partition("_")[0]
     documents = user.loaded.aside.get(f"data_{kind}", [])
-    places = [f"{kind}_{n}" for n, document in enumerate(documents) if is_form(document)]
+    places = [f"{kind}_{n}" for n, document in enumerate(documents) if is_form_document(document)]
     if str(place) not in places:
         return
     campaign_id, rater_id = user.loaded.campaign_id, user.rater.rater_id
@@ -65,13 +65,13 @@ def store_form_answers(session: Session, user: PearmutUser, place: int | str) ->
         if question.kind != "note" and i < len(values):
             parsed, _ = parse_answers([question], {question.name: _convert_number(question, values[i])})
             answers |= parsed
-    questionnaires.insert_answers(session, campaign_id, rater_id, MOMENTS[kind], answers)
+    questionnaires.insert_answers_if_changed(session, campaign_id, rater_id, MOMENTS[kind], answers)
 
 
 def _questions(aside: Mapping[str, Sequence[Document]], kind: str) -> Iterator[tuple[tuple[int, int], Question]]:
     """Yield questions by document and part."""
     for n, document in enumerate(aside.get(f"data_{kind}") or []):
-        for i, part in enumerate(document if is_form(document) else []):
+        for i, part in enumerate(document if is_form_document(document) else []):
             words = _plain(part["text"])
             options = tuple(AnswerOption(value=one, label={"en": one}) for one in _choices(part))
             asks = KINDS.get(part["form"])

@@ -22,7 +22,9 @@ def evaluate_document_rules(document: Sequence[Mapping[str, Any]], annotation: S
     ]
 
 
-def select_warning_rules(rules: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def select_instant_warning_rules(
+    rules: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
     """Return the rules that the page may know because it warns at once, by its names of models.
 
     The others stay here.

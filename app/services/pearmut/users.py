@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.domain.errors import NotFound
 from app.services.access import tokens
 from app.services.access.tokens import BadCredential, Caller
-from app.services.pearmut.documents import LoadedCampaign
+from app.services.pearmut.documents import PearmutCampaign
 from app.services.people.raters import ActingRater
 from app.storage import pearmut
 from app.storage import tokens as stored_tokens
@@ -28,20 +28,20 @@ class PearmutTokenWrong(NotFound):
 class PearmutUser:
     """An annotator. name: the user's name in Pearmut, which is not a credential unless it was one before."""
 
-    loaded: LoadedCampaign
+    loaded: PearmutCampaign
     name: str
     rater: ActingRater
     code_pass: str
     code_fail: str
 
     @classmethod
-    def from_row(cls, loaded: LoadedCampaign, row: pearmut.Row, actor: str, token_id: int) -> PearmutUser:
+    def from_row(cls, loaded: PearmutCampaign, row: pearmut.Row, actor: str, token_id: int) -> PearmutUser:
         """Make a user from a stored row; the user acts with a credential."""
         rater = ActingRater(loaded.key, loaded.campaign_id, row.rater, row.rater_id, actor, token_id)
         return cls(loaded, row.user_id, rater, row.code_pass, row.code_fail)
 
 
-def identify_user(session: Session, loaded: LoadedCampaign, credential: str) -> PearmutUser:
+def identify_user(session: Session, loaded: PearmutCampaign, credential: str) -> PearmutUser:
     """Return the user whose credential is in an address. Raises PearmutUserUnknown, whatever is wrong."""
     if tokens.parse_token_prefix(credential) is not None:
         try:
@@ -60,7 +60,7 @@ def identify_user(session: Session, loaded: LoadedCampaign, credential: str) -> 
     return PearmutUser.from_row(loaded, row, f"token:{row.prefix}", row.token_id)
 
 
-def authenticate_dashboard(session: Session, loaded: LoadedCampaign, token: str) -> Caller:
+def authenticate_dashboard(session: Session, loaded: PearmutCampaign, token: str) -> Caller:
     """Return the manager whose token this is. Raises PearmutTokenWrong."""
     if tokens.parse_token_prefix(token) is None:
         stored = pearmut.find_pearmut_campaign(session, loaded.campaign_id, loaded=False)

@@ -11,7 +11,7 @@ Column = Annotated[int, Field(ge=1, le=MOST_COLUMNS)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 
-class AnswerRule(BaseModel):
+class ExpectedAnswerRule(BaseModel):
     """What an answer to one column must fulfil: exactly one of `measure`, `marks` and `above`.
 
     measure: its value must be from `least` to `most`. marks: words of the text in which an error must be marked, of the

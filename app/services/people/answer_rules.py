@@ -9,7 +9,7 @@ from app.domain.errors import Invalid, Place
 from app.protocols import list_judged_levels, make_rater_form
 from app.protocols.base import JudgmentMeasure, SpansWidget
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.services.people.answer_rule import AnswerRule
+from app.services.people.answer_rule import ExpectedAnswerRule
 from app.services.people.qualification_marks import QualificationItem, compute_payload_measures
 from app.services.people.rule_bounds import list_unsatisfiable_rules
 from app.stats.scoring import normalize_category_path
@@ -18,7 +18,7 @@ Payload = Mapping[str, object]
 
 
 def list_answer_rule_faults(
-    campaign: CampaignInfo, texts: Sequence[str], rules: Sequence[AnswerRule]
+    campaign: CampaignInfo, texts: Sequence[str], rules: Sequence[ExpectedAnswerRule]
 ) -> Iterator[Place]:
     """Yield the faults in the rules for texts in columns, by the number of the rule."""
     measures = {one.name: one for one in _measures(campaign)}
@@ -55,7 +55,7 @@ def _find_marking(campaign: CampaignInfo) -> SpansWidget | None:
     return next((widget for widget in form.widgets if isinstance(widget, SpansWidget)), None)
 
 
-def _list_mark_faults(n: int, rule: AnswerRule, text: str, marking: SpansWidget | None) -> Iterator[Place]:
+def _list_mark_faults(n: int, rule: ExpectedAnswerRule, text: str, marking: SpansWidget | None) -> Iterator[Place]:
     if marking is None:
         yield Place((n, "marks"), "the protocol marks no errors")
         return
@@ -81,8 +81,11 @@ def _is_category(wanted: str, marked: str) -> bool:
 
 
 def list_broken_rules(
-    campaign: CampaignInfo, items: Sequence[QualificationItem], rules: Sequence[AnswerRule], given: Sequence[Payload]
-) -> list[AnswerRule]:
+    campaign: CampaignInfo,
+    items: Sequence[QualificationItem],
+    rules: Sequence[ExpectedAnswerRule],
+    given: Sequence[Payload],
+) -> list[ExpectedAnswerRule]:
     """List the rules that the answers to some columns break.
 
     Raises Invalid if an answer is not valid, with places in the payload.
@@ -92,7 +95,7 @@ def list_broken_rules(
     sign = 1 if ranking.higher_is_better else -1
     field = find_error_span_field(campaign)
 
-    def holds(rule: AnswerRule) -> bool:
+    def holds(rule: ExpectedAnswerRule) -> bool:
         at = rule.column - 1
         if rule.measure is not None:
             low = -float("inf") if rule.least is None else rule.least
@@ -118,7 +121,7 @@ def _compute_measures(
         raise Invalid(error.detail, places=places) from None
 
 
-def _are_marked(rule: AnswerRule, text: str, marks: Sequence[Any]) -> bool:
+def _are_marked(rule: ExpectedAnswerRule, text: str, marks: Sequence[Any]) -> bool:
     """Return whether a marked error overlaps an occurrence of a rule's words."""
     words = rule.marks or ""
     starts = [at for at in range(len(text)) if text.startswith(words, at)]

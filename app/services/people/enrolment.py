@@ -150,7 +150,7 @@ def change_rater_states_and_teams(
             session,
             campaign,
             key,
-            replace(service.extract_enrolment(known[key]), **values),
+            replace(service.make_enrolment_from_view(known[key]), **values),
             given=frozenset(),
             seen=lambda _: True,
             by=by,

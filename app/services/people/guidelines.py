@@ -60,12 +60,12 @@ def get_guidelines(session: Session, campaign: str, kind: Kind, *, version: int 
     return GuidelineTexts(row.version, row.texts, row.at)
 
 
-def find_requested_consent(
+def find_requested_and_given_consent(
     session: Session, rater: ActingRater
 ) -> tuple[GuidelineTexts | None, ConsentAgreement | None]:
     """Return what a rater must agree to (None if nothing is asked), and what they last agreed to."""
     row = guidelines.find_guidelines(session, rater.campaign_id, "consent")
-    given = guidelines.load_latest_consent(session, rater.rater_id)
+    given = guidelines.load_latest_rater_consent(session, rater.rater_id)
     return (
         None if row is None else GuidelineTexts(row.version, row.texts, row.at),
         None if given is None else ConsentAgreement(given.version, given.language, given.at),
@@ -77,7 +77,7 @@ def record_consent(session: Session, rater: ActingRater, *, version: int, langua
 
     Raises NotFound if nothing is asked, ConsentTextChanged for a version other than the latest, Invalid.
     """
-    text, _ = find_requested_consent(session, rater)
+    text, _ = find_requested_and_given_consent(session, rater)
     if text is None:
         raise guidelines.GuidelinesNotFound("consent")
     if version != text.version:
@@ -88,7 +88,7 @@ def record_consent(session: Session, rater: ActingRater, *, version: int, langua
     if guidelines.insert_rater_consent(session, rater.campaign_id, rater.rater_id, version=version, language=language):
         what = {"rater": rater.rater, "version": version, "language": language}
         audit.record_action(session, rater.campaign_id, actor=rater.actor, action="consent given", what=what)
-    _, given = find_requested_consent(session, rater)
+    _, given = find_requested_and_given_consent(session, rater)
     if given is None:
         raise guidelines.GuidelinesNotFound("consent")
     return given

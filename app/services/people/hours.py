@@ -311,7 +311,7 @@ def _teams(by_rater: Sequence[RaterHours]) -> tuple[TeamHours, ...]:
 
 def _to_answer(session: Session, campaign_id: int, entry_id: int) -> hours.Row:
     """Return an unanswered dispute. The campaign's row is locked, so that nobody else answers it at the same time."""
-    entry = hours.find_dispute(session, campaign_id, entry_id)
+    entry = hours.load_dispute(session, campaign_id, entry_id)
     if entry.answered is not None:
         raise DisputeAlreadyAnswered
     return entry

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Literal
 from urllib.parse import quote, urlsplit
 
-from app.domain.errors import Conflict, Forbidden, Invalid, Place, TooMany
-from app.services.access.organization_marks import add_organization_mark
+from app.domain.errors import Conflict, Forbidden, Invalid, Place, RateLimitExceeded
+from app.services.access.organization_marks import prefix_with_organization_mark
 from app.services.access.tokens import Caller, hash_secret
 from app.services.campaigns import audit
 from app.services.people import links
@@ -52,7 +52,7 @@ class ClaimNotSigned(Forbidden):
     published = "NotSigned"
 
 
-class InvitationRateExceeded(TooMany):
+class InvitationRateExceeded(RateLimitExceeded):
     """This invitation has reached its limit of new raters per hour; try again later."""
 
     published = "TooFast"
@@ -94,7 +94,7 @@ class NewInvitation:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskCompletionCode:
+class TaskWithCompletionCode:
     """A handed-in task, with the code that the rater got.
 
     attention_check: whether it was one, and so not part of the campaign's work.
@@ -135,7 +135,7 @@ def create_invitation(
     key = secrets.token_bytes(32) if signed else None
     public_id, secret = (
         f"i_{secrets.token_hex(16)}",
-        add_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")),
+        prefix_with_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")),
     )
     values = {
         "campaign_id": row.id,
@@ -192,7 +192,7 @@ def revoke_invitation(session: Session, campaign: str, public_id: str, *, by: Ca
     """End an invitation; raters who enrolled through it stay. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     invitations.load_invitation(session, row.id, public_id)
-    if invitations.end_invitation(session, row.id, public_id):
+    if invitations.mark_invitation_revoked(session, row.id, public_id):
         what = {"invitation": public_id}
         audit.record_action(session, row.id, actor=by.actor, action="invitation revoked", what=what)
 
@@ -238,7 +238,7 @@ def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: floa
         raise ClaimNotSigned
     if invitations.lock_campaign_for_seat_claim(session, invitation.campaign_id) == "closed":
         raise InvitingCampaignClosed
-    key = invitations.find_rater_by_external_id(session, invitation.campaign_id, given.external_id)
+    key = invitations.find_rater_key_by_external_id(session, invitation.campaign_id, given.external_id)
     actor = f"invitation:{public_id}"
     came_before = key is not None
     if key is None:
@@ -277,7 +277,7 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
 
 def list_completion_codes(
     session: Session, campaign: str, *, after: int, limit: int, q: str = ""
-) -> tuple[list[TaskCompletionCode], int | None]:
+) -> tuple[list[TaskWithCompletionCode], int | None]:
     """List completion codes for payment in the order of their tasks, starting after an id.
 
     The second value is the id of the last one examined, if there may be more. q: words, each of which must be part of
@@ -287,7 +287,7 @@ def list_completion_codes(
     rows, reached = invitations.load_completion_codes_page(
         session, campaign_id, after=after, limit=limit, words=q.split()
     )
-    return [TaskCompletionCode(**row._mapping) for row in rows], reached
+    return [TaskWithCompletionCode(**row._mapping) for row in rows], reached
 
 
 def list_own_completion_codes(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:

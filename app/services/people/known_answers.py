@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
-from app.services.people.answer_rule import MOST_COLUMNS, MOST_RULES, AnswerRule
+from app.services.people.answer_rule import MOST_COLUMNS, MOST_RULES, ExpectedAnswerRule
 from app.services.people.answer_rules import list_answer_rule_faults, list_broken_rules
 from app.services.people.qualification_marks import QualificationItem, list_qualification_item_faults
 
@@ -18,7 +18,7 @@ LONGEST = 20_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
 
 
-class KnownAnswer(BaseModel):
+class TextsWithKnownAnswer(BaseModel):
     """What is judged, and which answer is right.
 
     columns: several texts instead of one. payload, tolerance: the right judgment of one text, and how far an answer may
@@ -31,7 +31,7 @@ class KnownAnswer(BaseModel):
     columns: tuple[Text, ...] = Field((), max_length=MOST_COLUMNS)
     payload: dict[str, JsonValue] | None = None
     tolerance: dict[str, float] | None = None
-    rules: tuple[AnswerRule, ...] = Field((), max_length=MOST_RULES)
+    rules: tuple[ExpectedAnswerRule, ...] = Field((), max_length=MOST_RULES)
 
     @property
     def texts_to_judge(self) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ class KnownAnswer(BaseModel):
         return self.columns or ((self.text,) if self.text is not None else ())
 
     @property
-    def has_right_answer(self) -> bool:
+    def is_right_answer_defined(self) -> bool:
         """Whether an answer can be right or wrong."""
         return self.payload is not None or bool(self.rules)
 
@@ -57,12 +57,14 @@ class KnownAnswerSegment:
     meta: Mapping[str, object]
 
 
-def list_known_answer_faults(campaign: CampaignInfo, known: KnownAnswer, source: str | None) -> Iterator[Place]:
+def list_known_answer_faults(
+    campaign: CampaignInfo, known: TextsWithKnownAnswer, source: str | None
+) -> Iterator[Place]:
     """Yield the faults in a known answer, each with its field. source: of the segment."""
     if known.columns and (known.text is not None or known.payload is not None):
         yield Place(("columns",), "replace text and payload; give rules for the right answer")
         return
-    if known.has_right_answer and not known.texts_to_judge:
+    if known.is_right_answer_defined and not known.texts_to_judge:
         yield Place(("text",), "is required if there are rules or the right judgment")
         return
     faults = [
@@ -76,7 +78,7 @@ def list_known_answer_faults(campaign: CampaignInfo, known: KnownAnswer, source:
 
 
 def _list_self_contradictions(
-    campaign: CampaignInfo, known: KnownAnswer, items: Sequence[QualificationItem]
+    campaign: CampaignInfo, known: TextsWithKnownAnswer, items: Sequence[QualificationItem]
 ) -> Iterator[Place]:
     """Yield the rules that the right judgment itself breaks."""
     if known.payload is None or not known.rules:

@@ -85,7 +85,7 @@ def replace_rater_token(
     if ended:
         what = {"rater": rater.key, "tokens": ended}
         audit.record_action(session, rater.campaign_id, actor=actor, action="tokens revoked", what=what)
-    expires_at = clock.database_time_after(session, days)
+    expires_at = clock.database_time_after_days(session, days)
     issued = tokens.create_token_unchecked(
         session,
         role="rater",

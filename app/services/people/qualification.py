@@ -141,12 +141,12 @@ def has_qualification_test(session: Session, campaign: str) -> bool:
     return qualification.find_qualification_test(session, campaigns.load_campaign(session, campaign).id) is not None
 
 
-def get_own_qualification_test(
+def get_own_qualification_test_and_standing(
     session: Session, rater: ActingRater
 ) -> tuple[QualificationTest, QualificationStanding, CampaignInfo]:
     """Return the test that a rater must pass, their standing, and the campaign. Raises NotFound if there is no test."""
     test = _load(session, rater.campaign_id, None)
-    standing = _make_standing(test, qualification.load_qualification_attempts(session, rater.rater_id))
+    standing = _make_standing(test, qualification.load_attempts_and_waivers(session, rater.rater_id))
     return test, standing, campaign_view(session, rater.campaign)
 
 
@@ -159,7 +159,7 @@ def attempt_qualification(
     names the answer that cannot be judged and does not count as an attempt.
     """
     qualification.lock_rater_attempts(session, rater.rater_id)
-    test, standing, view = get_own_qualification_test(session, rater)
+    test, standing, view = get_own_qualification_test_and_standing(session, rater)
     if version != test.version:
         raise QualificationTestChanged(f"it is version {test.version}")
     if standing.passed:
@@ -169,11 +169,9 @@ def attempt_qualification(
     verdicts = _verdicts(view, test.items, answers)
     share = sum(verdicts) / len(verdicts)
     passed = share >= test.pass_mark
-    n = len(qualification.load_qualification_attempts(session, rater.rater_id)) + 1
+    n = len(qualification.load_attempts_and_waivers(session, rater.rater_id)) + 1
     tried = {"n": n, "version": version, "answers": [asdict(one) for one in answers], "share": share, "passed": passed}
-    qualification.insert_qualification_attempt(
-        session, rater.campaign_id, rater.rater_id, {**tried, "actor": rater.actor}
-    )
+    qualification.insert_attempt_or_waiver(session, rater.campaign_id, rater.rater_id, {**tried, "actor": rater.actor})
     what = {"rater": rater.rater, "version": version, "attempt": n, "passed": passed}
     audit.record_action(session, rater.campaign_id, actor=rater.actor, action="qualification tried", what=what)
     left = None if standing.left is None else standing.left - 1
@@ -190,11 +188,11 @@ def waive_qualification(session: Session, campaign: str, key: str, *, reason: st
         raise RaterErased
     test = _load(session, row.id, None)
     qualification.lock_rater_attempts(session, account.id)
-    before = qualification.load_qualification_attempts(session, account.id)
+    before = qualification.load_attempts_and_waivers(session, account.id)
     if any(one.passed for one in before):
         raise QualificationAlreadyPassed
     spared = {"n": len(before) + 1, "version": test.version, "answers": [], "passed": True, "waived": reason}
-    qualification.insert_qualification_attempt(session, row.id, account.id, {**spared, "actor": by.actor})
+    qualification.insert_attempt_or_waiver(session, row.id, account.id, {**spared, "actor": by.actor})
     what = {"rater": key, "version": test.version, "reason": reason}
     audit.record_action(session, row.id, actor=by.actor, action="qualification waived", what=what)
 

@@ -58,7 +58,7 @@ class QuestionnaireAnswers:
     after: Mapping[str, object] | None
 
 
-def get_questionnaires(session: Session, campaign: str) -> tuple[CampaignInfo, Questionnaires]:
+def get_campaign_and_questionnaires(session: Session, campaign: str) -> tuple[CampaignInfo, Questionnaires]:
     """Return the campaign and its questionnaires. Raises NotFound."""
     about = get_campaign(session, campaign)
     return about, read_questionnaires(about.settings)
@@ -76,7 +76,7 @@ def put_questionnaires(
     if asked.before or asked.after:
         settings[NAME] = asked.model_dump(mode="json", exclude_defaults=True)
     change_campaign_settings(session, campaign, {"settings": settings}, seen=seen, actor=actor)
-    return get_questionnaires(session, campaign)
+    return get_campaign_and_questionnaires(session, campaign)
 
 
 def is_questionnaire_outstanding(
@@ -90,7 +90,7 @@ def is_questionnaire_outstanding(
 
 def list_own_questionnaires(session: Session, rater: ActingRater) -> list[OwnQuestionnaire]:
     """List the questions to a rater by moment, with the latest answers; moments without questions are left out."""
-    asked = get_questionnaires(session, rater.campaign)[1]
+    asked = get_campaign_and_questionnaires(session, rater.campaign)[1]
     given = questionnaires.load_rater_answers(session, rater.campaign_id, rater.rater_id)
     own = []
     for moment in MOMENTS:
@@ -117,7 +117,7 @@ def put_own_questionnaire_answers(
 
     Raises QuestionnaireNotFound, and Invalid naming each answer that is not valid.
     """
-    asked = get_questionnaires(session, rater.campaign)[1]
+    asked = get_campaign_and_questionnaires(session, rater.campaign)[1]
     if not asked.questions_at(moment):
         raise QuestionnaireNotFound
     parsed, places = parse_answers(asked.questions_at(moment), answers)
@@ -125,7 +125,7 @@ def put_own_questionnaire_answers(
         where = tuple(Place(("body", "answers", *place.loc), place.msg) for place in places)
         raise Invalid("the answers are not valid", places=where)
     stored = {name: list(value) if isinstance(value, tuple) else value for name, value in parsed.items()}
-    questionnaires.insert_answers(session, rater.campaign_id, rater.rater_id, moment, stored)
+    questionnaires.insert_answers_if_changed(session, rater.campaign_id, rater.rater_id, moment, stored)
     return next(one for one in list_own_questionnaires(session, rater) if one.moment == moment)
 
 

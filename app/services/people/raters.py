@@ -227,7 +227,7 @@ def load_rater_views(session: Session, campaign_id: int, keys: Sequence[str]) ->
     return {key: _view(row) for key, row in raters.load_raters_of_keys(session, campaign_id, keys).items()}
 
 
-def extract_enrolment(view: RaterView) -> Enrolment:
+def make_enrolment_from_view(view: RaterView) -> Enrolment:
     """Return the enrolment of an enrolled rater."""
     return Enrolment(**{f.name: getattr(view, f.name) for f in fields(Enrolment)})
 
@@ -273,7 +273,7 @@ def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> No
     account = raters.load_rater(session, row.id, key)
     if row.state != "draft":
         raise RemovalNeedsDraft(f"this one is {row.state}; set the rater to `left` instead")
-    raters.delete_rater_account(session, account.id)
+    raters.delete_unused_rater_account(session, account.id)
     audit.record_action(session, row.id, actor=by.actor, action="rater removed", what={"rater": key})
 
 
@@ -284,7 +284,9 @@ def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str
     """
     if declare:
         raise DeclareNeedsManager
-    there = raters.filter_enrolled_raters(session, campaigns.load_campaign(session, campaign).id, sorted(set(named)))
+    there = raters.filter_enrolled_rater_keys(
+        session, campaigns.load_campaign(session, campaign).id, sorted(set(named))
+    )
     places = [Place(("body", i, "rater"), "is not enrolled") for i, key in enumerate(named) if key not in there]
     if places:
         raise Invalid("front-ends can act only for enrolled raters", places=tuple(places[:100]))
@@ -361,7 +363,7 @@ def _store(
     if "contact" in differs:
         contact = wanted.contact
         personal = None if contact is None else _stored_contact(contact)
-        raters.replace_contact(session, row.id, rater_id, personal)
+        raters.replace_or_delete_contact(session, row.id, rater_id, personal)
 
 
 def _stored_enrolment(wanted: Enrolment, team_id: int | None) -> dict[str, object]:

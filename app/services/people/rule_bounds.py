@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Place
 from app.protocols.base import JudgmentMeasure
-from app.services.people.answer_rule import AnswerRule
+from app.services.people.answer_rule import ExpectedAnswerRule
 from app.stats.ratings import ScoreScale
 
 NEAR = 1e-9
@@ -15,7 +15,9 @@ Interval = tuple[float, float]
 ANY: Interval = (-math.inf, math.inf)
 
 
-def list_unsatisfiable_rules(measures: Sequence[JudgmentMeasure], rules: Sequence[AnswerRule]) -> Iterator[Place]:
+def list_unsatisfiable_rules(
+    measures: Sequence[JudgmentMeasure], rules: Sequence[ExpectedAnswerRule]
+) -> Iterator[Place]:
     """Yield the rules that no answer can follow, by number.
 
     measures: those of the protocol, with the ranking one first.
@@ -38,15 +40,15 @@ def list_unsatisfiable_rules(measures: Sequence[JudgmentMeasure], rules: Sequenc
     yield from _list_order_faults(measures[0], rules, within)
 
 
-def _least(rule: AnswerRule) -> float:
+def _least(rule: ExpectedAnswerRule) -> float:
     return -math.inf if rule.least is None else rule.least
 
 
-def _most(rule: AnswerRule) -> float:
+def _most(rule: ExpectedAnswerRule) -> float:
     return math.inf if rule.most is None else rule.most
 
 
-def _find_scale_fault(rule: AnswerRule, scale: ScoreScale | None) -> tuple[str, str] | None:
+def _find_scale_fault(rule: ExpectedAnswerRule, scale: ScoreScale | None) -> tuple[str, str] | None:
     """Return the field that no value of the scale satisfies, and why."""
     if scale is None:
         return None
@@ -69,7 +71,7 @@ def _has_value(low: float, high: float, scale: ScoreScale | None) -> bool:
 
 
 def _list_order_faults(
-    ranking: JudgmentMeasure, rules: Sequence[AnswerRule], within: dict[tuple[int, str], Interval]
+    ranking: JudgmentMeasure, rules: Sequence[ExpectedAnswerRule], within: dict[tuple[int, str], Interval]
 ) -> Iterator[Place]:
     """Yield columns that would have to be above themselves, or above others that leave no value for them.
 

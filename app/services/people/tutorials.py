@@ -19,9 +19,9 @@ from app.domain.faults import list_first_validation_errors
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.people.answer_rule import AnswerRule
+from app.services.people.answer_rule import ExpectedAnswerRule
 from app.services.people.answer_rules import list_broken_rules, require_payload_per_column
-from app.services.people.known_answers import KnownAnswer, KnownAnswerSegment, Text, list_known_answer_faults
+from app.services.people.known_answers import KnownAnswerSegment, Text, TextsWithKnownAnswer, list_known_answer_faults
 from app.services.people.qualification_marks import (
     QualificationAnswer,
     QualificationItem,
@@ -44,7 +44,7 @@ class TutorialItemNotFound(NotFound):
     published = "NoSuchItem"
 
 
-class TutorialSegmentMeta(KnownAnswer):
+class TutorialSegmentMeta(TextsWithKnownAnswer):
     """What a segment of a tutorial says about itself, under `tutorial` in its `meta`.
 
     retry: the rater answers again until everything is right, and sees the right judgment and the reasons only then.
@@ -70,11 +70,11 @@ class TutorialLesson:
     position: int
     item: QualificationItem
     columns: tuple[str, ...]
-    rules: tuple[AnswerRule, ...] = ()
+    rules: tuple[ExpectedAnswerRule, ...] = ()
     retry: bool = False
 
     @property
-    def has_right_answer(self) -> bool:
+    def is_right_answer_defined(self) -> bool:
         """Whether an answer can be right or wrong."""
         return self.item.payload is not None or bool(self.rules)
 
@@ -144,7 +144,7 @@ def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
     lessons = _lessons(session, view, rater.campaign_id)
     kept = tutorials.load_answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
     done = frozenset(one.n for one in lessons if one.answer_storage_key in kept)
-    left = len(done) < len(lessons) and not tutorials.has_begun_tasks(session, rater.campaign_id, rater.rater_id)
+    left = len(done) < len(lessons) and not tutorials.has_judged_any_task(session, rater.campaign_id, rater.rater_id)
     return TutorialCourse(view.protocol, lessons, done, left, get_display_settings(view.settings).markup)
 
 
@@ -238,10 +238,10 @@ def _item(
 
 def _mark_answer(
     view: CampaignInfo, lesson: TutorialLesson, given: Sequence[Mapping[str, object]]
-) -> tuple[bool | None, list[AnswerRule]]:
+) -> tuple[bool | None, list[ExpectedAnswerRule]]:
     """Return whether the answers are right (None if no right answer is known), and the rules that they break."""
     broken = list_broken_rules(view, lesson.column_items, lesson.rules, given)
-    if not lesson.has_right_answer:
+    if not lesson.is_right_answer_defined:
         return None, broken
     near = lesson.item.payload is None or is_answer_right(view, lesson.item, QualificationAnswer(payload=given[0]))
     return near and not broken, broken
@@ -255,5 +255,5 @@ def _list_note_faults(campaign: CampaignInfo, segment: KnownAnswerSegment) -> It
             yield Place(tuple(fault["loc"]), fault["msg"])
         return
     yield from list_known_answer_faults(campaign, note, segment.source)
-    if note.retry and not note.has_right_answer:
+    if note.retry and not note.is_right_answer_defined:
         yield Place(("retry",), "needs rules or the right judgment")

@@ -99,7 +99,7 @@ def _unfit_pilot(what: str) -> Invalid:
 def _fit_own_components(session: Session, snapshot: CampaignSnapshot) -> ForecastVarianceComponents | None:
     recipe = NAMED["recommended"]
     # A preview of a plan may run in a read-only transaction.
-    if not profiles.has_score_under_any_profile(session, snapshot.campaign_id):
+    if not profiles.has_any_scored_judgment(session, snapshot.campaign_id):
         return None
     try:
         selection = select_rows_by_recipe(load_recipe_ratings(session, snapshot, recipe), recipe)

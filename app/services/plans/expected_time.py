@@ -24,9 +24,9 @@ def is_compilation_slow(design: Design, material: PlanInput) -> bool:
 def estimate_compile_seconds(design: Design, material: PlanInput) -> float:
     """Estimate the seconds to compile a plan and its report, from counts alone; reading and storing come in addition.
 
-    >>> from app.design.values import DesignDocument, Rater, System, TestSet
+    >>> from app.design.values import DocumentToPlan, Rater, System, TestSet
     >>> def of(documents: int, systems: int, **design: int) -> float:
-    ...     texts = TestSet(tuple(DesignDocument(f"d{n}", (9,) * 5) for n in range(documents)), {})
+    ...     texts = TestSet(tuple(DocumentToPlan(f"d{n}", (9,) * 5) for n in range(documents)), {})
     ...     compared = tuple(System(f"s{n}") for n in range(systems))
     ...     there = PlanInput(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
     ...     return round(estimate_compile_seconds(Design(**design), there), 1)

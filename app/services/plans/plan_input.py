@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.errors import Conflict
 from app.domain.languages import has_word_spaces
 from app.reports.inputs.campaign import CampaignInfo
@@ -105,7 +105,7 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
     )
 
 
-def select_calibration_set(material: PlanInput, key: str | None) -> PlanInput:
+def restrict_to_calibration_set(material: PlanInput, key: str | None) -> PlanInput:
     """Return the input with the pairs of only one calibration set.
 
     Raises CalibrationSetMissing if the campaign does not have the set.
@@ -116,7 +116,7 @@ def select_calibration_set(material: PlanInput, key: str | None) -> PlanInput:
     return replace(material, test_set=replace(material.test_set, calibration=pairs))
 
 
-def _document(row: plans.Row, view: CampaignInfo) -> DesignDocument:
+def _document(row: plans.Row, view: CampaignInfo) -> DocumentToPlan:
     words = tuple(count_words(source, view.source_language) for source in row.sources)
     stratum = row.stratum if row.kind == "calibration" else None
-    return DesignDocument(row.key, words, row.domain, tuple(row.refs or ()), stratum)
+    return DocumentToPlan(row.key, words, row.domain, tuple(row.refs or ()), stratum)

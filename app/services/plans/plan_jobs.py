@@ -66,7 +66,7 @@ def encode_stored_plan(view: PlanView, compiled: bytes) -> bytes:
     return StoredPlan.model_construct(**shown, compiled=compiled).model_dump_json().encode()
 
 
-def parse_stored_plan(body: bytes) -> PlanView:
+def parse_stored_plan_preview(body: bytes) -> PlanView:
     """Return the preview of a plan from a stored report."""
     shown = StoredPlan.model_validate_json(body).model_dump(exclude={"compiled"})
     return PlanView(**shown, version=None, method_version=plans.PLAN_VERSION, actor=None, at=None, stale=())
@@ -79,7 +79,7 @@ def compile_plan_or_require_job(
 
     Raises the same errors, and PlanNeedsJob if no job has compiled the plan yet.
     """
-    wanted = plans.load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
+    wanted = plans.prepare_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
     made = _compile_requested_plan(session, wanted)
     return (
         plans.preview_compiled_plan(wanted, made)
@@ -107,26 +107,26 @@ def _key(session: Session, wanted: PlanRequest, about: CampaignSnapshot | None) 
     """Return a key of everything that determines a plan, except a randomly drawn seed. about: the pilot."""
     parts = [
         wanted.given,
-        list_plan_dependencies(session, wanted.view, int(wanted.row.id), wanted.material),
+        list_plan_key_parts(session, wanted.view, int(wanted.row.id), wanted.material),
         None if about is None else _pilot_cache_key(session, about),
     ]
     kind, version, seed = KIND if about is None else PILOTED, int(wanted.row.data_version), wanted.design.seed or 0
     return make_report_key(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.PLAN_VERSION)
 
 
-def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
+def list_plan_key_parts(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
     """Return what a campaign's plan depends on besides its design and its data version, as plain values."""
     texts, systems = material.test_set, [system.key for system in material.systems]
     return [
         hash_design_inputs(texts, systems, material.raters),
         [view.protocol, dict(view.options), dict(view.settings), view.source_language, view.target_language],
-        profiles.has_score_under_any_profile(session, campaign_id),
+        profiles.has_any_scored_judgment(session, campaign_id),
     ]
 
 
 def _pilot_cache_key(session: Session, about: CampaignSnapshot) -> list[object]:
     campaign = about.campaign
-    scored = profiles.has_score_under_any_profile(session, about.campaign_id)
+    scored = profiles.has_any_scored_judgment(session, about.campaign_id)
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
 
 
@@ -157,7 +157,7 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
     version = None if pilot is None else request.campaigns[pilot]
     with database.transaction(snapshot=True) as session:
         with reraise_as_job_inputs_changed():
-            wanted = plans.load_plan_request(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
+            wanted = plans.prepare_plan_request(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
             about = None if pilot is None else load_snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
                 raise JobInputsChanged

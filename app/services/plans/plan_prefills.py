@@ -31,7 +31,7 @@ def check_prefills_exist(session: Session, campaign_id: int, view: CampaignInfo,
         raise Invalid(NOT_THERE, places=places)
     if not find_campaign_protocol(view).requires_prefill:
         return
-    shown = choose_arm_prefills(view, design.arms) or (choose_campaign_prefill(session, campaign_id, view),)
+    shown = choose_arm_prefill_names(view, design.arms) or (choose_campaign_prefill_name(session, campaign_id, view),)
     if DEFAULT_PREFILL in shown and not prefills.has_prefill_with_name(session, campaign_id, DEFAULT_PREFILL):
         raise PrefilledErrorsMissing
 
@@ -51,7 +51,7 @@ def check_setting_prefill_exists(session: Session, campaign_id: int, view: Campa
         raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _no_such_output(said)),))
 
 
-def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
+def choose_campaign_prefill_name(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
     """Return the name of the errors that are shown if no arm names any; None if none are shown.
 
     A setting decides. Without a setting, protocols that support it show the errors stored with outputs. A protocol that
@@ -69,22 +69,26 @@ def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignIn
     return DEFAULT_PREFILL if silent and prefills.has_prefill_with_name(session, campaign_id, DEFAULT_PREFILL) else None
 
 
-def keep_or_choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
-    """Do what `choose_campaign_prefill` does, but without a setting, keep the name that planned tasks already have."""
+def keep_or_choose_campaign_prefill_name(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
+    """Do as `choose_campaign_prefill_name`, but without a setting, keep the name that planned tasks already have."""
     had = prefills.find_planned_prefill_name(session, campaign_id)
-    return choose_campaign_prefill(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
+    return (
+        choose_campaign_prefill_name(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
+    )
 
 
-def choose_arm_prefills(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
+def choose_arm_prefill_names(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
     """Return the name of the errors that each arm shows: its own, or none unless the protocol needs them."""
     needed = DEFAULT_PREFILL if find_campaign_protocol(view).requires_prefill else None
     return tuple(arm.prefill or needed for arm in arms)
 
 
-def list_prefill_changes(session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]) -> Iterator[str]:
+def list_prefill_change_messages(
+    session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]
+) -> Iterator[str]:
     """Yield a message if a plan that nobody has begun shows other errors than a new plan would."""
     had = None if arms else prefills.find_planned_prefill_name(session, campaign_id)
-    now = choose_campaign_prefill(session, campaign_id, view)
+    now = choose_campaign_prefill_name(session, campaign_id, view)
     if had is not None and had[0] != now:
         yield f"prefilled errors: {now or 'none'} instead of {had[0] or 'none'}"
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from app.design.checks import PlanCheckReport, PlannedRaterLoad, check_plan
+from app.design.checks import PlannedRaterLoad, PlanProperties, compute_plan_properties
 from app.design.plan import Plan
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import idle_raters
@@ -29,7 +29,7 @@ def make_plan_report(
     view: CampaignInfo, material: PlanInput, plan: Plan, components: ForecastVarianceComponents
 ) -> dict[str, object]:
     """Make the report as plain JSON values. components: variance components for the forecast."""
-    checks = check_plan(plan)
+    checks = compute_plan_properties(plan)
     assumptions = choose_study_cost_assumptions(view)
     made = {
         "raters": [_load(load, assumptions, material) for load in checks.loads],
@@ -95,7 +95,7 @@ def _load(load: PlannedRaterLoad, assumptions: StudyCostAssumptions, material: P
     }
 
 
-def _controls(checks: PlanCheckReport) -> dict[str, object] | None:
+def _controls(checks: PlanProperties) -> dict[str, object] | None:
     density = checks.control_density
     if density is None:
         return None
@@ -109,7 +109,7 @@ def _controls(checks: PlanCheckReport) -> dict[str, object] | None:
     }
 
 
-def _pairs(checks: PlanCheckReport, plan: Plan) -> dict[str, object]:
+def _pairs(checks: PlanProperties, plan: Plan) -> dict[str, object]:
     met, of = checks.rater_pairs
     systems = len(plan.systems)
     return {
@@ -165,7 +165,7 @@ def _attention_notes(material: PlanInput, plan: Plan) -> list[str]:
     return [f"{told}; {where} shows {shown}, so give each check as many texts as tasks have"]
 
 
-def _warnings(checks: PlanCheckReport) -> list[str]:
+def _warnings(checks: PlanProperties) -> list[str]:
     notes = []
     if len(checks.connected) > 1:
         notes.append(
@@ -183,7 +183,7 @@ def _warnings(checks: PlanCheckReport) -> list[str]:
     return [*notes, *_control_warnings(checks)]
 
 
-def _control_warnings(checks: PlanCheckReport) -> Iterator[str]:
+def _control_warnings(checks: PlanProperties) -> Iterator[str]:
     density = checks.control_density
     if density is not None and density.is_far_above_requested:
         told = f"control items are {density.overall:.0%} of all items, and {density.asked:.0%} were requested"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.design.controls import DonorTexts, degrade_text
-from app.design.plan import Plan, PlanItem, PlannedGroup, Task
+from app.design.plan import Plan, PlanItem, PlannedItemGroup, Task
 from app.domain.errors import Invalid, Place
 from app.domain.media_elements import parse_media_element
 from app.reports.inputs.campaign import CampaignInfo
@@ -18,7 +18,7 @@ from app.stats.ratings import RatingRole
 from app.storage import plans
 from app.storage.db import Session
 from app.storage.full_scans import plan_for_full_scans
-from app.storage.plans import RowsToCopy
+from app.storage.plans import TableRowsToInsert
 
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 MIXED = 0  # the bucket of tasks that contain items of several buckets
@@ -39,7 +39,12 @@ class PlanStorageTarget:
 
 
 def store_plan_rows(
-    session: Session, target: PlanStorageTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[PlannedGroup]
+    session: Session,
+    target: PlanStorageTarget,
+    plan: Plan,
+    *,
+    tasks: Sequence[Task],
+    groups: Sequence[PlannedItemGroup],
 ) -> None:
     """Write the given tasks of a plan with all the rows they need; the plan itself is already stored."""
     session.flush()
@@ -62,38 +67,38 @@ def store_plan_rows(
     with plan_for_full_scans(session):  # each check of the rows is a statement over all of them
         for batch in batches:
             plans.insert_rows_by_copy(session, batch)
-    for rater_id in plans.load_invited_raters(session, target.campaign_id):
+    for rater_id in plans.load_invited_rater_ids(session, target.campaign_id):
         plans.add_rater_to_task_pool(session, target.campaign_id, rater_id)
 
 
-def _arms(target: PlanStorageTarget, plan: Plan) -> RowsToCopy:
-    shown = plan_prefills.choose_arm_prefills(target.view, plan.arms)
+def _arms(target: PlanStorageTarget, plan: Plan) -> TableRowsToInsert:
+    shown = plan_prefills.choose_arm_prefill_names(target.view, plan.arms)
     rows = [
         (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
         for n, (arm, prefill) in enumerate(zip(plan.arms, shown, strict=True), 1)
     ]
-    return RowsToCopy("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
+    return TableRowsToInsert("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
 
 
-def _bucket_raters(target: PlanStorageTarget, plan: Plan) -> RowsToCopy:
+def _bucket_raters(target: PlanStorageTarget, plan: Plan) -> TableRowsToInsert:
     rows = [
         (target.campaign_id, target.version, bucket.number, target.material.rater_ids[rater])
         for bucket in plan.buckets
         for rater in bucket.raters
         if rater not in target.material.seats
     ]
-    return RowsToCopy("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
+    return TableRowsToInsert("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
 
 
-def _documents(target: PlanStorageTarget, plan: Plan) -> RowsToCopy:
+def _documents(target: PlanStorageTarget, plan: Plan) -> TableRowsToInsert:
     rows = [
         (target.campaign_id, target.version, target.material.document_ids[one.key], one.bucket, one.inclusion)
         for one in plan.documents
     ]
-    return RowsToCopy("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
+    return TableRowsToInsert("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
 
 
-def _groups(target: PlanStorageTarget, groups: Sequence[PlannedGroup], ids: Mapping[int, int]) -> RowsToCopy:
+def _groups(target: PlanStorageTarget, groups: Sequence[PlannedItemGroup], ids: Mapping[int, int]) -> TableRowsToInsert:
     names = target.material
     columns = (
         *("id", "campaign_id", "plan", "bucket", "unit", "nth", "document_id"),
@@ -106,10 +111,10 @@ def _groups(target: PlanStorageTarget, groups: Sequence[PlannedGroup], ids: Mapp
         )
         for one in groups
     ]
-    return RowsToCopy("groups", columns, rows)
+    return TableRowsToInsert("groups", columns, rows)
 
 
-def _tasks(target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> RowsToCopy:
+def _tasks(target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> TableRowsToInsert:
     names = target.material
     columns = (
         *("id", "campaign_id", "public_id", "key", "rater_id", "state", "meta", "plan", "arm", "bucket", "chain"),
@@ -124,7 +129,7 @@ def _tasks(target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task], ids: Ma
         )
         for task in tasks
     ]
-    return RowsToCopy("tasks", columns, rows)
+    return TableRowsToInsert("tasks", columns, rows)
 
 
 def choose_task_presentation(target: PlanStorageTarget, plan: Plan, task: Task) -> str:
@@ -139,8 +144,8 @@ def choose_task_presentation(target: PlanStorageTarget, plan: Plan, task: Task) 
 
 def _prefills(session: Session, target: PlanStorageTarget, plan: Plan) -> dict[int | None, str | None]:
     """Return the name of the errors that tasks show, by their arm."""
-    of_campaign = plan_prefills.keep_or_choose_campaign_prefill(session, target.campaign_id, target.view)
-    return {None: of_campaign, **dict(enumerate(plan_prefills.choose_arm_prefills(target.view, plan.arms)))}
+    of_campaign = plan_prefills.keep_or_choose_campaign_prefill_name(session, target.campaign_id, target.view)
+    return {None: of_campaign, **dict(enumerate(plan_prefills.choose_arm_prefill_names(target.view, plan.arms)))}
 
 
 def _items(
@@ -150,7 +155,7 @@ def _items(
     item_ids: Mapping[tuple[int, int], int],
     group_ids: Mapping[int, int],
     prefills: Mapping[int | None, str | None],
-) -> RowsToCopy:
+) -> TableRowsToInsert:
     columns = (
         *("id", "campaign_id", "task_id", "key", "position", "document_id", "first_segment", "last_segment", "role"),
         *("meta", "screen", "column_", "group_id", "of_item_id", "variant", "prefill", "reference", "side_order"),
@@ -170,17 +175,19 @@ def _items(
 
     # A copy may come before its original in the plan, so all originals are written first.
     rows = sorted((row(task, item) for task in tasks for item in task.items), key=lambda values: values[13] is not None)
-    return RowsToCopy("items", columns, rows)
+    return TableRowsToInsert("items", columns, rows)
 
 
-def _credits(target: PlanStorageTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> RowsToCopy:
+def _credits(
+    target: PlanStorageTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]
+) -> TableRowsToInsert:
     rows = [
         (target.campaign_id, item_ids[task.number, item.position], target.material.system_ids[system])
         for task in tasks
         for item in task.items
         for system in find_credited_systems(item, target.material)
     ]
-    return RowsToCopy("credits", ("campaign_id", "item_id", "system_id"), rows)
+    return TableRowsToInsert("credits", ("campaign_id", "item_id", "system_id"), rows)
 
 
 def find_credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
@@ -201,10 +208,10 @@ def make_calibration_system_key(document: str) -> str:
     return document.rpartition(":")[0]
 
 
-def _variants(session: Session, target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task]) -> RowsToCopy:
+def _variants(session: Session, target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task]) -> TableRowsToInsert:
     degraded = [item for task in tasks for item in task.items if item.variant is not None]
     columns = ("campaign_id", "output_id", "kind", "name", "text", "how")
-    return RowsToCopy("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
+    return TableRowsToInsert("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
 
 
 class MediaNotDegradable(Invalid):
@@ -227,7 +234,7 @@ def _make_degraded_texts(
         plans.load_degradation_donor_texts(session, target.campaign_id, MOST_DONORS), language
     )
     method = plan.design.controls.method
-    seen: set[tuple[int, str | None]] = {*plans.load_degraded_output_ids(session, target.campaign_id)}
+    seen: set[tuple[int, str | None]] = {*plans.load_degraded_text_keys(session, target.campaign_id)}
     for item in items:
         for position in range(item.first, item.last + 1):
             output = output_ids.get((item.system or "", item.document, position))

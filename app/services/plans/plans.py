@@ -32,7 +32,7 @@ LARGEST_SEED = 2**53  # the largest integer that JSON numbers represent exactly
 BODY = ("body",)
 
 
-class CampaignTooFarToPlan(Conflict):
+class TooLateForNewPlan(Conflict):
     """It is too late in the campaign for a new plan; use a replan."""
 
     published = "TooFar"
@@ -94,26 +94,28 @@ def compile_and_freeze_plan(
     pilot: key of the campaign whose judgments the forecast uses. Everybody who sees the plan sees what it says about
     these judgments, so only a caller who may read both campaigns may name a pilot.
 
-    Raises NotFound, CampaignTooFarToPlan once a campaign is open, Invalid with places in the body if a design is not
+    Raises NotFound, TooLateForNewPlan once a campaign is open, Invalid with places in the body if a design is not
     valid or cannot be met, NothingToJudge, NoRaterEnrolled, PrefilledErrorsMissing.
     """
-    wanted = load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
+    wanted = prepare_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
     made = compile_plan_request(session, wanted)
     return preview_compiled_plan(wanted, made) if dry_run else freeze_compiled_plan(session, wanted, made, actor=actor)
 
 
-def load_plan_request(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> PlanRequest:
+def prepare_plan_request(
+    session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool
+) -> PlanRequest:
     """Load the input for a design. lock: lock the campaign, as freezing requires.
 
     Raises the same errors as freezing.
     """
     row = campaigns.load_campaign(session, campaign, lock=lock)
     if row.state not in {"draft", "planned"}:
-        raise CampaignTooFarToPlan(f"it is {row.state}")
+        raise TooLateForNewPlan(f"it is {row.state}")
     view, design = get_campaign(session, campaign), parse_design(given, loc=BODY)
     material = plan_input.load_plan_input(session, view, row.id)
     plan_prefills.check_prefills_exist(session, row.id, view, design)
-    material = plan_input.select_calibration_set(material, design.calibration.set if design.calibration else None)
+    material = plan_input.restrict_to_calibration_set(material, design.calibration.set if design.calibration else None)
     return PlanRequest(row, view, given, design, material, pilot)
 
 

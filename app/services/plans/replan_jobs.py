@@ -26,7 +26,7 @@ from app.services.plans.plan_jobs import (
     StoredPlan,
     encode_stored_plan,
     hash_plain_values,
-    list_plan_dependencies,
+    list_plan_key_parts,
     reraise_as_job_inputs_changed,
 )
 from app.services.plans.plans import PlanView
@@ -117,7 +117,7 @@ def _request(session: Session, basis: ReplanInput, left: RemainingWork, reason: 
 
 def _question(session: Session, left: RemainingWork) -> str:
     campaign_id, before = int(left.before.campaign_id), left.before
-    beside = list_plan_dependencies(session, left.view, campaign_id, left.material)
+    beside = list_plan_key_parts(session, left.view, campaign_id, left.material)
     how = ["rebalance"] if left.rebalance else []
     return hash_plain_values([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
 
@@ -174,7 +174,7 @@ def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, An
         view=view,
         before=before,
         old=replanning.move_tasks_to_holders(planned, dict(tasks["held"])),
-        material=plan_input.select_calibration_set(material, calibration.set if calibration else None),
+        material=plan_input.restrict_to_calibration_set(material, calibration.set if calibration else None),
         handed_in=frozenset(tasks["handed_in"]),
         started=frozenset(tasks["started"]),
         bought=tuple(given["bought"]),

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from app.design.plan import Plan, PlannedGroup, Task
+from app.design.plan import Plan, PlannedItemGroup, Task
 from app.design.replan import Replan, plan_remaining_tasks
 from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
@@ -41,7 +41,7 @@ class MergedPlan:
     tasks: Mapping[int, int]
     groups: Mapping[int, int]
     added_tasks: tuple[Task, ...]
-    added_groups: tuple[PlannedGroup, ...]
+    added_groups: tuple[PlannedItemGroup, ...]
 
 
 def replan_campaign(
@@ -176,7 +176,7 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, 
     view = get_campaign(session, campaign)
     plan_prefills.check_setting_prefill_exists(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
-    material = plan_input.select_calibration_set(basis.material, calibration)
+    material = plan_input.restrict_to_calibration_set(basis.material, calibration)
     done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
     begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
     wanted = _choose_added_documents(old, material, wish.bought)
@@ -318,7 +318,7 @@ def _apply(
     )
     ids = _ids_of_groups(old, old_groups)
     surplus = [ids[number] for number in replanned.surplus if number in ids]
-    replans.mark_groups_surplus(session, campaign_id, surplus, data_version)
+    replans.exclude_surplus_group_judgments(session, campaign_id, surplus, data_version)
     for group, system in replanned.credited:
         if group in ids:
             replans.credit_group_items_to_system(session, campaign_id, ids[group], system)

@@ -23,7 +23,7 @@ IDLE = "raters who joined since have nothing to judge until a replan; `rebalance
 UNNAMED = "properties of the documents or of the raters (their capacity, buckets, team, person) have changed"
 
 
-def get_plan_in_force(session: Session, campaign: str) -> PlanView:
+def get_plan_with_staleness(session: Session, campaign: str) -> PlanView:
     """Return the plan in force with what has changed since it was compiled. Raises NotFound."""
     plan, view = plans.get_plan(session, campaign), get_campaign(session, campaign)
     try:
@@ -44,10 +44,10 @@ def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: i
     plan = plans.unpack_plan(row.compiled)
     calibration = plan.design.calibration
     material = plan_input.load_plan_input(session, view, campaign_id)
-    material = plan_input.select_calibration_set(material, calibration.set if calibration else None)
+    material = plan_input.restrict_to_calibration_set(material, calibration.set if calibration else None)
     reasons = _changes(plan, material, row.hash)
     if view.state == "planned":  # tasks that have begun continue as before
-        reasons = (*reasons, *plan_prefills.list_prefill_changes(session, campaign_id, view, plan.arms))
+        reasons = (*reasons, *plan_prefills.list_prefill_change_messages(session, campaign_id, view, plan.arms))
     elif any(line.startswith(CAME) for line in reasons):
         reasons = (*reasons, IDLE)
     return reasons

@@ -15,7 +15,7 @@ from app.services.data import import_options, imports
 from app.services.people import links, raters, teams
 from app.services.plans import campaign_states, plans
 from app.services.plans.plans import PlanView
-from app.services.series.manifest import ManifestCampaign, ManifestFiles, ManifestRater
+from app.services.series.manifest import ManifestCampaign, ManifestImportFiles, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlanSummary
 from app.services.tasks import progress
 from app.services.tasks.progress import ProgressScope
@@ -44,11 +44,13 @@ class DatabaseSeriesBackend:
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Create a campaign."""
         said = wanted.model_dump(exclude={"files", "raters", "design", "basis"})
-        basis = wanted.basis or import_options.choose_default_judgment_basis(wanted.protocol)
+        basis = wanted.basis or import_options.choose_source_or_reference_basis(wanted.protocol)
         with self._database.transaction() as session:
             campaigns.create_campaign(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
 
-    def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def import_files(
+        self, campaign: str, files: ManifestImportFiles, inputs: Sequence[InputFile]
+    ) -> Mapping[str, object]:
         """Import files, and return what was stored, by noun."""
         report = imports.import_local_files(
             self._database,
@@ -63,7 +65,7 @@ class DatabaseSeriesBackend:
         stored = report["stored"]
         return stored if isinstance(stored, dict) else {}
 
-    def put_team(self, campaign: str, team: str) -> None:
+    def ensure_team(self, campaign: str, team: str) -> None:
         """Create a team if it does not exist."""
         with self._database.transaction() as session:
             try:
@@ -92,7 +94,9 @@ class DatabaseSeriesBackend:
             except NotFound:
                 return None
 
-    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
+    def compile_and_freeze_plan(
+        self, campaign: str, design: Mapping[str, object], *, dry_run: bool
+    ) -> FrozenPlanSummary:
         """Compile a design, and freeze it unless it is a dry run."""
         with self._database.transaction() as session:
             given = dict(design)
@@ -126,7 +130,7 @@ class DatabaseSeriesBackend:
         """Return the progress of a campaign."""
         sight = ProgressScope(raters=True, systems=True, team=None)
         with self._database.transaction(snapshot=True) as session:
-            seen = progress.load_progress_snapshot(session, campaign, sight)
+            seen = progress.load_progress_fingerprint(session, campaign, sight)
             return progress.make_campaign_progress(session, seen, sight).model_dump(mode="json")
 
 

@@ -16,7 +16,7 @@ from typing import Protocol
 from app.domain.errors import AppError, Conflict, Place
 from app.formats.base import InputFile
 from app.services.plans.plans import LARGEST_SEED
-from app.services.series.manifest import Manifest, ManifestCampaign, ManifestFiles, ManifestRater
+from app.services.series.manifest import Manifest, ManifestCampaign, ManifestImportFiles, ManifestRater
 
 STEPS = ("create", "plan", "open")
 COMPARED = ("protocol", "series", "basis", "source_language", "target_language")
@@ -80,10 +80,12 @@ class SeriesBackend(Protocol):
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Create a campaign."""
 
-    def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def import_files(
+        self, campaign: str, files: ManifestImportFiles, inputs: Sequence[InputFile]
+    ) -> Mapping[str, object]:
         """Import files, and return what was stored, by noun."""
 
-    def put_team(self, campaign: str, team: str) -> None:
+    def ensure_team(self, campaign: str, team: str) -> None:
         """Create a team if it does not exist."""
 
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
@@ -92,7 +94,9 @@ class SeriesBackend(Protocol):
     def find_plan_in_force(self, campaign: str) -> FrozenPlanSummary | None:
         """Return the plan in force, None if there is none."""
 
-    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
+    def compile_and_freeze_plan(
+        self, campaign: str, design: Mapping[str, object], *, dry_run: bool
+    ) -> FrozenPlanSummary:
         """Compile a design, and freeze it unless it is a dry run."""
 
     def open_campaign(self, campaign: str) -> None:
@@ -108,10 +112,10 @@ class SeriesBackend(Protocol):
         """Return the progress of a campaign."""
 
 
-FindFiles = Callable[[ManifestFiles], Sequence[InputFile]]
+FindFiles = Callable[[ManifestImportFiles], Sequence[InputFile]]
 
 
-def create_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
+def create_and_fill_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
     """Create the campaigns, import their files and enrol their raters. Raises AppError, which names the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
@@ -143,12 +147,12 @@ def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
             there = backend.find_plan_in_force(wanted.key)
             if there is not None:
                 design = {"seed": there.seed, **wanted.design}
-                if backend.compile_plan(wanted.key, design, dry_run=True).hash == there.hash:
+                if backend.compile_and_freeze_plan(wanted.key, design, dry_run=True).hash == there.hash:
                     yield StepOutcome(wanted.key, f"plan {there.version} stands", changed=False)
                     continue
             # With a known seed, compiling the same design again gives the same hash.
             seed = secrets.randbelow(LARGEST_SEED)
-            made = backend.compile_plan(wanted.key, {"seed": seed, **wanted.design}, dry_run=False)
+            made = backend.compile_and_freeze_plan(wanted.key, {"seed": seed, **wanted.design}, dry_run=False)
         yield StepOutcome(wanted.key, f"plan {made.version}, seed {made.seed}", changed=True)
 
 
@@ -164,7 +168,9 @@ def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
         yield StepOutcome(wanted.key, "opened", changed=True)
 
 
-def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewRaterLink]:
+def create_missing_rater_links(
+    backend: SeriesBackend, manifest: Manifest, *, days: int, renew: bool
+) -> Iterator[NewRaterLink]:
     """Create links for the manifest's raters who have no working link; renew: for all of them, ending earlier links."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
@@ -177,7 +183,7 @@ def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, r
                 yield NewRaterLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
 
 
-def load_campaign_progress(
+def iterate_series_progress(
     backend: SeriesBackend, manifest: Manifest
 ) -> Iterator[tuple[str, Mapping[str, object] | None]]:
     """Yield key and progress of each campaign, None for one that does not exist."""
@@ -205,7 +211,7 @@ def _enrol(backend: SeriesBackend, manifest: Manifest, n: int) -> Iterator[StepO
     wanted = manifest.campaigns[n]
     with add_manifest_place_to_errors(manifest, n, "raters"):
         for team in sorted({rater.team for rater in wanted.raters if rater.team is not None}):
-            backend.put_team(wanted.key, team)
+            backend.ensure_team(wanted.key, team)
     for i, rater in enumerate(wanted.raters):
         with add_manifest_place_to_errors(manifest, n, "raters", i):
             backend.put_rater(wanted.key, rater)

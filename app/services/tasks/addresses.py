@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.media_types import ShownMedia
-from app.protocols import find_visible_texts
+from app.protocols import find_texts_shown_on_basis
 from app.protocols.base import JudgedTexts, Side, Span
 from app.services.media.shown_media import load_shown_media_by_text
 from app.services.tasks.judging_rules import JudgingRules
@@ -120,7 +120,7 @@ class AnswerableTask:
         index = self.addresses.segment_index_at(item, segment)
         if "segment" not in self.rules.forms or self.addresses.text_lengths[index] == NO_TEXT:
             raise TaskAddressNotFound("nothing is asked of this segment")
-        source = find_visible_texts(self.rules.protocol, self.rules.basis).source
+        source = find_texts_shown_on_basis(self.rules.protocol, self.rules.basis).source
         return self.addresses.segments[index], self.addresses.judged_texts_at(index, source=source)
 
 
@@ -141,7 +141,7 @@ class AnswerableTaskCache:
     _tasks: OrderedDict[str, CachedTask] = field(default_factory=OrderedDict)
     _rules: OrderedDict[int, JudgingRules] = field(default_factory=OrderedDict)
 
-    def find_addresses(self, public_id: str, rater_id: int) -> TaskAnswerAddresses | None:
+    def find_answer_addresses(self, public_id: str, rater_id: int) -> TaskAnswerAddresses | None:
         """Return the addresses of a task that this rater has or had, or None if they are not cached."""
         kept = self._tasks.get(public_id)
         if kept is None or rater_id not in kept.holders:
@@ -149,7 +149,9 @@ class AnswerableTaskCache:
         self._tasks.move_to_end(public_id)
         return kept.addresses
 
-    def cache_addresses(self, public_id: str, addresses: TaskAnswerAddresses, rater_id: int) -> TaskAnswerAddresses:
+    def cache_answer_addresses(
+        self, public_id: str, addresses: TaskAnswerAddresses, rater_id: int
+    ) -> TaskAnswerAddresses:
         """Cache and return the addresses of a rater's task. If there are too many, drop the least recently used."""
         before = self._tasks.pop(public_id, None)
         if before is not None:
@@ -161,11 +163,11 @@ class AnswerableTaskCache:
             self.segments -= len(oldest.addresses.segments)
         return addresses
 
-    def find_rules(self, campaign_id: int) -> JudgingRules | None:
+    def find_judging_rules(self, campaign_id: int) -> JudgingRules | None:
         """Return what a campaign asked when its settings were last read, or None if that is not cached."""
         return self._rules.get(campaign_id)
 
-    def cache_rules(self, rules: JudgingRules) -> JudgingRules:
+    def cache_judging_rules(self, rules: JudgingRules) -> JudgingRules:
         """Cache what a campaign asks, unless the cache holds a newer version. Return the newer one."""
         before = self._rules.get(rules.campaign_id)
         if before is not None and before.settings_version > rules.settings_version:
@@ -175,7 +177,7 @@ class AnswerableTaskCache:
             self._rules.popitem(last=False)
         return rules
 
-    def forget_rules(self, outdated: JudgingRules) -> None:
+    def forget_judging_rules(self, outdated: JudgingRules) -> None:
         """Drop what a campaign asked, unless it has been read again in the meantime."""
         if self._rules.get(outdated.campaign_id) is outdated:
             del self._rules[outdated.campaign_id]

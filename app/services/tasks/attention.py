@@ -26,9 +26,9 @@ from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, pa
 from app.services.campaigns.attention_settings import AttentionCheckSettings, get_attention_check_settings
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import parse_rater_quality_settings
-from app.services.people.answer_rule import MOST_COLUMNS, AnswerRule
+from app.services.people.answer_rule import MOST_COLUMNS, ExpectedAnswerRule
 from app.services.people.answer_rules import list_broken_rules
-from app.services.people.known_answers import KnownAnswer, KnownAnswerSegment, list_known_answer_faults
+from app.services.people.known_answers import KnownAnswerSegment, TextsWithKnownAnswer, list_known_answer_faults
 from app.services.people.qualification_marks import QualificationAnswer, is_answer_right
 from app.services.people.raters import ActingRater
 from app.services.plans.plan_prefills import TAKES_NONE
@@ -57,7 +57,7 @@ AttentionSort = Literal[
 ]
 
 
-class AttentionCheckSegmentMeta(KnownAnswer):
+class AttentionCheckSegmentMeta(TextsWithKnownAnswer):
     """What a segment says about its check under `attention` in its `meta`.
 
     prefill: prefilled errors, one list for each text; shown if the tasks of the campaign show any.
@@ -110,7 +110,7 @@ def list_attention_check_faults(campaign: CampaignInfo, segments: Sequence[Known
                 _list_prefill_faults(campaign, note, segment.source),
             )
             yield from (Place((n, "meta", KIND, *place.loc), place.msg) for place in faults)
-    if not any(note is None or note.has_right_answer for note in notes):
+    if not any(note is None or note.is_right_answer_defined for note in notes):
         yield Place((), "one segment at least needs rules or the right judgment, under meta.attention")
 
 
@@ -226,12 +226,12 @@ def _find_payloads(
 
 def _mark(
     view: CampaignInfo, note: AttentionCheckSegmentMeta, source: str | None, given: Sequence[Mapping[str, object]]
-) -> tuple[bool, list[AnswerRule]] | None:
+) -> tuple[bool, list[ExpectedAnswerRule]] | None:
     """Return whether the right judgment was missed, and the broken rules; None if the check does not fit the campaign.
 
     A check that was written for another protocol does not count against anybody.
     """
-    if not note.has_right_answer or any(list_known_answer_faults(view, note, source)):
+    if not note.is_right_answer_defined or any(list_known_answer_faults(view, note, source)):
         return None
     items = note.make_qualification_items(source)
     try:
@@ -246,7 +246,7 @@ def _repeat(session: Session, row: Any, note: Mapping[str, Any]) -> None:
     key = f"{str(row.key).split('~again')[0]}~again{note['try']}"
     meta = {"document": note["document"], "try": note["try"] + 1, "pooled": note.get("pooled", False)}
     values = {"public_id": f"t_{secrets.token_hex(16)}", "key": key, "meta": json.dumps(meta)}
-    attention.insert_repeated_attention_check(session, row.campaign_id, row.id, values)
+    attention.insert_attention_check_retry(session, row.campaign_id, row.id, values)
 
 
 def _read_note(meta: Mapping[str, object]) -> AttentionCheckSegmentMeta | None:

@@ -167,11 +167,11 @@ def _load_board_task(session: Session, campaign_id: int, public_id: str) -> Mana
 
 def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> list[ManagerTaskView]:
     items = [item for row in rows for item in row.items or ()]
-    documents = tasks.load_document_or_system_keys(
+    documents = tasks.load_document_or_system_keys_by_id(
         session, campaign_id, "documents", {item["document"] for item in items}
     )
     shown = tasks.load_systems_of_items(session, campaign_id, {item["id"] for item in items})
-    systems = tasks.load_document_or_system_keys(
+    systems = tasks.load_document_or_system_keys_by_id(
         session, campaign_id, "systems", {one for of in shown.values() for one in of}
     )
 

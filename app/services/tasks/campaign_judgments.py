@@ -14,7 +14,7 @@ from app.domain.attention import KIND, ROLE
 from app.domain.cells import escape_formula
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
-from app.reports.inputs.scores import find_score_profile_id, resolve_score_definition
+from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole
@@ -55,7 +55,7 @@ class JudgmentFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentView:
+class ManagerJudgmentView:
     """A judgment as managers see it. void: why it was set aside, if it was. surplus: whether rankings ignore it.
 
     comment, screen_comment: what the rater wrote about its output and about its screen.
@@ -92,7 +92,7 @@ class VoidResult:
 
 def list_judgments(
     session: Session, campaign: str, wanted: JudgmentFilter, *, after: int, limit: int
-) -> tuple[list[JudgmentView], int | None]:
+) -> tuple[list[ManagerJudgmentView], int | None]:
     """List judgments with all their revisions, in the order in which they were stored. Raises NotFound.
 
     If a filter selects few of very many judgments, the list may be shorter than `limit`. The second value then says
@@ -119,7 +119,7 @@ def _lines(database: Database, campaign_id: int, profile: int, wanted: JudgmentF
         for row in campaign_judgments.stream_judgment_rows(
             session, campaign_id, profile, only=wanted.conditions_by_field
         ):
-            said = {name: getattr(_view(row), name) for name in JudgmentView.__slots__}
+            said = {name: getattr(_view(row), name) for name in ManagerJudgmentView.__slots__}
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
 
 
@@ -150,7 +150,7 @@ def _table_lines(
     yield out.getvalue().encode()
 
 
-def _table_row(judgment: JudgmentView) -> list[object]:
+def _table_row(judgment: ManagerJudgmentView) -> list[object]:
     values = {name: getattr(judgment, name) for name in TABLE_COLUMNS}
     values["systems"] = " ".join(judgment.systems)
     values["payload"] = json.dumps(judgment.payload, ensure_ascii=False)
@@ -177,15 +177,17 @@ def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, r
 
 
 def _profile(session: Session, campaign_id: int, campaign: str) -> int:
-    return find_score_profile_id(
+    return find_or_create_score_profile_id(
         session, campaign_id, resolve_score_definition(get_campaign(session, campaign), ScoringChoice())
     )
 
 
-def _view(row: campaign_judgments.Row) -> JudgmentView:
-    fields = {name: getattr(row, name) for name in JudgmentView.__slots__ if name not in ("role", "data_version")}
+def _view(row: campaign_judgments.Row) -> ManagerJudgmentView:
+    fields = {
+        name: getattr(row, name) for name in ManagerJudgmentView.__slots__ if name not in ("role", "data_version")
+    }
     fields |= {"role": ROLES[row.role], "data_version": row.version, "systems": tuple(row.systems or ())}
-    return JudgmentView(**fields)
+    return ManagerJudgmentView(**fields)
 
 
 def _time(at: object) -> str:

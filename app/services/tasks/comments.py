@@ -9,7 +9,7 @@ from app.services.tasks.task_content import TaskAddressNotFound, TaskContent, lo
 from app.services.tasks.tasks import (
     ClosedToRaters,
     TaskHandedIn,
-    find_rater_task_state,
+    determine_task_state_for_rater,
     load_own_task,
 )
 from app.storage import campaigns, comments
@@ -35,10 +35,10 @@ def put_comment(session: Session, public_id: str, place: CommentPlace, said: str
     row = load_own_task(session, public_id, rater, lock=True)
     if campaigns.load_campaign(session, rater.campaign).state == "closed":
         raise ClosedToRaters
-    if find_rater_task_state(session, row, rater) == "handed_in":
+    if determine_task_state_for_rater(session, row, rater) == "handed_in":
         raise TaskHandedIn
     content = load_task_content(session, public_id)
-    return comments.store_comment(
+    return comments.store_or_remove_comment(
         session,
         row.campaign_id,
         rater_id=rater.rater_id,

@@ -104,14 +104,14 @@ class JudgingService:
 
     async def load_task(self, public_id: str, rater: ActingRater) -> AnswerableTask:
         """Return a task that the rater has or had, from the cache or the database. Raises TaskNotFound."""
-        rules = self.tasks.find_rules(rater.campaign_id)
+        rules = self.tasks.find_judging_rules(rater.campaign_id)
         if rules is None:
             load_rules = partial(load_judging_rules, key=rater.campaign)
-            rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.cache_rules)
-        addresses = self.tasks.find_addresses(public_id, rater.rater_id)
+            rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.cache_judging_rules)
+        addresses = self.tasks.find_answer_addresses(public_id, rater.rater_id)
         if addresses is None or addresses.campaign_id != rater.campaign_id:
             load = partial(load_task_answer_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
-            keep = partial(self.tasks.cache_addresses, public_id, rater_id=rater.rater_id)
+            keep = partial(self.tasks.cache_answer_addresses, public_id, rater_id=rater.rater_id)
             loaded: TaskAnswerAddresses = await self._run_once((public_id, rater.rater_id), load, keep)
             return AnswerableTask(loaded, rules)
         return AnswerableTask(addresses, rules)
@@ -133,7 +133,7 @@ class JudgingService:
             outcomes = await write(task)
             if not any(map(outdated, outcomes)):
                 return task, outcomes
-            self.tasks.forget_rules(task.rules)
+            self.tasks.forget_judging_rules(task.rules)
         raise CampaignSettingsChanging(retry_after=1)
 
     async def run_transaction_in_thread(self, work: Callable[[Session], T]) -> T:
@@ -323,7 +323,7 @@ def _redact_outcomes(
     stored = OwnAnswers.load(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
 
     def hidden(answer: Written) -> bool:
-        had = stored.screens[answer.screen] if isinstance(answer, ScreenComparison) else stored.at[answer.address[:2]]
+        had = stored.screens[answer.screen] if isinstance(answer, ScreenComparison) else stored.at[answer.key_in_flush[:2]]
         return had.hidden
 
     return [

@@ -11,7 +11,7 @@ from app.domain.recipe import ScoringChoice
 from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, ScoringOptions
 from app.reports.inputs import campaign
-from app.reports.inputs.scores import find_score_profile_id, resolve_score_definition
+from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns.display_settings import DisplaySettings, get_display_settings
 from app.services.campaigns.setting_numbers import get_lease_duration
 from app.storage import campaigns
@@ -45,7 +45,7 @@ def load_judging_rules(session: Session, key: str) -> JudgingRules:
     view = campaign.make_campaign_info(row)
     protocol, options = campaign.find_campaign_protocol(view), campaign.parse_campaign_scoring_options(view)
     lasts = get_lease_duration(view.settings)
-    profile = find_score_profile_id(session, row.id, resolve_score_definition(view, ScoringChoice()))
+    profile = find_or_create_score_profile_id(session, row.id, resolve_score_definition(view, ScoringChoice()))
     basis: Basis = view.basis  # type: ignore[assignment]  # checked in SQL
     return JudgingRules(
         campaign_id=row.id,

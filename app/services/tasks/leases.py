@@ -59,10 +59,10 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
     asking, why = await service.run_transaction_in_thread(partial(_ask, rater=rater))
     if why is not None:
         return LeaseResult(None, why)
-    leased = await service.recorder.run_transaction(partial(leases.lease_next_task, asking=asking))
+    leased = await service.recorder.run_transaction(partial(leases.lease_held_or_next_task, asking=asking))
     if isinstance(leased, leases.CredentialEnded):
         raise BadCredential
-    if isinstance(leased, leases.NoTaskNow):
+    if isinstance(leased, leases.NoTaskReason):
         return LeaseResult(None, leased.why, leased.retry_after)
     return LeaseResult(
         await service.run_transaction_in_thread(partial(tasks.load_task_view, public_id=leased.public_id, rater=rater))
@@ -120,13 +120,15 @@ async def extend_lease(
         write_target = task.rules.write_target
 
         async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[LeaseAfterHeartbeat]:
-            return await activity.extend_leases_by_heartbeats(connection, write_target, beats)
+            return await activity.extend_leases_and_store_events(connection, write_target, beats)
 
         def lane() -> CampaignWriteQueue[Heartbeat, LeaseAfterHeartbeat]:
             return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True, at_once=True, sharing=BEATS_SHARE)
 
         beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events), rater.session_id)
-        return service.recorder.submit(("beats", *write_target.flush_key), lane, [beat], actor=rater.actor, whole=False)
+        return service.recorder.submit(
+            ("beats", *write_target.flush_group_key), lane, [beat], actor=rater.actor, whole=False
+        )
 
     task, (beaten,) = await service.write_by_current_rules(
         public_id, rater, beat_as_asked, lambda one: one.standing == "outdated"

@@ -10,7 +10,7 @@ from app.domain.errors import Conflict
 from app.domain.instructions import extract_instruction_text
 from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
-from app.protocols.base import Basis, Level, Protocol, Side, resolve_scoring_options
+from app.protocols.base import Basis, Level, Protocol, Side, parse_scoring_options
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.campaigns.protocols import ProtocolNameAndOptions
 from app.services.media.shown_media import extract_text_without_media, load_shown_media_by_text
@@ -78,12 +78,12 @@ def load_task_preview(
 def _judged_by(written: ProtocolNameAndOptions, basis: Basis) -> tuple[Protocol[Any], Mapping[Level, RaterForm]]:
     """Return a protocol and its forms. Raises NotFound, and Invalid if the options do not fit."""
     protocol = get_protocol(written.protocol)
-    options = resolve_scoring_options(protocol, written.options)
+    options = parse_scoring_options(protocol, written.options)
     levels = list_judged_levels(protocol, options)
     return protocol, {level: make_rater_form(protocol, options, basis=basis, level=level) for level in levels}
 
 
-def list_preview_documents(session: Session, campaign: str) -> list[str]:
+def list_preview_document_keys(session: Session, campaign: str) -> list[str]:
     """List the keys of the first documents of the test set. Raises NotFound."""
     return [row.key for row in _documents(session, campaigns.load_campaign(session, campaign).id)]
 
@@ -112,7 +112,7 @@ def _items(
         system = test_sets.find_system(session, campaign_id, key)
         if system is None:
             continue
-        rows = test_sets.load_system_outputs_on_document(session, campaign_id, system.id, document.id)
+        rows = test_sets.load_outputs_of_system_on_document(session, campaign_id, system.id, document.id)
         outputs = {row.segment_id: row for row in rows}
         texts = [*(source.source for source in sources), *(row.text for row in rows)]
         media = load_shown_media_by_text(session, campaign_id, texts)

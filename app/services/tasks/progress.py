@@ -24,25 +24,25 @@ from app.services.tasks.progress_counts import TaskWithCounts
 from app.services.tasks.progress_view import (
     CompletionForecast,
     DeadlineForecast,
-    ItemGroupProgress,
+    ItemGroupsProgress,
     Progress,
+    ProgressFingerprint,
     ProgressScope,
-    ProgressSnapshot,
     SystemProgress,
 )
 from app.storage import progress
 from app.storage.db import Session
 
-__all__ = ["ProgressScope", "ProgressSnapshot", "load_progress_snapshot", "make_campaign_progress"]
+__all__ = ["ProgressFingerprint", "ProgressScope", "load_progress_fingerprint", "make_campaign_progress"]
 
 
-def load_progress_snapshot(session: Session, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
+def load_progress_fingerprint(session: Session, campaign: str, sight: ProgressScope) -> ProgressFingerprint:
     """Load by a few look-ups what shows whether anything has changed. Raises NotFound."""
     row = progress.load_progress_inputs(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
     tag = hashlib.sha256(said.encode()).hexdigest()[:32]
     tasks = dict(_part(one) for one in row.tasks.split(";")) if row.tasks else {}
-    return ProgressSnapshot(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, tasks, tag)
+    return ProgressFingerprint(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, tasks, tag)
 
 
 def _part(told: str) -> tuple[int, str]:
@@ -52,13 +52,13 @@ def _part(told: str) -> tuple[int, str]:
 
 
 def make_campaign_progress(
-    session: Session, seen: ProgressSnapshot, sight: ProgressScope, keeper: ProgressCountCache | None = None
+    session: Session, seen: ProgressFingerprint, sight: ProgressScope, keeper: ProgressCountCache | None = None
 ) -> Progress:
     """Make the progress of a campaign, as far as the reader may see it. keeper: holds the counts of earlier calls."""
-    everybody = progress.load_raters(session, seen.campaign_id)
+    everybody = progress.load_raters_and_plan_membership(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
     keeper = keeper or ProgressCountCache()
-    rows = keeper.load_tasks(session, seen)
+    rows = keeper.load_cached_tasks_not_withdrawn(session, seen)
     counts = keeper.count_judged_work(session, seen, rows)
     sources = _ProgressCounts(sight, raters, counts)
     tasks = sources.tasks(rows)
@@ -74,7 +74,7 @@ def make_campaign_progress(
         data_version=seen.data_version,
         total=counted.sum_work_amounts(tasks),
         share=counted.compute_share_handed_in(tasks),
-        states=counted.sum_amounts_by_state(tasks),
+        states=counted.sum_work_amounts_by_state(tasks),
         pace=counted.measure_campaign_pace(tasks, seen.at),
         forecast=forecast,
         deadline=_deadline(parse_deadline(get_campaign(session, seen.key).settings), seen, tasks, forecast),
@@ -82,7 +82,7 @@ def make_campaign_progress(
         groups=sources.groups() if sight.team is None else None,
         leases=counted.summarize_leases(tasks, raters, sight),
         open_flags=sum(one.open_flags for one in raters),
-        buckets=counted.summarize_buckets(tasks) if sight.team is None else None,
+        buckets=counted.summarize_bucket_progress(tasks) if sight.team is None else None,
         raters=counted.summarize_raters(raters, began, tasks, seen.at) if sight.raters else None,
         systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if sight.systems else None,
         warnings=[
@@ -93,7 +93,7 @@ def make_campaign_progress(
     )
 
 
-def _old_counts(counts: ProgressTallies, seen: ProgressSnapshot) -> list[str]:
+def _old_counts(counts: ProgressTallies, seen: ProgressFingerprint) -> list[str]:
     if counts.as_of is None:
         return []
     message = (
@@ -105,7 +105,7 @@ def _old_counts(counts: ProgressTallies, seen: ProgressSnapshot) -> list[str]:
 
 def _idle(
     session: Session,
-    seen: ProgressSnapshot,
+    seen: ProgressFingerprint,
     sight: ProgressScope,
     raters: Sequence[progress.Row],
     find_idle: Callable[[], Sequence[str]],
@@ -116,7 +116,7 @@ def _idle(
 
 
 def _deadline(
-    at: datetime | None, seen: ProgressSnapshot, tasks: Sequence[TaskWithCounts], forecast: CompletionForecast | None
+    at: datetime | None, seen: ProgressFingerprint, tasks: Sequence[TaskWithCounts], forecast: CompletionForecast | None
 ) -> DeadlineForecast | None:
     """Return the pace that the deadline requires from now on, and whether raters meet it if they continue as before."""
     if at is None:
@@ -144,13 +144,13 @@ class _ProgressCounts:
         recent, sizes = self.counts.recent, self.counts.imported
         return [_task(row, sizes.get(row.id, row), self.counts.tasks.get(row.id), recent[row.id]) for row in mine]
 
-    def groups(self) -> ItemGroupProgress | None:
+    def groups(self) -> ItemGroupsProgress | None:
         groups = self.counts.groups.values()
         if not groups:
             return None
         finished = sum(one.done == one.items for one in groups)
         untouched = sum(not one.done and not one.rated for one in groups)
-        return ItemGroupProgress(finished=finished, half_done=len(groups) - finished - untouched, untouched=untouched)
+        return ItemGroupsProgress(finished=finished, half_done=len(groups) - finished - untouched, untouched=untouched)
 
     def systems(self, rows: Iterable[progress.Row]) -> list[SystemProgress]:
         of = self.counts.systems

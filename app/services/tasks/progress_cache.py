@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from app.domain.languages import has_word_spaces
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans.plan_input import CHARACTERS_A_WORD
-from app.services.tasks.progress_view import ProgressSnapshot
+from app.services.tasks.progress_view import ProgressFingerprint
 from app.storage import idle_raters, progress, progress_counts
 from app.storage.db import Session
 
@@ -110,7 +110,7 @@ class _Campaign:
     idle: tuple[tuple[object, ...], Sequence[str]] | None = None
 
 
-FindStored = Callable[[Session, ProgressSnapshot], bytes | None]
+FindStored = Callable[[Session, ProgressFingerprint], bytes | None]
 """Returns the counts that a worker stored; None for campaigns that a process counts itself. May raise an error."""
 
 
@@ -127,7 +127,7 @@ class ProgressCountCache:
         self._campaigns: OrderedDict[int, _Campaign] = OrderedDict()
         self._lock = threading.Lock()
 
-    def load_tasks(self, session: Session, seen: ProgressSnapshot) -> Sequence[progress.Row]:
+    def load_cached_tasks_not_withdrawn(self, session: Session, seen: ProgressFingerprint) -> Sequence[progress.Row]:
         """Return the campaign's tasks that are not withdrawn. Parts that have changed are read again."""
         campaign = self._campaign(seen)
         with campaign.lock:
@@ -140,7 +140,7 @@ class ProgressCountCache:
         return [leased.get(row.id, row) for row in rows] if leased else rows
 
     def load_first_lease_time_by_rater(
-        self, session: Session, seen: ProgressSnapshot, raters: Iterable[progress.Row]
+        self, session: Session, seen: ProgressFingerprint, raters: Iterable[progress.Row]
     ) -> Mapping[int, datetime]:
         """Return when raters leased their first task, by rater; read once for each rater who has begun."""
         campaign = self._campaign(seen)
@@ -155,7 +155,7 @@ class ProgressCountCache:
     def load_raters_without_tasks(
         self,
         session: Session,
-        seen: ProgressSnapshot,
+        seen: ProgressFingerprint,
         raters: Iterable[progress.Row],
         began: Mapping[int, datetime],
         tasks: Iterable[progress.Row],
@@ -176,7 +176,7 @@ class ProgressCountCache:
             return campaign.idle[1]
 
     def count_judged_work(
-        self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
+        self, session: Session, seen: ProgressFingerprint, tasks: Sequence[progress.Row]
     ) -> ProgressTallies:
         """Return the counts of what is judged now. tasks: those of the campaign that are not withdrawn."""
         campaign, known = self._campaign(seen), frozenset(row.id for row in tasks)
@@ -194,7 +194,7 @@ class ProgressCountCache:
         self._forget_others()
         return replace(counts, as_of=kept.version) if is_old else counts
 
-    def _campaign(self, seen: ProgressSnapshot) -> _Campaign:
+    def _campaign(self, seen: ProgressFingerprint) -> _Campaign:
         """Return the cache entry of a campaign, and mark it as the one used last."""
         with self._lock:
             campaign = self._campaigns.setdefault(seen.campaign_id, _Campaign())
@@ -202,7 +202,7 @@ class ProgressCountCache:
         return campaign
 
     def _start(
-        self, session: Session, before: _StoredTallies | None, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
+        self, session: Session, before: _StoredTallies | None, seen: ProgressFingerprint, tasks: Sequence[progress.Row]
     ) -> tuple[_StoredTallies, bool]:
         """Return counts from those that a worker stored, or count everything; and whether the counts are old.
 
@@ -228,7 +228,7 @@ class ProgressCountCache:
 
 def _read_again(
     session: Session,
-    seen: ProgressSnapshot,
+    seen: ProgressFingerprint,
     known: Mapping[int, tuple[str, Sequence[progress.Row]]],
     changed: Sequence[int],
 ) -> Mapping[int, tuple[str, Sequence[progress.Row]]]:
@@ -240,18 +240,18 @@ def _read_again(
     return {part: (digest, read[part] if part in read else known[part][1]) for part, digest in seen.tasks.items()}
 
 
-def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
+def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressFingerprint, known: frozenset[int]) -> bool:
     """Return whether only answers have been added since, and the set of tasks is the same."""
     if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
         return False
     versions = {"after": kept.version, "version": seen.data_version}
-    return kept.version == seen.data_version or progress_counts.is_changed_by_answers_only(
+    return kept.version == seen.data_version or progress_counts.have_only_answers_changed_data(
         session, seen.campaign_id, **versions
     )
 
 
 def _update(
-    session: Session, kept: _StoredTallies, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
+    session: Session, kept: _StoredTallies, seen: ProgressFingerprint, tasks: Sequence[progress.Row]
 ) -> _StoredTallies:
     """Add to counts what raters have done since, and return them."""
     _add_answers(session, kept, seen)
@@ -260,7 +260,7 @@ def _update(
     return kept
 
 
-def count_work_to_store(session: Session, seen: ProgressSnapshot) -> bytes:
+def count_and_encode_judged_work(session: Session, seen: ProgressFingerprint) -> bytes:
     """Count everything in a campaign, and return the counts in the form that `FindStored` returns.
 
     The time depends on the number of judgments: some four seconds for a million.
@@ -274,7 +274,7 @@ def _stored_form() -> TypeAdapter[_StoredTallies]:
     return TypeAdapter(_StoredTallies)
 
 
-def _count_anew(session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]) -> _StoredTallies:
+def _count_anew(session: Session, seen: ProgressFingerprint, tasks: Sequence[progress.Row]) -> _StoredTallies:
     known = frozenset(row.id for row in tasks)
     kept = _StoredTallies(seen.data_version, seen.plan, seen.at, known)
     by_kind: Mapping[str, dict[int, ProgressTally]] = {
@@ -298,14 +298,14 @@ def _count_anew(session: Session, seen: ProgressSnapshot, tasks: Sequence[progre
     return kept
 
 
-def _count_imported(session: Session, seen: ProgressSnapshot) -> Mapping[int, ImportedTaskSize]:
+def _count_imported(session: Session, seen: ProgressFingerprint) -> Mapping[int, ImportedTaskSize]:
     """Return the size of tasks that were imported with their answers, by task. No rater's answer changes it."""
     characters = None if has_word_spaces(get_campaign(session, seen.key).source_language) else CHARACTERS_A_WORD
     rows = progress.load_imported_task_sizes(session, seen.campaign_id, characters=characters)
     return {row.id: ImportedTaskSize(row.segments, row.words) for row in rows}
 
 
-def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressSnapshot) -> None:
+def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressFingerprint) -> None:
     """Count the judgments between the stored data version and this one."""
     after, counts = kept.newest, kept.counts
     begun: set[int] = set()
@@ -335,7 +335,7 @@ def _move_tasks(session: Session, kept: _StoredTallies, campaign_id: int, tasks:
     for task in moved:
         tally = kept.counts.tasks[task]
         kept.counts.tasks[task] = replace(tally, done=tally.items if task in done else 0)
-    for row in progress_counts.count_task_items(session, campaign_id, moved):
+    for row in progress_counts.count_task_items_by_system_and_group(session, campaign_id, moved):
         tallies = kept.counts.systems if row.what == "system" else kept.counts.groups
         items = row.items if row.task_id in done else -row.items
         tallies[row.id] = replace(tallies[row.id], done=tallies[row.id].done + items)

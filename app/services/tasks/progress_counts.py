@@ -15,8 +15,8 @@ from app.services.tasks.progress_view import (
     CompletionForecast,
     ExpiredLease,
     LeaseSummary,
+    ProgressFingerprint,
     ProgressScope,
-    ProgressSnapshot,
     RaterProgress,
     TaskStateAmount,
     WorkBalance,
@@ -57,7 +57,7 @@ def sum_work_amounts(tasks: Sequence[TaskWithCounts]) -> WorkCounts:
     )
 
 
-def sum_amounts_by_state(tasks: Sequence[TaskWithCounts]) -> list[TaskStateAmount]:
+def sum_work_amounts_by_state(tasks: Sequence[TaskWithCounts]) -> list[TaskStateAmount]:
     """Return the same amounts for each state of a task."""
     by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
     return [
@@ -113,7 +113,7 @@ def forecast_completion(
     raters: Sequence[progress.Row],
     first_leases: Mapping[int, datetime],
     tasks: Sequence[TaskWithCounts],
-    seen: ProgressSnapshot,
+    seen: ProgressFingerprint,
 ) -> CompletionForecast | None:
     """Forecast the end by resampling the gaps between hand-ins; None while nobody works.
 
@@ -174,7 +174,7 @@ def _a_day(work: RaterHandInHistory, at: datetime) -> float | None:
     return None if tasks_a_second is None else tasks_a_second * DAY.total_seconds()
 
 
-def summarize_buckets(tasks: Sequence[TaskWithCounts]) -> list[BucketProgress]:
+def summarize_bucket_progress(tasks: Sequence[TaskWithCounts]) -> list[BucketProgress]:
     """Return what is done in each bucket, and the least and the most that one rater did."""
     by_bucket: dict[int | None, list[TaskWithCounts]] = defaultdict(list)
     for task in tasks:

@@ -16,8 +16,8 @@ from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.kit.store import make_report_key
 from app.services.jobs import jobs
 from app.services.tasks import progress
-from app.services.tasks.progress_cache import count_work_to_store
-from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
+from app.services.tasks.progress_cache import count_and_encode_judged_work
+from app.services.tasks.progress_view import ProgressFingerprint, ProgressScope
 from app.storage import jobs as stored_jobs
 from app.storage import judgments, progress_counts, reports
 from app.storage.db import Database, Session
@@ -45,7 +45,7 @@ class _CountsMissing(Exception):
     """No worker has counted this campaign yet."""
 
 
-def find_stored_counts(session: Session, seen: ProgressSnapshot) -> bytes | None:
+def find_stored_progress_counts(session: Session, seen: ProgressFingerprint) -> bytes | None:
     """Return the latest counts that a worker stored; None if a process can count the campaign itself.
 
     If they are missing or old, the block of `request_missing_counts` asks for them.
@@ -89,7 +89,7 @@ def _request(database: Database, request: jobs.JobRequest) -> str:
     One that failed or was cancelled is left alone for a while, and for good if another attempt would fail, too.
     """
     with database.transaction() as session:
-        row = stored_jobs.find_job_by_report_key(session, request.report_digest)
+        row = stored_jobs.find_job_by_report_key(session, request.report_key_digest)
     if row is not None and row.state in stored_jobs.AGAIN:
         is_final = row.state == "failed" and not row.error["again"]
         if is_final or row.finished_at > row.now - NOT_AGAIN:
@@ -106,7 +106,7 @@ def make_progress_counts_work(database: Database, request: jobs.JobRequest) -> R
 
 def _count(database: Database, campaign: str) -> bytes:
     with database.transaction(snapshot=True) as session:
-        return count_work_to_store(session, progress.load_progress_snapshot(session, campaign, WHOLE))
+        return count_and_encode_judged_work(session, progress.load_progress_fingerprint(session, campaign, WHOLE))
 
 
 def sum_stored_counts(report: StoredReport) -> dict[str, int]:
@@ -115,7 +115,7 @@ def sum_stored_counts(report: StoredReport) -> dict[str, int]:
     return {"tasks": len(counts), "judgments": sum(each["judgments"] for each in counts)}
 
 
-def _key(session: Session, seen: ProgressSnapshot) -> ReportKey:
+def _key(session: Session, seen: ProgressFingerprint) -> ReportKey:
     """Return the key of the counts that should be there.
 
     Answers are added to stored counts, so their versions change the key only after each STEP. Plans and new tasks may

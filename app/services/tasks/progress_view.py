@@ -30,7 +30,7 @@ class ProgressScope:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressSnapshot:
+class ProgressFingerprint:
     """A campaign at one moment. Equal tags mean equal progress. plan: the one in force.
 
     tasks: a digest of each part of the tasks; the remaining time of leases does not change it.
@@ -146,7 +146,7 @@ class WorkBalance(FrozenBaseModel):
     most: int
 
 
-class ItemGroupProgress(FrozenBaseModel):
+class ItemGroupsProgress(FrozenBaseModel):
     """Groups that must come from one rater: finished, half done, untouched."""
 
     finished: int
@@ -184,7 +184,7 @@ class Progress(FrozenBaseModel):
     forecast: CompletionForecast | None
     deadline: DeadlineForecast | None = Field(None, description="Null where the settings have none.")
     balance: WorkBalance | None
-    groups: ItemGroupProgress | None
+    groups: ItemGroupsProgress | None
     leases: LeaseSummary
     open_flags: int
     buckets: list[BucketProgress] | None

@@ -21,7 +21,7 @@ from app.services.tasks.attention import AttentionCheckWarning, record_attention
 from app.services.tasks.overall_verdict import OverallRaterVerdict, decide_overall_rater_verdict
 from app.services.webhooks.events import record_webhook_event
 from app.stats.quality.choices import Check
-from app.stats.quality.report import RaterQuality, make_rater_quality
+from app.stats.quality.report import RaterQuality, make_quality_of_one_rater
 from app.stats.quality.verdicts import decide_rater_verdicts_by_controls
 from app.storage import attention, campaigns, quality_policy, raters, tutorials
 from app.storage.db import Database, Session
@@ -45,9 +45,9 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
     """
     with database.transaction() as session:
         asked = parse_rater_quality_settings(get_campaign(session, rater.campaign).settings)
-        code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_completion_codes)
+        code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_completion_codes_by_verdict)
         warning = record_attention_check_result(session, rater, public_id)
-    if code is not None and not asked.has_consequences:
+    if code is not None and not asked.has_verdict_consequences:
         return HandInReceipt(code, warning)
     with database.transaction() as session:
         quality = load_rater_quality_evidence(
@@ -95,7 +95,7 @@ def load_rater_quality_evidence(
         if not whole and watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
         read = load_ratings_with_times(session, about, activity="speed" in asked.actions)
-        return make_rater_quality(read.rows, rater, watched, read.events, read.words, asked.to_criteria())
+        return make_quality_of_one_rater(read.rows, rater, watched, read.events, read.words, asked.to_criteria())
     except Invalid:  # a protocol without scores gives the checks nothing to work with
         return None
 

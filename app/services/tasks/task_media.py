@@ -11,7 +11,7 @@ from app.domain.media_types import ShownMedia
 from app.services.campaigns.media_rules import MediaPlaybackRules
 from app.services.media.library import MediaContent
 from app.services.media.listening import load_heard_stretches
-from app.services.media.policy import MediaPolicy
+from app.services.media.policy import MediaSettings
 from app.services.media.signing import MediaAddressSigner, SignedMediaQuery, open_signed_media
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskContent, load_task_content
@@ -23,7 +23,7 @@ from app.storage.media.rows import MediaNotFound
 
 
 @dataclass(frozen=True, slots=True)
-class TaskMediaAddress:
+class SignedTaskMediaFile:
     """A file that a task shows, and the signature that lets its rater read it.
 
     heard: whether it was once played to the end. plays_left: how often it may still be played; None means no limit.
@@ -36,37 +36,39 @@ class TaskMediaAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskMediaAddresses:
+class SignedTaskMediaFiles:
     """All files of a task, each once, and when their addresses expire. rules: those of the campaign."""
 
     expires_at: datetime
     rules: MediaPlaybackRules
-    media: tuple[TaskMediaAddress, ...]
+    media: tuple[SignedTaskMediaFile, ...]
 
 
-class MediaPlaysUsed(Forbidden):
+class NoMediaPlaysLeft(Forbidden):
     """You have played this file as often as the campaign allows."""
 
+    published = "MediaPlaysUsed"
 
-def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: ActingRater) -> TaskMediaAddresses:
+
+def sign_task_media(session: Session, policy: MediaSettings, task: str, *, rater: ActingRater) -> SignedTaskMediaFiles:
     """Sign the addresses of the files that a task shows. Raises TaskNotFound if the rater never had the task."""
     row = load_own_task(session, task, rater)
     rules = MediaPlaybackRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
     until = datetime.now(UTC).replace(microsecond=0) + policy.lifetime
     media = {one.id: one for one in list_shown_media(load_task_content(session, task)) if one.id is not None}
     if not media:
-        return TaskMediaAddresses(until, rules, ())
+        return SignedTaskMediaFiles(until, rules, ())
     heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, list(media))
     signer = MediaAddressSigner.load(session, task, rater)
     shown = [
-        TaskMediaAddress(
+        SignedTaskMediaFile(
             public_id, signer.sign(public_id, until), *_playback_state(heard[public_id], file.duration_ms, rules)
         )
         for public_id, file in media.items()
     ]
     captions = dict.fromkeys(file.captions for file in media.values() if file.captions is not None)
-    beside = [TaskMediaAddress(public_id, signer.sign(public_id, until)) for public_id in captions]
-    return TaskMediaAddresses(until, rules, (*shown, *beside))
+    beside = [SignedTaskMediaFile(public_id, signer.sign(public_id, until)) for public_id in captions]
+    return SignedTaskMediaFiles(until, rules, (*shown, *beside))
 
 
 def _playback_state(
@@ -85,9 +87,9 @@ def _playback_state(
 
 
 def open_task_media(
-    session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
+    session: Session, policy: MediaSettings, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
 ) -> MediaContent:
-    """Open the file at a signed address. Raises TaskNotFound, MediaAddressEnded, MediaNotFound, MediaPlaysUsed."""
+    """Open the file at a signed address. Raises TaskNotFound, MediaAddressEnded, MediaNotFound, NoMediaPlaysLeft."""
     row = load_own_task(session, task, rater)
     if not signed.signature:  # an address without a signature names no file
         raise MediaNotFound
@@ -96,7 +98,7 @@ def open_task_media(
     if rules.most_plays is not None and content.duration_ms is not None:
         heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, [public_id])
         if heard[public_id].are_plays_used_up(content.duration_ms, rules.most_plays):
-            raise MediaPlaysUsed
+            raise NoMediaPlaysLeft
     return content
 
 

@@ -12,12 +12,12 @@ from app.domain.attention import KIND
 from app.domain.errors import Conflict, Place
 from app.domain.glossary import GlossaryTerm, TermInText, find_terms, preselect_terms
 from app.domain.markup import parse_markup
-from app.protocols import RaterForm, ShownText, find_visible_texts, list_shown_texts
+from app.protocols import RaterForm, ShownText, find_texts_shown_on_basis, list_shown_texts
 from app.services.campaigns.media_rules import MediaPlaybackRules
 from app.services.media.listening import load_heard_stretches
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, load_task_content
-from app.services.webhooks.events import record_hand_in_event
+from app.services.webhooks.events import record_hand_in_and_milestone_events
 from app.storage import campaigns, comments, tasks
 from app.storage.attention import LAST
 from app.storage.db import Session
@@ -105,7 +105,7 @@ class ScreenView:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingJudgment:
+class MissingJudgmentInfo:
     """A judgment that is still missing."""
 
     item: int | None
@@ -159,7 +159,7 @@ class TaskView:
     asked: tuple[str, ...]
     screens: tuple[ScreenView, ...]
     items: tuple[ItemView, ...]
-    missing: tuple[MissingJudgment, ...]
+    missing: tuple[MissingJudgmentInfo, ...]
     slider_colors: bool = False
     comments: CommentsView | None = None
 
@@ -198,7 +198,7 @@ def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> T
     row = load_own_task(session, public_id, rater)
     sheet = load_task_content(session, public_id)
     answers = OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
-    state = find_rater_task_state(session, row, rater)
+    state = determine_task_state_for_rater(session, row, rater)
     view = make_task_view(sheet, answers, state, row.leased_until if state == "leased" else None)
     return replace(view, comments=_own_comments(session, sheet, rater))
 
@@ -271,7 +271,7 @@ def load_own_task(session: Session, public_id: str, rater: ActingRater, *, lock:
     return row
 
 
-def find_rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) -> State:
+def determine_task_state_for_rater(session: Session, row: tasks.Row, rater: ActingRater) -> State:
     """Return the state of a task for a rater who has or had it."""
     if row.rater_id == rater.rater_id and row.state in ("leased", "handed_in"):
         return "handed_in" if row.state == "handed_in" else "leased"
@@ -280,21 +280,21 @@ def find_rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) 
     return "lapsed" if free and last else "surplus"
 
 
-def find_missing_judgments(sheet: TaskContent, answers: OwnAnswers) -> tuple[MissingJudgment, ...]:
+def find_missing_judgments(sheet: TaskContent, answers: OwnAnswers) -> tuple[MissingJudgmentInfo, ...]:
     """Return the judgments that are asked for and missing, in the order of the task."""
     gaps = []
     for item in sheet.items.values():
         if "segment" in sheet.forms:
             gaps += [
-                MissingJudgment(item.position, n, None, NOT_JUDGED)
+                MissingJudgmentInfo(item.position, n, None, NOT_JUDGED)
                 for n, segment in enumerate(item.segments, 1)
                 if segment.text is not None and not answers.is_answered(item.id, segment.id)
             ]
         if "document" in sheet.forms and not answers.is_answered(item.id, None):
-            gaps.append(MissingJudgment(item.position, None, None, NO_DOCUMENT))
+            gaps.append(MissingJudgmentInfo(item.position, None, None, NO_DOCUMENT))
     if "screen" in sheet.forms:
         several = (n for n, items in sheet.items_by_screen.items() if len(items) > 1)
-        gaps += [MissingJudgment(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
+        gaps += [MissingJudgmentInfo(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
     return tuple(gaps)
 
 
@@ -307,7 +307,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
     """
     campaign = campaigns.load_campaign(session, rater.campaign, lock=True)
     row = load_own_task(session, public_id, rater, lock=True)
-    state = find_rater_task_state(session, row, rater)
+    state = determine_task_state_for_rater(session, row, rater)
     if state == "handed_in":
         given: str | None = row.completion_code
         return given
@@ -317,19 +317,21 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
         raise TaskLost
     sheet = load_task_content(session, public_id)
     left = find_missing_judgments(sheet, OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
-    left += find_unheard_media(session, sheet, rater, MediaPlaybackRules.from_settings(campaign.settings))
+    left += find_segments_with_unheard_media(session, sheet, rater, MediaPlaybackRules.from_settings(campaign.settings))
     if left:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
     tasks.mark_task_handed_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
     campaigns.take_next_data_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
-    record_hand_in_event(session, row.campaign_id, public_id, rater.rater_id, counts=row.plan is not None)
+    record_hand_in_and_milestone_events(
+        session, row.campaign_id, public_id, rater.rater_id, counts=row.plan is not None
+    )
     return code
 
 
-def find_unheard_media(
+def find_segments_with_unheard_media(
     session: Session, sheet: TaskContent, rater: ActingRater, rules: MediaPlaybackRules
-) -> tuple[MissingJudgment, ...]:
+) -> tuple[MissingJudgmentInfo, ...]:
     """Return the segments with media not yet heard to the end, if the campaign requires that."""
     if not rules.hear_all:
         return ()
@@ -347,7 +349,7 @@ def find_unheard_media(
         for item, n, media in places
         if not heard[str(media.id)].covers_whole_file(media.duration_ms or 0)
     }
-    return tuple(MissingJudgment(item, n, None, NOT_HEARD) for item, n in unheard)
+    return tuple(MissingJudgmentInfo(item, n, None, NOT_HEARD) for item, n in unheard)
 
 
 def release_task(session: Session, public_id: str, *, rater: ActingRater) -> None:
@@ -356,7 +358,7 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
     Raises TaskNotFound, TaskHandedIn.
     """
     row = load_own_task(session, public_id, rater, lock=True)
-    state = find_rater_task_state(session, row, rater)
+    state = determine_task_state_for_rater(session, row, rater)
     if state == "handed_in":
         raise TaskHandedIn
     if state != "leased":
@@ -370,7 +372,7 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
 
 
 def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
-    around = find_visible_texts(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
+    around = find_texts_shown_on_basis(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
     return tuple(
         ScreenView(
             screen=n,
@@ -400,7 +402,7 @@ def _segment(
     answers: OwnAnswers,
     terms: Sequence[GlossaryTerm],
 ) -> SegmentView:
-    seen, hidden = find_visible_texts(sheet.protocol, sheet.basis), sheet.protocol.hides_source
+    seen, hidden = find_texts_shown_on_basis(sheet.protocol, sheet.basis), sheet.protocol.hides_source
     texts = list_shown_texts(
         sheet.protocol,
         sheet.basis,

@@ -136,7 +136,7 @@ TEMPLATES: Mapping[str, CampaignTemplate] = MappingProxyType(
 """All templates by name, in the order in which pages offer them."""
 
 
-def find_template(name: str) -> CampaignTemplate:
+def get_template_by_name(name: str) -> CampaignTemplate:
     """Return the template with this name. Raises CampaignTemplateNotFound."""
     if name not in TEMPLATES:
         raise CampaignTemplateNotFound

@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass
 from datetime import timedelta
 
-from app.services.access.organization_marks import add_organization_mark
+from app.services.access.organization_marks import prefix_with_organization_mark
 from app.services.webhooks.webhooks import SECRET_MARK
 from app.storage import webhooks
 from app.storage.db import Database
@@ -88,7 +88,7 @@ def claim_due_webhooks(database: Database, limit: int) -> list[int]:
         return webhooks.claim_due_webhooks(session, limit=limit, lease=LEASE)
 
 
-def load_next_delivery(database: Database, webhook_id: int) -> PendingDelivery | None:
+def load_next_delivery_or_release(database: Database, webhook_id: int) -> PendingDelivery | None:
     """Load the next event of a claimed webhook. If there is none, release the webhook and return None."""
     with database.transaction() as session:
         row = webhooks.load_next_event(session, webhook_id)
@@ -110,7 +110,7 @@ def load_next_delivery(database: Database, webhook_id: int) -> PendingDelivery |
         row.next_event,
         row.n,
         row.kind,
-        add_organization_mark(f"{row.campaign}.{row.n}"),  # a receiver may listen to several organizations
+        prefix_with_organization_mark(f"{row.campaign}.{row.n}"),  # a receiver may listen to several organizations
         json.dumps(said, ensure_ascii=False).encode(),
     )
 
@@ -138,7 +138,7 @@ def record_delivery(database: Database, sent: PendingDelivery, result: DeliveryR
         "milliseconds": result.milliseconds,
     }
     with database.transaction() as session:
-        webhooks.insert_delivery(session, note)
+        webhooks.insert_delivery_result(session, note)
         if result.is_accepted:
             webhooks.mark_event_delivered(session, sent.webhook_id, was_next=sent.next_event, event=sent.n, lease=LEASE)
         elif result.status == GONE:

@@ -45,7 +45,9 @@ def record_webhook_event(
     webhooks.append_event(session, campaign_id, kind=kind, data=data, rater_id=rater_id)
 
 
-def record_hand_in_event(session: Session, campaign_id: int, task: str, rater_id: int, *, counts: bool) -> None:
+def record_hand_in_and_milestone_events(
+    session: Session, campaign_id: int, task: str, rater_id: int, *, counts: bool
+) -> None:
     """Notify webhooks of a task handed in just now, and of the milestones that it reached.
 
     A milestone is reported again if tasks were reopened and handed in again. counts: whether the task is part of the

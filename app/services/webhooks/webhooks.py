@@ -135,7 +135,7 @@ def replay_events(session: Session, campaign: str, public_id: str, *, event: int
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = webhooks.load_webhook(session, campaign_id, public_id, lock=True)
     if event is not None:
-        first = webhooks.find_oldest_event(session, campaign_id)
+        first = webhooks.find_oldest_event_number(session, campaign_id)
         if not (row.next_event if first is None else first) <= event <= row.next_event:
             raise Invalid(places=(Place(("body", "from"), _why_not(first, row.next_event)),))
     webhooks.restart_webhook_from_event(session, row.id, event=event)

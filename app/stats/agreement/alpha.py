@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, pool_values
+from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, count_pooled_values
 from app.stats.agreement.units import OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats
 
@@ -35,7 +35,7 @@ def krippendorff_alpha(units: ValuesByUnit, metric: Metric, *, tolerance: float 
     units = units.with_two_or_more_values()
     if metric == "interval":
         return _interval(units)
-    pool = pool_values(units)
+    pool = count_pooled_values(units)
     if metric == "ordinal":
         return _ordinal(units, pool)
     if metric == "nominal":
@@ -88,7 +88,7 @@ def _nominal(units: ValuesByUnit, pool: PooledValues, tolerance: float) -> OfDoc
     def value(weights: Floats) -> Floats:
         histogram = pool.weighted_counts(weights)
         n = histogram.sum(axis=1)
-        return _alpha(weights @ sums, n * n - pool.count_pairs_within_tolerance(histogram, tolerance), n)
+        return _alpha(weights @ sums, n * n - pool.count_value_pairs_within_tolerance(histogram, tolerance), n)
 
     return value
 

@@ -52,13 +52,13 @@ class DocumentAndSegmentScores:
     alone: int
 
     @property
-    def n_scored_documents(self) -> int:
+    def n_document_scores(self) -> int:
         """Number of (rater, system, document)."""
         return int(self.score.size)
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentScoreCorrelations:
+class DocumentSegmentScoreCorrelations:
     """Correlations of document scores with a summary of segment scores; None below two, or if either is constant."""
 
     n: int
@@ -115,10 +115,10 @@ def _latest(rows: Ratings, place: tuple[str, ...]) -> Ratings:
 
 def correlate_document_with_segment_scores(
     data: DocumentAndSegmentScores, part: str, where: Bools
-) -> DocumentScoreCorrelations:
+) -> DocumentSegmentScoreCorrelations:
     """Pearson, Spearman and Kendall (τ-b) between the document score and one summary of its segments."""
     x, y = data.score[where], data.parts[part][where]
-    return DocumentScoreCorrelations(
+    return DocumentSegmentScoreCorrelations(
         n=x.size,
         pearson=number_or_none(pearson(x, y)),
         spearman=number_or_none(pearson(_ranks(x), _ranks(y))),

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, pool_values
+from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, count_pooled_values
 from app.stats.agreement.units import SLACK, OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats
 
@@ -42,7 +42,7 @@ def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledVa
     Source: P_a of Grundkiewicz et al. 2021, §5.3.
     """
     units = units.with_two_or_more_values()
-    pool = pool_values(units) if pool is None else pool
+    pool = count_pooled_values(units) if pool is None else pool
     size = units.n_values_by_unit()
     sums = units.sum_by_document(
         np.stack((count_agreeing_pairs(units, pool, tolerance), size * (size - 1) / 2), axis=1)
@@ -59,7 +59,7 @@ def tolerance_kappa(units: ValuesByUnit, tolerance: float, *, chance: float | No
     Source: Grundkiewicz et al. 2021, §5.3.
     """
     units = units.with_two_or_more_values()
-    pool = pool_values(units)
+    pool = count_pooled_values(units)
     share = share_within_tolerance(units, tolerance, pool)
 
     def value(weights: Floats) -> Floats:
@@ -67,7 +67,8 @@ def tolerance_kappa(units: ValuesByUnit, tolerance: float, *, chance: float | No
             return _beyond_chance(share(weights), np.asarray(chance))
         histogram = pool.weighted_counts(weights)
         return _beyond_chance(
-            share(weights), _ratio(pool.count_pairs_within_tolerance(histogram, tolerance), histogram.sum(axis=1) ** 2)
+            share(weights),
+            _ratio(pool.count_value_pairs_within_tolerance(histogram, tolerance), histogram.sum(axis=1) ** 2),
         )
 
     return value

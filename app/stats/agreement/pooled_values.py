@@ -23,7 +23,7 @@ class PooledValues:
         """Count each distinct value if documents count `weights` times; shapes (B, D) → (B, K)."""
         return np.asarray((self.counts.T @ weights.T).T, dtype=np.float64)
 
-    def count_pairs_within_tolerance(self, histogram: Floats, tolerance: float) -> Floats:
+    def count_value_pairs_within_tolerance(self, histogram: Floats, tolerance: float) -> Floats:
         """Count ordered pairs within the tolerance, including each value with itself; shapes (B, K) → (B,)."""
         low, high = self.index_ranges_within_tolerance(tolerance)
         up = np.zeros((len(histogram), self.values.size + 1))
@@ -37,7 +37,7 @@ class PooledValues:
         return low, np.searchsorted(self.values, self.values + reach, side="right")
 
 
-def pool_values(units: ValuesByUnit) -> PooledValues:
+def count_pooled_values(units: ValuesByUnit) -> PooledValues:
     """Make a histogram of the values of all units."""
     values, code = np.unique(units.value, return_inverse=True)
     shape = (units.n_documents, max(values.size, 1))

@@ -118,14 +118,14 @@ def _segment_sums(values: Floats, starts: Indices) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkOverlaps:
+class MarkOverlapCounts:
     """Counts of one rater's marks on texts that another judged too, in both directions, by document, shape (D, 4).
     Columns: all marks; those that overlap a mark of the other rater; one of the same severity; of the same category."""
 
     sums: Floats
 
 
-def count_mark_overlaps(marked: MarkedJudgments) -> MarkOverlaps:
+def count_mark_overlaps(marked: MarkedJudgments) -> MarkOverlapCounts:
     """Compare each mark with the marks of the other judgment; an empty mark counts as one character."""
     first, second = marked.judgment_pairs()
     sums = np.zeros((marked.n_documents, 4))
@@ -136,7 +136,7 @@ def count_mark_overlaps(marked: MarkedJudgments) -> MarkOverlaps:
         mark = np.arange(pair.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(low, times)
         kinds = _overlap_kinds(marked, mark, other[pair])
         np.add.at(sums, marked.document[mine[pair]], np.column_stack((np.ones(mark.size), kinds)))
-    return MarkOverlaps(sums)
+    return MarkOverlapCounts(sums)
 
 
 def _overlap_kinds(marked: MarkedJudgments, mark: Indices, other: Indices) -> Floats:
@@ -184,7 +184,7 @@ def character_f1(marked: MarkedJudgments, found_characters: CharacterOverlaps) -
     return value
 
 
-def mark_overlap_shares(overlaps_: MarkOverlaps) -> dict[str, OfDocuments]:
+def mark_overlap_shares(overlaps_: MarkOverlapCounts) -> dict[str, OfDocuments]:
     """Share of marks that overlap one of the other rater; of these, the shares with the same severity or category."""
 
     def of(part: int, whole: int) -> OfDocuments:

@@ -49,7 +49,7 @@ class JudgmentTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeEffect:
+class EffectOnLogSeconds:
     """One effect on log seconds. what: `condition` with its code, else a covariate and condition −1.
 
     estimate, error: on the log scale. For `words` the estimate is an exponent (1 means twice the words take twice the
@@ -76,7 +76,7 @@ class JudgmentTimeModel:
     n, raters, documents: numbers in the data. converged: whether the optimum was found.
     """
 
-    effects: tuple[TimeEffect, ...]
+    effects: tuple[EffectOnLogSeconds, ...]
     sd: dict[str, float]
     left_out: tuple[tuple[str, str], ...]
     n: int
@@ -208,7 +208,7 @@ def _degrees(work: JudgmentTimes, what: str, documents: int) -> int | None:
     return max(np.unique(work.rater).size - np.unique(work.condition).size, 0)
 
 
-def _effect(name: Named, mixed: MixedModelFit, place: int, degrees: int | None, level: float) -> TimeEffect:
+def _effect(name: Named, mixed: MixedModelFit, place: int, degrees: int | None, level: float) -> EffectOnLogSeconds:
     estimate, error = float(mixed.effects[place]), sqrt(max(float(mixed.covariance[place, place]), 0.0))
     interval, p = None, None
     if degrees is None or degrees > 0:
@@ -218,7 +218,7 @@ def _effect(name: Named, mixed: MixedModelFit, place: int, degrees: int | None, 
         interval = interval_or_none(*ends) if name[0] == "words" else interval_or_none(*(_exp(end) for end in ends))
         size = -abs(estimate) / error if error > 0 else -np.inf
         p = min(1.0, 2 * float(scipy.special.ndtr(size) if degrees is None else scipy.special.stdtr(degrees, size)))
-    return TimeEffect(name[0], name[1], estimate, error, _exp(estimate), interval, p, degrees)
+    return EffectOnLogSeconds(name[0], name[1], estimate, error, _exp(estimate), interval, p, degrees)
 
 
 def _exp(value: float) -> float:

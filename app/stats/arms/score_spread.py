@@ -16,7 +16,7 @@ from app.stats.arms.times import (
     LONG,
     SHORT,
     encode_column_combinations,
-    format_length_range,
+    format_segment_count_range,
     mask_lengths_within,
 )
 from app.stats.plain_values import number_or_none
@@ -28,13 +28,13 @@ SETS: tuple[tuple[str, int, int | None], ...] = (
     ("all", 1, None),
     ("short", 1, SHORT),
     ("long", LONG, None),
-    *((format_length_range(low, high), low, high) for low, high in LENGTHS),
+    *((format_segment_count_range(low, high), low, high) for low, high in LENGTHS),
 )
 """Document sets by number of segments: name, minimum, maximum."""
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreSpread:
+class SegmentScoreSpread:
     """Segment scores of documents of some length under one condition; None where undefined.
 
     n: scores. sd: of all scores (n − 1). within: pooled SD within units u, √(Σ(n_u − 1)s_u²/Σ(n_u − 1)); a unit is
@@ -64,7 +64,7 @@ def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
     return np.asarray(keep & ~np.isin(screen, with_controls), dtype=np.bool_)
 
 
-def compute_score_spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
+def compute_score_spreads(ratings: Ratings) -> Iterator[SegmentScoreSpread]:
     """Yield the spread over all documents, short and long ones, and by length; empty sets are left out.
 
     ratings : one row per judgment; ratings of whole documents are ignored.
@@ -80,11 +80,11 @@ def compute_score_spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
             yield _score_spread(name, rows.score[keep], np.unique(unit[keep], return_inverse=True)[1])
 
 
-def _score_spread(name: str, score: Floats, unit: npt.NDArray[np.intp]) -> ScoreSpread:
+def _score_spread(name: str, score: Floats, unit: npt.NDArray[np.intp]) -> SegmentScoreSpread:
     size = np.bincount(unit)
     off = score - (np.bincount(unit, weights=score) / size)[unit]
     degrees = int((size - 1).sum())
-    return ScoreSpread(
+    return SegmentScoreSpread(
         documents=name,
         n=score.size,
         mean=float(score.mean()),

@@ -102,10 +102,10 @@ def encode_column_combinations(*columns: Codes) -> Codes:
     return np.asarray(code, dtype=np.int32)
 
 
-def format_length_range(low: int, high: int | None) -> str:
+def format_segment_count_range(low: int, high: int | None) -> str:
     """Format a range of numbers of segments.
 
-    >>> format_length_range(1, 5), format_length_range(26, None)
+    >>> format_segment_count_range(1, 5), format_segment_count_range(26, None)
     ('1–5', '26 and more')
     """
     return f"{low} and more" if high is None else f"{low}–{high}"
@@ -152,7 +152,7 @@ def measure_durations_by_unit(work: TimedJudgments) -> Mapping[tuple[str, str], 
 
 
 def _ranges() -> tuple[tuple[str, int, int | None], ...]:
-    return tuple((format_length_range(low, high), low, high) for low, high in LENGTHS)
+    return tuple((format_segment_count_range(low, high), low, high) for low, high in LENGTHS)
 
 
 def _per_word(work: TimedJudgments) -> Floats:

@@ -19,7 +19,7 @@ from app.stats.calibration.lines import (
     Method,
     compute_slopes_and_intercepts,
     fixed_points_as_arrays,
-    make_fixed_points,
+    make_calibration_fixed_points,
 )
 from app.stats.document_draws import draws_per_block, iterate_bootstrap_document_counts, sum_documents_by_draw
 from app.stats.plain_values import interval_or_none
@@ -82,12 +82,12 @@ def mean_of_medians(units: ValuesByUnit) -> float:
     return float(unit_medians(units).mean()) if units.n_units else float("nan")
 
 
-def compute_fixed_points(pair: LanguagePairRatings, target: float | None) -> CalibrationFixedPoints:
+def compute_language_pair_fixed_points(pair: LanguagePairRatings, target: float | None) -> CalibrationFixedPoints:
     """Compute the fixed points of a language pair: C and c over the same pairs, h over all its human references."""
     consensus = float(pair.anchors.consensus.mean()) if pair.anchors.units.n_units else float("nan")
     anchors = mean_of_medians(pair.anchors.units)
     goal = float("nan") if target is None else target
-    return make_fixed_points(consensus, anchors, goal, mean_of_medians(pair.humans), pair.sign)
+    return make_calibration_fixed_points(consensus, anchors, goal, mean_of_medians(pair.humans), pair.sign)
 
 
 def default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
@@ -162,7 +162,7 @@ def calibrate_systems(
     level: float = 0.95,
 ) -> tuple[CalibratedSystemScores, ...]:
     """Calibrate every system of a language pair by every method. whys: why a method is unavailable, else None."""
-    here = compute_fixed_points(pair, target)
+    here = compute_language_pair_fixed_points(pair, target)
     single = fixed_points_as_arrays(here)
     middle = unit_medians(pair.systems)
     codes = np.unique(pair.systems.system).tolist()
@@ -229,7 +229,8 @@ def calibrate_by_rater(
 
     names = pair.systems.raters
     known = {
-        names[i]: make_fixed_points(consensus[i], anchor_means[i], goal[i], human[i], pair.sign) for i in range(size)
+        names[i]: make_calibration_fixed_points(consensus[i], anchor_means[i], goal[i], human[i], pair.sign)
+        for i in range(size)
     }
     left = tuple(names[i] for i in np.unique(pair.systems.rater).tolist() if not usable[i])
     anchors = replace(pair.anchors, units=moved(pair.anchors.units))

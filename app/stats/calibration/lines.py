@@ -118,7 +118,7 @@ def fixed_points_as_arrays(points: CalibrationFixedPoints) -> tuple[Floats, Floa
     return c, a, t, h
 
 
-def make_fixed_points(
+def make_calibration_fixed_points(
     consensus: float, anchors: float, target: float, human: float, sign: int = 1
 ) -> CalibrationFixedPoints:
     """Make fixed points from numbers; NaN means missing."""

@@ -59,7 +59,7 @@ def _log_determinants(matrices: Floats) -> Floats:
     return np.asarray(np.linalg.slogdet(matrices)[1], dtype=np.float64)
 
 
-class EliminatedRowBlock:
+class RowBlockAfterElimination:
     """A row block with its segments and documents eliminated: everything that does not depend on scores."""
 
     def __init__(self, share: RowBlock, ratios: Mapping[str, float]) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from app.stats.components.blocks import EliminatedRowBlock
+from app.stats.components.blocks import RowBlockAfterElimination
 from app.stats.components.layout import ModelLayout
 from app.stats.ratings import Floats
 
@@ -54,11 +54,11 @@ class MixedModelEquations:
 
     def __init__(self, layout: ModelLayout, ratios: Mapping[str, float]) -> None:
         self.layout, self.ratios = layout, dict(ratios)
-        self._kept: list[EliminatedRowBlock] = []
+        self._kept: list[RowBlockAfterElimination] = []
         added = np.zeros((layout.n_accumulated_columns, layout.n_accumulated_columns))
         self._log_determinant = 0.0
         for share in layout.shares:
-            eliminated = EliminatedRowBlock(share, ratios)
+            eliminated = RowBlockAfterElimination(share, ratios)
             self._log_determinant += eliminated.log_determinant
             eliminated.add_to_cross_document_equations(added)
             if len(layout.shares) == 1:
@@ -70,9 +70,9 @@ class MixedModelEquations:
         self.inverse = inverse_from_cholesky(factor)
         self.traces = self._traces()
 
-    def _shares(self) -> Iterator[EliminatedRowBlock]:
+    def _shares(self) -> Iterator[RowBlockAfterElimination]:
         """Iterate over eliminated row blocks; several are computed again, so that only one is in memory."""
-        return iter(self._kept or (EliminatedRowBlock(share, self.ratios) for share in self.layout.shares))
+        return iter(self._kept or (RowBlockAfterElimination(share, self.ratios) for share in self.layout.shares))
 
     def _random_diagonal(self) -> Floats:
         return np.concatenate([np.zeros(0), *(np.full(n, self.ratios[t]) for t, n in self.layout.sizes.items())])

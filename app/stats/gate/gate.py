@@ -19,7 +19,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, ScoreMatrix, round_scores
 from app.stats.gate.skewness import SkewCorrectedMean, skewness
-from app.stats.inference.by_document import EstimatePrecision, estimate_precision, precision_of_difference
+from app.stats.inference.by_document import EstimatePrecision, estimate_ratio_precision, precision_of_difference
 from app.stats.ratings import Floats
 from app.stats.testing.pair_tests import FEWEST_DOCUMENTS
 
@@ -99,7 +99,9 @@ def system_difference_by_document(
         ahead = np.where(both, sign * (panel.score[candidate] - panel.score[baseline]) * weights, 0.0)
         sums, held = (np.add.reduceat(x, panel.starts) for x in (ahead, weights))
         sums, held = sums[held > 0], held[held > 0]
-        return SystemDifferenceByDocument(sums, held, estimate_precision(sums, held), int(both.sum()), paired=True)
+        return SystemDifferenceByDocument(
+            sums, held, estimate_ratio_precision(sums, held), int(both.sum()), paired=True
+        )
     sums, counts = sign * panel.document_sums(), panel.document_weights()
     either = (counts[candidate] > 0) | (counts[baseline] > 0)
     n = int(either.sum())
@@ -139,7 +141,7 @@ def decide_claim(
         return make_no_data_gate_decision(documents)
     counts = np.asarray(weights, dtype=np.float64)
     difference = float(round_scores(np.asarray(sums.sum() / counts.sum())))
-    known = estimate_precision(sums, counts) if known is None else known
+    known = estimate_ratio_precision(sums, counts) if known is None else known
     error = float(known.error)
     if round(error, 10) == 0:
         verdict: Verdict = "inconclusive" if rule.claim == "better" else _verdict(difference, difference, rule)

@@ -17,7 +17,7 @@ from app.stats.ratings import Ratings
 from app.stats.replication import ReplicationChances, forecast_replication
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityPoint, compute_stability_curves
-from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 from app.stats.stability.studies import ItemRatingSums, gather_study_ratings, normalized_document_sums, sum_item_ratings
 
@@ -34,7 +34,7 @@ def select_multiply_rated_documents(ratings: Ratings, documents: int) -> Multipl
     documents : number of documents on which the analysis compares systems.
     """
     try:
-        data = extract_multiply_rated(ratings)
+        data = extract_multiply_rated_documents(ratings)
     except Invalid:
         return None
     n = len(data.documents)

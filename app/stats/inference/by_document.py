@@ -45,7 +45,7 @@ class EstimatePrecision:
     effective: Floats
 
 
-def estimate_precision(sums: Floats, counts: Indices | Floats) -> EstimatePrecision:
+def estimate_ratio_precision(sums: Floats, counts: Indices | Floats) -> EstimatePrecision:
     """Estimate the precision of Σsums/Σcounts for new documents of the same kind.
 
     Parameters
@@ -166,7 +166,7 @@ def precision_of_difference(
     """Estimate the precision of the difference of two scores, each over its own segments; shapes (D,) → ().
 
     Documents common to both are paired. The degrees of freedom combine both variances and account for common documents.
-    If every document has the same count in both, the result equals `estimate_precision` of the differences.
+    If every document has the same count in both, the result equals `estimate_ratio_precision` of the differences.
     """
     psi = [document_influences(x, n) for x, n in zip(sums, counts, strict=True)]
     models = [_WorkingModel.of(n, CORRELATION) for n in counts]

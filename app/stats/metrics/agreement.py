@@ -36,7 +36,7 @@ class HumanAndMetricScores:
     metric_system: Floats
 
     @property
-    def has_both_scores(self) -> Bools:
+    def both_scores_mask(self) -> Bools:
         """Mask of the outputs that have both scores, shape (systems, segments)."""
         return self.judged & self.scored
 
@@ -152,8 +152,8 @@ def compute_human_and_metric_p_values(
     """
     unit = _unit(scores, by_document)
     return (
-        compute_pair_p_values(scores.human, scores.has_both_scores, unit, permutations=permutations, seed=seed),
-        compute_pair_p_values(scores.metric, scores.has_both_scores, unit, permutations=permutations, seed=seed),
+        compute_pair_p_values(scores.human, scores.both_scores_mask, unit, permutations=permutations, seed=seed),
+        compute_pair_p_values(scores.metric, scores.both_scores_mask, unit, permutations=permutations, seed=seed),
     )
 
 
@@ -162,7 +162,7 @@ def compute_segment_level_agreement(scores: HumanAndMetricScores) -> SegmentLeve
 
     Source: Deutsch, Foster & Freitag 2023, §2 (no grouping, group by item).
     """
-    both = scores.has_both_scores
+    both = scores.both_scores_mask
     human, metric = scores.human[both], scores.metric[both]
     items = [(scores.human[at, g], scores.metric[at, g]) for g, at in enumerate(both.T) if at.sum() > 1]
     within = np.array([(pearson(h, m), kendall_tau(h, m)) for h, m in items]).reshape(-1, 2)

@@ -16,7 +16,7 @@ from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace, TestAndUnit
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
-from app.stats.robustness.reranking import ranked_score_matrix
+from app.stats.robustness.reranking import make_score_matrix_in_ranking_order
 from app.stats.testing.pair_tests import PAIRED_TESTS, PairTestResults, run_pair_tests
 from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs, reduce_pairs_to_common_segments
 from app.stats.testing.verdict import decide_wins
@@ -113,7 +113,7 @@ def compute_branch_claims(
 def _matrix_or_reason(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:
     """Return system × segment scores, or the reason why the recipe cannot be applied to the scores."""
     try:
-        matrix = ranked_score_matrix(scored.rows, recipe, scored.domains)
+        matrix = make_score_matrix_in_ranking_order(scored.rows, recipe, scored.domains)
     except Invalid as error:
         return error.detail or error.title()
     return matrix if len(matrix.systems) > 1 else "fewer than two systems have a score"

@@ -23,10 +23,10 @@ from app.stats.planning.studies import (
     StudyTooLarge,
     absolute_t_statistics,
     assign_raters,
-    claims_by_t_test,
     compute_pair_contrasts,
     contrast_degrees_of_freedom,
     draw_document_lengths,
+    find_claims_by_t_test,
     find_significant_pairs,
     simulate_document_means,
 )
@@ -88,7 +88,7 @@ def simulate_non_normal_document_means(
     return np.asarray(np.einsum("ndms,ndm->nsd", rated, there) / lengths[:, None, :], dtype=np.float64)
 
 
-def simulate_non_normal_power(
+def simulate_non_normal_power_counts(
     scores: ScoreSampler,
     layout: StudyLayout,
     *,
@@ -97,21 +97,21 @@ def simulate_non_normal_power(
     studies: int,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """Return how many of how many studies find two systems with mean scores `difference` apart; as `simulate_power`.
+    """Count the studies that find two systems with mean scores `difference` apart, as `simulate_power_counts` does.
 
     Raises CannotSimulateScores if no two systems can be that far apart, StudyTooLarge.
     """
     shifts = scores.shifts_for_difference(difference)
     if layout.documents < 2:
         return 0, studies
-    panel, hits, wanted = RaterPools.single_pool(layout), 0, 0
+    panel, hits, wanted = RaterPools.with_single_pool(layout), 0, 0
     for n in _batches(layout, 2, studies):
         counts = draw_document_lengths(layout, n, rng) if layout.lengths else None
         means = simulate_non_normal_document_means(
             scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts
         )
         sums, counts = _sums(means, counts)
-        hits += int((claims_by_t_test(sums, alpha, counts)[:, 0] > 0).sum())
+        hits += int((find_claims_by_t_test(sums, alpha, counts)[:, 0] > 0).sum())
         wanted += n
     return hits, wanted
 
@@ -168,8 +168,8 @@ def expected_significance_clusters(
 
 
 def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> Draw:
-    """Return a sampler of normal scores, as `simulate_power` draws them."""
-    panel = RaterPools.single_pool(layout)
+    """Return a sampler of normal scores, as `simulate_power_counts` draws them."""
+    panel = RaterPools.with_single_pool(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
         counts = draw_document_lengths(layout, n, rng) if layout.lengths else None
@@ -181,7 +181,7 @@ def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> 
 
 def make_non_normal_sampler(scores: ScoreSampler, layout: StudyLayout) -> Draw:
     """Return a sampler of scores with their own marginal; means beyond its ends are moved to the ends."""
-    panel = RaterPools.single_pool(layout)
+    panel = RaterPools.with_single_pool(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
         counts, shifts = (

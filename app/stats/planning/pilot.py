@@ -18,9 +18,14 @@ from app.design.design import Grouping
 from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
 from app.stats.aggregate import average_segment_scores, make_score_matrix
-from app.stats.planning.studies import claims_by_t_test, compute_pair_contrasts, contrast_degrees_of_freedom, critical_t
+from app.stats.planning.studies import (
+    compute_pair_contrasts,
+    contrast_degrees_of_freedom,
+    critical_t,
+    find_claims_by_t_test,
+)
 from app.stats.ratings import Floats, Ratings
-from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated_documents
 from app.stats.stability.srp import compare_studies, find_better_of_pairs, pooled_srp, srp_monte_carlo_error
 from app.stats.stability.studies import gather_study_ratings, normalized_document_sums, sum_item_ratings
 
@@ -80,10 +85,10 @@ def prepare_pilot_ratings(ratings: Ratings, *, grouping: Grouping = "psxs", rati
     Raises TooFewDocuments, Invalid for fewer than two systems.
     """
     try:
-        data = extract_multiply_rated(ratings)
+        data = extract_multiply_rated_documents(ratings)
     except NotMultiplyRated:
         return _make_pilot_ratings(ratings)
-    if len(data.documents) < FEWEST_DOCUMENTS or int(data.raters_per_document.min()) < ratings_per_item:
+    if len(data.documents) < FEWEST_DOCUMENTS or int(data.n_raters_by_document.min()) < ratings_per_item:
         return _make_pilot_ratings(ratings)
     return _dealt_anew(data, grouping, ratings_per_item)
 
@@ -142,8 +147,8 @@ def _dealt_anew(data: MultiplyRatedDocuments, grouping: Grouping, ratings_per_it
 
 def _totals(data: MultiplyRatedDocuments, system: int) -> Floats:
     """Sums by document of the mean over raters."""
-    there = np.arange(data.score.shape[2]) < data.raters_per_document[data.document][:, None]
-    mean = np.where(there, data.score[:, system], 0.0).sum(axis=1) / data.raters_per_document[data.document]
+    there = np.arange(data.score.shape[2]) < data.n_raters_by_document[data.document][:, None]
+    mean = np.where(there, data.score[:, system], 0.0).sum(axis=1) / data.n_raters_by_document[data.document]
     return np.asarray(np.bincount(data.document, weights=mean), dtype=np.float64)
 
 
@@ -186,14 +191,14 @@ def forecast_srp_by_bootstrap(
     """Forecast SRP, and for each pair whether it would be found again, by resampling documents.
 
     All studies share the documents that happened to be in the pilot, so they agree more than new studies would.
-    Resampling the documents once more for each study (`replication.bootstrap_replication`) allows for that, pair by
-    pair.
+    Resampling the documents once more for each study (`replication.forecast_replication_by_bootstrap`) allows for that,
+    pair by pair.
     """
     size = documents or source.documents
     claims, scores = [], []
     for n in _batches(source, studies, size):
         sums, counts = source.draw(rng, n, size)
-        claims.append(claims_by_t_test(sums, alpha, counts))
+        claims.append(find_claims_by_t_test(sums, alpha, counts))
         scores.append(sums.sum(axis=2) / counts.sum(axis=1)[:, None])
     claimed, means = np.concatenate(claims), np.concatenate(scores)
     order = find_better_of_pairs(means, 1)

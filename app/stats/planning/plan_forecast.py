@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from app.design.checks import PlanCheckReport
+from app.design.checks import PlanProperties
 from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.stats.planning.forecast_components import ForecastVarianceComponents
@@ -31,7 +31,7 @@ UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` i
 
 
 def forecast_plan(
-    plan: Plan, checks: PlanCheckReport, basis: ForecastVarianceComponents, lengths: Mapping[str, int]
+    plan: Plan, checks: PlanProperties, basis: ForecastVarianceComponents, lengths: Mapping[str, int]
 ) -> dict[str, dict[str, object]]:
     """Forecast `forecast`, the smallest difference found with 80 % power, `srp` and `pilot`; null with the reason.
 
@@ -114,7 +114,7 @@ def _forecast_from_pilot(
     return {**told, "resampled": power, "resampled_error": error_of_it}
 
 
-def _layout(plan: Plan, checks: PlanCheckReport, lengths: Mapping[str, int]) -> StudyLayout | None:
+def _layout(plan: Plan, checks: PlanProperties, lengths: Mapping[str, int]) -> StudyLayout | None:
     documents = [document.key for document in plan.documents if document.bucket is not None]
     if len(plan.systems) < 2 or len(documents) < 2:
         return None

@@ -58,7 +58,7 @@ class RaterPools:
     n_raters: int
 
     @classmethod
-    def single_pool(cls, layout: StudyLayout) -> RaterPools:
+    def with_single_pool(cls, layout: StudyLayout) -> RaterPools:
         """Let all raters judge all documents."""
         raters = np.arange(layout.raters, dtype=np.int64)
         return cls(np.zeros(layout.documents, dtype=np.int64), (raters,), layout.raters)
@@ -186,7 +186,7 @@ def forecast_srp(
     n_systems = systems if means is None else len(means)
     if n_systems < 2 or layout.documents < 2:
         raise Invalid("a forecast requires two systems and two documents")
-    panel = panel or RaterPools.single_pool(layout)
+    panel = panel or RaterPools.with_single_pool(layout)
     _check(layout.documents * n_systems * max(panel.n_raters, studies))
     groups, n_claims, wrong = [], [], 0
     for _ in range(worlds):
@@ -194,7 +194,7 @@ def forecast_srp(
         counts = draw_document_lengths(layout, 1, rng)[0]
         scores = _simulate_world(components, layout, panel, true, studies, pool, counts, rng) * counts
         means_of = scores.sum(axis=2) / counts.sum()
-        claimed = claims_by_t_test(scores, alpha, counts[None], rule)
+        claimed = find_claims_by_t_test(scores, alpha, counts[None], rule)
         order = find_better_of_pairs(means_of, 1)
         groups.append(compare_studies(means_of, claimed, order))
         n_claims.append(np.abs(claimed).sum(axis=1, dtype=np.int64))
@@ -222,7 +222,7 @@ def _study_forecast(
     )
 
 
-def claims_by_t_test(
+def find_claims_by_t_test(
     sums: Floats, alpha: float, counts: Floats | None = None, rule: PlannedClaimRule | None = None
 ) -> Claims:
     """Claims of every pair by the paired t-test over documents: 1 the first is better, −1 the second, 0 neither.
@@ -407,7 +407,7 @@ def _simulate_world(
     return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
 
 
-def simulate_power(
+def simulate_power_counts(
     components: VarianceComponents,
     layout: StudyLayout,
     *,
@@ -424,7 +424,7 @@ def simulate_power(
     """
     if layout.documents < 2:
         return 0, studies
-    means, panel = np.array([difference, 0.0]), panel or RaterPools.single_pool(layout)
+    means, panel = np.array([difference, 0.0]), panel or RaterPools.with_single_pool(layout)
     each = layout.documents * (panel.n_raters + 6 * layout.ratings_per_item)
     hits, wanted = 0, min(studies, max(20, MOST_DRAWN // each))
     step = max(1, _AT_ONCE // each)
@@ -432,7 +432,7 @@ def simulate_power(
         n = min(step, wanted - start)
         counts = draw_document_lengths(layout, n, rng)
         scores = simulate_document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
-        hits += int((claims_by_t_test(scores * counts[:, None, :], alpha, counts)[:, 0] > 0).sum())
+        hits += int((find_claims_by_t_test(scores * counts[:, None, :], alpha, counts)[:, 0] > 0).sum())
     return hits, wanted
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix
+from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class ClosestReferenceCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ClosestPostEditsByLab:
+class ClosestPostEditSharesByLab:
     """How often post-edits of others are closest, counted per segment and post-edited system; None if there are none.
 
     same: of other systems of the same lab; other: of other labs. n_same, n_other: number of cases behind them.
@@ -44,7 +44,7 @@ class ClosestPostEditsByLab:
 
 
 def count_closest_references(
-    segments: Sequence[SegmentEditMatrix], systems: Sequence[int]
+    segments: Sequence[OutputReferenceEditMatrix], systems: Sequence[int]
 ) -> list[ClosestReferenceCount]:
     """Count, for each system, how often the references of each origin are closest, alone or with others."""
     origins = sorted({int(code) for at in segments for code in at.origin})
@@ -57,7 +57,9 @@ def count_closest_references(
     ]
 
 
-def _counts(segments: Sequence[SegmentEditMatrix], system: int, origins: Sequence[int]) -> npt.NDArray[np.int64]:
+def _counts(
+    segments: Sequence[OutputReferenceEditMatrix], system: int, origins: Sequence[int]
+) -> npt.NDArray[np.int64]:
     place = {origin: n for n, origin in enumerate(origins)}
     table = np.zeros((len(origins), 3), dtype=np.int64)
     for at in segments:
@@ -80,7 +82,7 @@ def _counts(segments: Sequence[SegmentEditMatrix], system: int, origins: Sequenc
 
 def count_closest_by_lab(
     lines: Sequence[ClosestReferenceCount], labs: Sequence[str | None]
-) -> list[ClosestPostEditsByLab]:
+) -> list[ClosestPostEditSharesByLab]:
     """Compare post-edits of the same lab with others, for each system with a lab; labs: by code of the system."""
     rows = []
     for system in dict.fromkeys(one.system for one in lines):
@@ -89,7 +91,7 @@ def count_closest_by_lab(
         others = [one for one in lines if one.system == system and one.origin not in (system, EXTERNAL)]
         same = [one for one in others if labs[one.origin] == labs[system]]
         other = [one for one in others if labs[one.origin] not in (labs[system], None)]
-        rows.append(ClosestPostEditsByLab(system, *_share(same), *_share(other)))
+        rows.append(ClosestPostEditSharesByLab(system, *_share(same), *_share(other)))
     return rows
 
 

@@ -44,7 +44,7 @@ class OwnPostEditDistance:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentEditMatrix:
+class OutputReferenceEditMatrix:
     """Edits of each output of one segment against each reference, in tokens.
 
     systems: codes, shape (s,). origin: of each reference, the system whose output was edited, or EXTERNAL; shape (r,).
@@ -59,7 +59,7 @@ class SegmentEditMatrix:
     own: tuple[OwnPostEditDistance, ...] = field(default=())
 
     @property
-    def is_post_edit_reference(self) -> npt.NDArray[np.bool_]:
+    def post_edit_reference_mask(self) -> npt.NDArray[np.bool_]:
         """Which references are post-edits, shape (r,)."""
         return np.asarray(self.origin != EXTERNAL, dtype=np.bool_)
 
@@ -74,7 +74,7 @@ class SegmentEditMatrix:
         return int(self.edits[row[0], wanted].min()), float(self.length[wanted].mean())
 
 
-def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> SegmentEditMatrix:
+def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> OutputReferenceEditMatrix:
     """Count the edits of every output to every reference; equal texts are compared once."""
     references = [*texts.post_edits, *([] if texts.external is None else [(EXTERNAL, texts.external)])]
     split = {text: tokens.tokenize(text) for _, text in (*texts.outputs, *references)}
@@ -84,7 +84,7 @@ def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> SegmentEdi
             if (output, reference) not in known:
                 known[output, reference] = count_edit_operations(split[output], split[reference])
     edits = [[known[output, reference].total_edits for _, reference in references] for _, output in texts.outputs]
-    return SegmentEditMatrix(
+    return OutputReferenceEditMatrix(
         document=texts.document,
         systems=np.array([system for system, _ in texts.outputs], dtype=np.int32),
         origin=np.array([origin for origin, _ in references], dtype=np.int32),

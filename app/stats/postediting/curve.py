@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix
+from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
 
 CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class SystemReferenceCurve:
+class SystemTERByReferences:
     """Curve of one system.
 
     origins: of its references, the farthest first, then its own post-edits, then EXTERNAL if there is one. single: TER
@@ -33,17 +33,19 @@ class SystemReferenceCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceCurve:
+class TERByReferencesCurve:
     """Means over the systems by position, and the systems. n_segments: number of segments that every origin edited."""
 
     n_segments: int
-    systems: tuple[SystemReferenceCurve, ...]
+    systems: tuple[SystemTERByReferences, ...]
     single: tuple[float, ...]
     growing: tuple[float, ...]
     enough: int | None
 
 
-def compute_reference_curve(segments: Sequence[SegmentEditMatrix], systems: Sequence[int]) -> ReferenceCurve | None:
+def compute_ter_by_references(
+    segments: Sequence[OutputReferenceEditMatrix], systems: Sequence[int]
+) -> TERByReferencesCurve | None:
     """Compute the curve of these post-edited systems over segments with an output and a post-edit of each.
 
     None for fewer than two systems, without such a segment, or if these have no tokens.
@@ -58,20 +60,20 @@ def compute_reference_curve(segments: Sequence[SegmentEditMatrix], systems: Sequ
     single = tuple(float(x) for x in np.mean([line.single for line in lines], axis=0))
     growing = tuple(float(x) for x in np.mean([line.growing for line in lines], axis=0))
     others = len(systems) - 1
-    return ReferenceCurve(
+    return TERByReferencesCurve(
         len(held), tuple(lines), single, growing, _smallest_sufficient_count(growing[:others], single[others])
     )
 
 
 def _curve_of_system(
-    held: Sequence[SegmentEditMatrix], system: int, others: Sequence[int], *, external: bool
-) -> SystemReferenceCurve:
+    held: Sequence[OutputReferenceEditMatrix], system: int, others: Sequence[int], *, external: bool
+) -> SystemTERByReferences:
     alone = {origin: _ter(held, system, origin) for origin in others}
     order = sorted(others, key=lambda origin: (-alone[origin], origin))
     origins = (*order, system, *((EXTERNAL,) if external else ()))
     single = tuple(alone[o] if o in alone else _ter(held, system, o) for o in origins)
     growing = tuple(_mter(held, system, origins[: n + 1]) for n in range(len(origins)))
-    return SystemReferenceCurve(
+    return SystemTERByReferences(
         system, origins, single, growing, _smallest_sufficient_count(growing[: len(others)], single[len(others)])
     )
 
@@ -80,14 +82,14 @@ def _smallest_sufficient_count(growing: Sequence[float], targeted: float) -> int
     return next((n for n, value in enumerate(growing, 1) if value <= targeted + CLOSE), None)
 
 
-def _ter(held: Sequence[SegmentEditMatrix], system: int, origin: int) -> float:
+def _ter(held: Sequence[OutputReferenceEditMatrix], system: int, origin: int) -> float:
     rows = [(at, at.systems == system, at.origin == origin) for at in held]
     edits = sum(int(at.edits[np.ix_(row, wanted)].sum()) for at, row, wanted in rows)
     length = sum(int(at.length[wanted].sum()) for at, _, wanted in rows)
     return 100.0 * edits / length if length else 0.0
 
 
-def _mter(held: Sequence[SegmentEditMatrix], system: int, origins: Sequence[int]) -> float:
+def _mter(held: Sequence[OutputReferenceEditMatrix], system: int, origins: Sequence[int]) -> float:
     pairs = [at.edits_to_closest_reference(system, np.isin(at.origin, origins)) for at in held]
     length = sum(pair[1] for pair in pairs if pair is not None)
     edits = sum(pair[0] for pair in pairs if pair is not None)

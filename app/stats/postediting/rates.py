@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.intervals import interval_half_widths
 from app.stats.plain_values import Interval
-from app.stats.postediting.compare import EXTERNAL, OwnPostEditDistance, SegmentEditMatrix
+from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix, OwnPostEditDistance
 from app.stats.ratings import Floats
 
 CLOSE = 1e-12
@@ -54,7 +54,7 @@ def make_edits_by_text(rows: Iterator[tuple[float, float, int]]) -> EditsByText:
     return EditsByText(*columns)
 
 
-def collect_hter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditsByText:
+def collect_hter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> EditsByText:
     """Edits of outputs against their own post-edits, one entry per post-edit.
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
@@ -65,7 +65,7 @@ def collect_hter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> Ed
     )
 
 
-def collect_mter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditsByText:
+def collect_mter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> EditsByText:
     """Edits of outputs against the closest post-edit of the segment, over their mean length; one entry per segment.
 
     Source: Bentivogli et al. 2018, §4. With nine references of 187 words in all, 3 edits are 27/187.
@@ -73,12 +73,12 @@ def collect_mter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> Ed
     return _against(segments, system, external=False)
 
 
-def collect_external_ter_edits(segments: Sequence[SegmentEditMatrix], system: int) -> EditsByText:
+def collect_external_ter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> EditsByText:
     """Edits of outputs against the external reference."""
     return _against(segments, system, external=True)
 
 
-def _against(segments: Sequence[SegmentEditMatrix], system: int, *, external: bool) -> EditsByText:
+def _against(segments: Sequence[OutputReferenceEditMatrix], system: int, *, external: bool) -> EditsByText:
     pairs = (
         (at.document, at.edits_to_closest_reference(system, (at.origin == EXTERNAL) == external)) for at in segments
     )
@@ -86,8 +86,8 @@ def _against(segments: Sequence[SegmentEditMatrix], system: int, *, external: bo
 
 
 def iterate_own_post_edit_distances(
-    segments: Sequence[SegmentEditMatrix], system: int
-) -> Iterator[tuple[SegmentEditMatrix, OwnPostEditDistance]]:
+    segments: Sequence[OutputReferenceEditMatrix], system: int
+) -> Iterator[tuple[OutputReferenceEditMatrix, OwnPostEditDistance]]:
     """Yield the outputs of a system with their own post-edits."""
     return ((at, one) for at in segments for one in at.own if one.system == system)
 
@@ -102,7 +102,7 @@ def ratio_interval(above: Floats, below: Floats, document: Floats, level: float)
     if n < 2:
         return None
     over, under = np.bincount(code, weights=above), np.bincount(code, weights=below)
-    known = estimate_precision(over.astype(np.float64), under.astype(np.float64))
+    known = estimate_ratio_precision(over.astype(np.float64), under.astype(np.float64))
     reach = float(interval_half_widths(known, 1 - level))
     ratio = float(over.sum() / under.sum())
     if not np.isfinite(reach) or reach <= CLOSE * max(ratio, 1.0):

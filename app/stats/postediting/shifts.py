@@ -5,8 +5,9 @@ integers, with one bit per cell. What both texts begin and end with needs no tab
 where it begins to the last word that it moves, and one that cannot be the best is not evaluated.
 
 sacrebleu looks only at cells near the diagonal: its beam. A cheapest path that stays in the beam is the path that
-sacrebleu takes, because both prefer the same steps at equal cost. A path that leaves the beam raises `OutsideBeam`, and
-the caller must use sacrebleu itself; this happens with long texts that have little in common.
+sacrebleu takes, because both prefer the same steps at equal cost. A path that leaves the beam raises
+`CheapestPathOutsideBeam`, and the caller must use sacrebleu itself; this happens with long texts that have little in
+common.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ than it.
 """
 
 
-class OutsideBeam(Exception):
+class CheapestPathOutsideBeam(Exception):
     """The cheapest path leaves the beam, so sacrebleu may take a more expensive one."""
 
 
-class EditDistanceTable:
+class EditDistanceColumnMaker:
     """The tokens of a reference, at least one, from which columns of the table of costs are computed."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
@@ -134,12 +135,12 @@ class EditAlignment:
     token_errors: list[int]
 
 
-def count_shifts_and_steps(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
+def find_shift_count_and_steps(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
     """Number of sacrebleu's shifts, and the remaining steps KEEP, SUBSTITUTE, DELETE, INSERT, the last first.
 
     seek: whether to search for shifts.
 
-    Raises OutsideBeam.
+    Raises CheapestPathOutsideBeam.
     """
     if words == tokens:
         return 0, KEEP * len(words)  # raters leave many outputs unchanged
@@ -164,7 +165,7 @@ def count_shifts_and_steps(words: Sequence[str], tokens: Sequence[str], *, seek:
         text, shifts = following, shifts + 1
 
 
-_reference = lru_cache(maxsize=64)(EditDistanceTable)  # a reference is compared with the outputs of all systems
+_reference = lru_cache(maxsize=64)(EditDistanceColumnMaker)  # a reference is compared with the outputs of all systems
 
 
 def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column], first: int) -> str:
@@ -199,7 +200,7 @@ def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column
 
 
 def _check_in_beam(trace: str, n_words: int, n_tokens: int) -> None:
-    """Raise OutsideBeam if a path has cells that sacrebleu does not look at."""
+    """Raise CheapestPathOutsideBeam if a path has cells that sacrebleu does not look at."""
     ratio = n_tokens / n_words
     width = BEAM if ratio / 2 <= BEAM else math.ceil(ratio / 2 + BEAM)
     if n_tokens < width:
@@ -210,11 +211,11 @@ def _check_in_beam(trace: str, n_words: int, n_tokens: int) -> None:
             break
         away = j - int(i * ratio)
         if away < -width or (away >= width and i < n_words):
-            raise OutsideBeam
+            raise CheapestPathOutsideBeam
         i -= step != INSERT
         j -= step != DELETE
     if int(i * ratio) > width:
-        raise OutsideBeam
+        raise CheapestPathOutsideBeam
 
 
 def _may_leave_beam(cost: int, n_words: int, n_tokens: int) -> bool:
@@ -245,7 +246,7 @@ def _alignment_of(trace: str, n_words: int, n_tokens: int) -> EditAlignment:
 
 def _best_shift(
     words: list[str],
-    reference: EditDistanceTable,
+    reference: EditDistanceColumnMaker,
     columns: Sequence[Column],
     alignment: EditAlignment,
     *,
@@ -279,7 +280,7 @@ def _best_shift(
 
 
 def _candidates(
-    words: Sequence[str], reference: EditDistanceTable, alignment: EditAlignment
+    words: Sequence[str], reference: EditDistanceColumnMaker, alignment: EditAlignment
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Yield phrases that the reference has elsewhere, with an error in both places: start, number of words, targets."""
     tokens, partner = reference.tokens, alignment.partner
@@ -311,7 +312,7 @@ def _shift_words(words: list[str], start: int, size: int, target: int) -> list[s
     return [*rest[:at], *stretch, *rest[at:]]
 
 
-def _cost(words: list[str], reference: EditDistanceTable, columns: Sequence[Column], end: int) -> int:
+def _cost(words: list[str], reference: EditDistanceColumnMaker, columns: Sequence[Column], end: int) -> int:
     """The edit distance from the words to the reference.
 
     columns : the known ones, from the start. end : end of the words that need columns; the words after it equal the

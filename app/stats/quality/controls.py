@@ -12,7 +12,7 @@ from app.domain.errors import Invalid, Place
 from app.stats.aggregate import round_scores
 from app.stats.plain_values import number_or_none
 from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
-from app.stats.quality.pairing import PairsWithOriginals, pair_with_originals
+from app.stats.quality.pairing import RatingsPairedWithOriginals, pair_with_originals
 from app.stats.ratings import Floats, RatingRole, Ratings
 from app.stats.side_tables import OriginalRatingLinks
 from app.stats.testing.adjust import adjust_p_values
@@ -116,7 +116,7 @@ def run_control_tests(
 
 
 def _share_failing(
-    pairs: PairsWithOriginals, rater: int, passed: list[int], sign: int, test: ControlTestName, limit: float
+    pairs: RatingsPairedWithOriginals, rater: int, passed: list[int], sign: int, test: ControlTestName, limit: float
 ) -> float | None:
     """Share of draws of as many pairs, from those of the raters who passed, whose p is not below a limit."""
     n = pairs.scores_of_rater(rater)[0].size
@@ -131,7 +131,7 @@ def _share_failing(
 
 
 def _verdict(
-    pairs: PairsWithOriginals,
+    pairs: RatingsPairedWithOriginals,
     rater: int,
     outcome: _SampleTest | str,
     q: float | None,

@@ -10,7 +10,7 @@ import scipy
 from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.plain_values import number_or_none
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
-from app.stats.quality.levels import estimate_rater_score_levels
+from app.stats.quality.levels import estimate_rater_levels_and_residuals
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
@@ -198,7 +198,9 @@ def estimate_drift_by_rater(
     by_rater: dict[int, SeverityDrift] = {}
     pending = set(np.unique(cells.rater).tolist())
     while pending:
-        blocks = _blocks(cells, course, sign * estimate_rater_score_levels(cells, n_raters, is_compared).residual)
+        blocks = _blocks(
+            cells, course, sign * estimate_rater_levels_and_residuals(cells, n_raters, is_compared).residual
+        )
         for rater in sorted(pending):
             drift_ = _drift_of_rater(blocks, rater, k, h)
             if drift_ is not None:

@@ -22,7 +22,7 @@ FlagTexts = Iterator[tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class FlagEvidence:
+class FlagEvidenceByRater:
     """The evidence that is checked for flags, by rater code."""
 
     habits: dict[int, ScoringHabits]
@@ -34,7 +34,9 @@ class FlagEvidence:
     pairs: tuple[RaterPairSimilarity, ...]
 
 
-def flag_raters(limits: FlagThresholds, evidence: FlagEvidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
+def flag_raters(
+    limits: FlagThresholds, evidence: FlagEvidenceByRater, names: tuple[str, ...]
+) -> dict[int, tuple[Flag, ...]]:
     """Return the flags of each rater (by code) with habits: the check, and what it shows. names: by code."""
     flags: dict[int, list[Flag]] = {r: [] for r in evidence.habits}
     by_check: dict[Check, FlagTexts] = {

@@ -18,7 +18,7 @@ Each group gets a mean of 0.
 
 
 @dataclass(frozen=True, slots=True)
-class RaterScoreLevels:
+class RaterLevelsAndResiduals:
     """Levels and residuals of raters.
 
     of_rater: by rater code, in the protocol's unit, NaN for a rater who shares no item; the mean is 0 in each group of
@@ -31,7 +31,9 @@ class RaterScoreLevels:
     others: Floats
 
 
-def estimate_rater_score_levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) -> RaterScoreLevels:
+def estimate_rater_levels_and_residuals(
+    cells: RaterItemMeans, n_raters: int, beside: Bools | None = None
+) -> RaterLevelsAndResiduals:
     """Least squares of score = item + rater, so that a residual is free of the levels of the raters compared with.
 
     Parameters
@@ -46,7 +48,7 @@ def estimate_rater_score_levels(cells: RaterItemMeans, n_raters: int, beside: Bo
     >>> from app.stats.ratings import Ratings
     >>> two = Ratings.from_columns(system=["s"] * 4, document=["d"] * 4, position=[1, 2, 1, 2],
     ...     rater=["a", "a", "b", "b"], score=[5.0, 9, 3, 5], higher_is_better=True)
-    >>> found = estimate_rater_score_levels(compute_rater_item_means(two), 2)
+    >>> found = estimate_rater_levels_and_residuals(compute_rater_item_means(two), 2)
     >>> found.of_rater.round(6).tolist(), found.residual.round(6).tolist()
     ([1.5, -1.5], [-1.0, 1.0, 1.0, -1.0])
     """
@@ -66,7 +68,7 @@ def estimate_rater_score_levels(cells: RaterItemMeans, n_raters: int, beside: Bo
         if mine.any():
             of_rater[rater] = residual[mine].mean()
             residual[mine] -= of_rater[rater]
-    return RaterScoreLevels(of_rater, residual, others)
+    return RaterLevelsAndResiduals(of_rater, residual, others)
 
 
 def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: int) -> Floats:

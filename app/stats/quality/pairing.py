@@ -14,7 +14,7 @@ NO_ROW = -1
 
 
 @dataclass(frozen=True, slots=True)
-class PairsWithOriginals:
+class RatingsPairedWithOriginals:
     """Pairs of ratings by one rater of one output, ordered by rater.
 
     rater: code. changed: mean score of the rows of a role that have one original; original: the original's score; both
@@ -55,7 +55,7 @@ def find_original_rows(
 
 def pair_with_originals(
     ratings: Ratings, links: OriginalRatingLinks, role: RatingRole, *, with_repeats: bool = False
-) -> PairsWithOriginals:
+) -> RatingsPairedWithOriginals:
     """Return the pairs of all rows of a role; a judgment that is shared by several systems counts once.
 
     with_repeats: the original's score is the mean of it and its repeats (Appraise), not its own alone.
@@ -72,7 +72,7 @@ def pair_with_originals(
     order = np.argsort(ratings.rater[targets], kind="stable")
     targets = targets[order]
     original = _with_repeats(ratings, links, once) if with_repeats else ratings.score
-    return PairsWithOriginals(ratings.rater[targets], changed[order], original[targets], unmatched)
+    return RatingsPairedWithOriginals(ratings.rater[targets], changed[order], original[targets], unmatched)
 
 
 def _with_repeats(ratings: Ratings, links: OriginalRatingLinks, once: Bools) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.stats.quality.habits import ScoringHabits
-from app.stats.quality.levels import RaterScoreLevels
+from app.stats.quality.levels import RaterLevelsAndResiduals
 from app.stats.quality.outliers import MIN_RATERS, NORMAL, TINY, outlier_p_values
 from app.stats.quality.panel import MIN_ITEMS, RaterItemMeans, RaterPanelComparison, spearman
 from app.stats.quality.speed import RaterSpeed
@@ -51,7 +51,7 @@ def add_pace_p_values(speeds: dict[int, RaterSpeed], least: int) -> dict[int, Ra
 
 
 def add_level_and_correlation_q_values(
-    panel: dict[int, RaterPanelComparison], cells: RaterItemMeans, rater_levels: RaterScoreLevels
+    panel: dict[int, RaterPanelComparison], cells: RaterItemMeans, rater_levels: RaterLevelsAndResiduals
 ) -> dict[int, RaterPanelComparison]:
     """Add the chances of each rater's level and correlation; comparisons do not include untrusted raters."""
     ranks: dict[int, float] = {}

@@ -19,7 +19,7 @@ class HiddenReferenceComparison:
     mean_difference: float
 
 
-def compare_hidden_references(ratings: Ratings) -> dict[int, HiddenReferenceComparison]:
+def compare_hidden_references_by_rater(ratings: Ratings) -> dict[int, HiddenReferenceComparison]:
     """Compare, for each rater (by code), references with the outputs in whose place they were shown.
 
     Evidence only: a good output may well score above its reference. Source: Graham et al. 2017 (REF items).

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import PairsWithOriginals, pair_with_originals
+from app.stats.quality.pairing import RatingsPairedWithOriginals, pair_with_originals
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import OriginalRatingLinks
@@ -58,7 +58,7 @@ def summarize_repeats(
 
 def add_repeat_p_values(
     by_rater: dict[int, RepeatConsistency],
-    pairs: PairsWithOriginals,
+    pairs: RatingsPairedWithOriginals,
     trusted: Bools,
     *,
     margin: float = MARGIN,

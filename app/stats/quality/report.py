@@ -13,9 +13,9 @@ from app.stats.quality.alike_raters import RaterPairSimilarity, measure_rater_pa
 from app.stats.quality.choices import CHECKS, Check, RaterQualityCriteria
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import PositionsInRaterWork, SeverityDrift, estimate_drift_by_rater
-from app.stats.quality.flags import Flag, FlagEvidence, flag_raters
+from app.stats.quality.flags import Flag, FlagEvidenceByRater, flag_raters
 from app.stats.quality.habits import ScoringHabits, compute_habits_of_rater
-from app.stats.quality.levels import RaterScoreLevels, estimate_rater_score_levels
+from app.stats.quality.levels import RaterLevelsAndResiduals, estimate_rater_levels_and_residuals
 from app.stats.quality.pairing import find_original_rows, mask_first_rows_of_judgments, pair_with_originals
 from app.stats.quality.panel import (
     RaterItemMeans,
@@ -24,11 +24,11 @@ from app.stats.quality.panel import (
     compute_rater_item_means,
 )
 from app.stats.quality.panel_tests import Orders
-from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references
+from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references_by_rater
 from app.stats.quality.repeats import RepeatConsistency, add_repeat_p_values, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
-from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, measure_change_within_tasks
+from app.stats.quality.within_tasks import RaterJudgmentsInOrder, WithinTaskChange, measure_rater_change_within_tasks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.side_tables import OriginalRatingLinks, RatingEventTable
 
@@ -118,7 +118,7 @@ def make_rater_quality_report(
     chosen = choices or RaterQualityCriteria()
     work = _Work.of(ratings, events, words, chosen)
     rows, controls = work.rows, work.controls
-    shown = compare_hidden_references(rows)
+    shown = compare_hidden_references_by_rater(rows)
     evidence = _evidence(work, chosen)
     flags = flag_raters(chosen.limits, evidence, rows.labels.raters)
     raters = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in work.order]
@@ -132,7 +132,7 @@ def make_rater_quality_report(
     return RaterQualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
 
 
-def make_rater_quality(
+def make_quality_of_one_rater(
     ratings: Ratings,
     rater: str,
     checks: frozenset[Check],
@@ -237,7 +237,7 @@ class _Work:
 
 def _evidence(
     work: _Work, chosen: RaterQualityCriteria, checks: frozenset[Check] = frozenset(CHECKS), *, only: int | None = None
-) -> FlagEvidence:
+) -> FlagEvidenceByRater:
     """Collect the evidence for flags.
 
     Raters who fail by their controls, habits or pace are compared with the others, but others are not compared with
@@ -247,12 +247,12 @@ def _evidence(
     ways = {r: compute_habits_of_rater(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
     ways = panel_tests.add_habit_p_values(ways, rows, order, limits.min_judgments)
     speeds = panel_tests.add_pace_p_values(compute_rater_paces(rows, work.events, work.words), limits.min_timed)
-    none = FlagEvidence(ways, speeds, {}, {}, {}, {}, ())
+    none = FlagEvidenceByRater(ways, speeds, {}, {}, {}, {}, ())
     if checks <= ALONE:
         return none
     trusted = _reference_raters(work, flag_raters(limits, none, rows.labels.raters))
     cells, course = _cells(rows, order)
-    rater_levels = estimate_rater_score_levels(cells, trusted.size, trusted)
+    rater_levels = estimate_rater_levels_and_residuals(cells, trusted.size, trusted)
     evidence = none
     if "panel" in checks:
         evidence = replace(
@@ -296,17 +296,17 @@ def _reference_raters(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Boo
 
 
 def _test_within_tasks(
-    steps: dict[int, OrderedJudgments], chance: float, only: int | None
+    steps: dict[int, RaterJudgmentsInOrder], chance: float, only: int | None
 ) -> dict[int, WithinTaskChange]:
     """Test all raters; if one rater is in question, none if that rater's own p already rules out a flag.
 
     Over all raters the q-value is no smaller than the p-value, and drawing orders for all raters takes seconds.
     """
     if only is not None:
-        own = measure_change_within_tasks({only: steps[only]}).get(only)
+        own = measure_rater_change_within_tasks({only: steps[only]}).get(only)
         if own is None or own.p_value >= chance:
             return {}
-    return measure_change_within_tasks(steps)
+    return measure_rater_change_within_tasks(steps)
 
 
 def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, PositionsInRaterWork]:
@@ -327,7 +327,9 @@ def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, PositionsInRat
     return cells, PositionsInRaterWork(total / np.maximum(n, 1), document)
 
 
-def _steps(rows: Ratings, order: Orders, rater_levels: RaterScoreLevels, trusted: Bools) -> dict[int, OrderedJudgments]:
+def _steps(
+    rows: Ratings, order: Orders, rater_levels: RaterLevelsAndResiduals, trusted: Bools
+) -> dict[int, RaterJudgmentsInOrder]:
     """Return each rater's judgments from the start to the end of tasks, with their distance from usual scores."""
     degraded = rows.role == RatingRole.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
@@ -341,12 +343,12 @@ def _steps(rows: Ratings, order: Orders, rater_levels: RaterScoreLevels, trusted
         first = np.searchsorted(task, task, "left")
         size = np.searchsorted(task, task, "right") - first
         place = (np.arange(task.size) - first + 0.5) / size
-        steps[r] = OrderedJudgments(task, units[by_task], place, usual[by_task])
+        steps[r] = RaterJudgmentsInOrder(task, units[by_task], place, usual[by_task])
     return steps
 
 
 def _rater(
-    rows: Ratings, rater: int, control: ControlTest | None, evidence: FlagEvidence, flags: tuple[Flag, ...]
+    rows: Ratings, rater: int, control: ControlTest | None, evidence: FlagEvidenceByRater, flags: tuple[Flag, ...]
 ) -> RaterQuality:
     verdict: Verdict = control.verdict if control else "not_testable"
     failed = {check for check, _ in flags} | ({"controls"} if verdict == "fail" else set())

@@ -38,7 +38,7 @@ class WithinTaskChange:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedJudgments:
+class RaterJudgmentsInOrder:
     """Judgments of one rater in the order of work, task after task; all of shape (judgments,).
 
     task, document: codes. place: from 0 to 1 within the task. beside: the signed difference of the score from what is
@@ -51,7 +51,7 @@ class OrderedJudgments:
     beside: Floats
 
 
-def measure_change_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTaskChange]:
+def measure_rater_change_within_tasks(raters: dict[int, RaterJudgmentsInOrder]) -> dict[int, WithinTaskChange]:
     """Measure every rater (by code) with at least 20 judgments.
 
     The clearest of seven cuts is compared with the clearest one after the documents of each task are shuffled and the
@@ -72,12 +72,12 @@ def measure_change_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int
     }
 
 
-def _tally(steps: OrderedJudgments, rater: int) -> ExceedanceCount:
+def _tally(steps: RaterJudgmentsInOrder, rater: int) -> ExceedanceCount:
     tally = ExceedanceCount(_orders_as_clear(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
     return tally if tally.p_value > DOUBT else ExceedanceCount(_orders_as_clear(steps, DRAWS, (SEED, rater)), DRAWS)
 
 
-def _orders_as_clear(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> int:
+def _orders_as_clear(steps: RaterJudgmentsInOrder, draws: int, seed: tuple[int, ...]) -> int:
     """Count drawn orders whose clearest cut is at least as clear as that of the given one."""
     late = _mark_late_judgments(steps)
     reached = _contrasts(steps.beside[None, :], late, steps.task).max() - 1e-9
@@ -87,11 +87,11 @@ def _orders_as_clear(steps: OrderedJudgments, draws: int, seed: tuple[int, ...])
     )
 
 
-def _mark_late_judgments(steps: OrderedJudgments) -> Bools:
+def _mark_late_judgments(steps: RaterJudgmentsInOrder) -> Bools:
     return np.stack([steps.place > cut for cut in CUTS], axis=1)
 
 
-def _clearest_change(steps: OrderedJudgments) -> tuple[int, float, float, float]:
+def _clearest_change(steps: RaterJudgmentsInOrder) -> tuple[int, float, float, float]:
     late = _mark_late_judgments(steps)
     best = int(_contrasts(steps.beside[None, :], late, steps.task)[0].argmax())
     after = late[:, best]
@@ -122,7 +122,7 @@ def _contrast(task: Codes, late: Bools) -> Floats:
     return np.asarray(np.where(length > 0, weights / np.where(length > 0, length, 1.0), 0.0))
 
 
-def _draw_orders(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> Iterator[Floats]:
+def _draw_orders(steps: RaterJudgmentsInOrder, draws: int, seed: tuple[int, ...]) -> Iterator[Floats]:
     """Yield the differences from the usual in drawn orders, shape (some draws, judgments)."""
     task = np.unique(steps.task, return_inverse=True)[1].ravel()
     block = np.unique(np.stack((steps.task, steps.document)), axis=1, return_inverse=True)[1].ravel()

@@ -66,7 +66,7 @@ From 2,000 simulations each; documents are equally long.
 
 
 @dataclass(frozen=True, slots=True)
-class SmallestReachableP:
+class SmallestPAndDocumentsNeeded:
     """The smallest p a design can reach, before and after adjustment.
 
     documents_needed: how many documents would make a significant result possible; None if the design already allows
@@ -84,25 +84,27 @@ def count_hypotheses(recipe: Recipe, n_systems: int) -> int:
     return max(1, n_systems * (n_systems - 1) // 2) if recipe.adjust != "none" else 1
 
 
-def smallest_reachable_p(tests: PairTestResults, recipe: Recipe, n_systems: int) -> SmallestReachableP:
+def smallest_p_and_documents_needed(
+    tests: PairTestResults, recipe: Recipe, n_systems: int
+) -> SmallestPAndDocumentsNeeded:
     """Return m·2^(1−D) or m/(B+1), and the number of documents that would help: D ≥ 1 + log₂(m/α).
 
     One-sided p-values are doubled before adjustment. Under Benjamini–Hochberg the best case is that all pairs reach the
     smallest p.
     """
     if tests.smallest is None:
-        return SmallestReachableP(None, None, None)
+        return SmallestPAndDocumentsNeeded(None, None, None)
     one_sided = recipe.alternative == "greater"
     family = count_hypotheses(recipe, n_systems) if recipe.adjust == "holm" else 1
     sides = 2 if one_sided and recipe.adjust != "none" else 1
     adjusted = min(1.0, tests.smallest * sides * family)
     by_document = recipe.test in {"permutation", "bootstrap"} and recipe.unit == "document"
     if _is_significant(adjusted, recipe) or not by_document or not tests.enumerated:
-        return SmallestReachableP(tests.smallest, adjusted, None)
+        return SmallestPAndDocumentsNeeded(tests.smallest, adjusted, None)
     # 2^−D for one side, 2^(1−D) for two sides or for one side that is doubled
     exponent = log2(family / recipe.alpha) + (0 if one_sided and sides == 1 else 1)
     needed = ceil(exponent) if recipe.inclusive else round_down(exponent) + 1
-    return SmallestReachableP(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
+    return SmallestPAndDocumentsNeeded(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
 
 
 def data_caveats(
@@ -110,7 +112,7 @@ def data_caveats(
     panel: ScoreMatrix,
     shared: CommonSegmentsByPair,
     tests: PairTestResults,
-    limit: SmallestReachableP,
+    limit: SmallestPAndDocumentsNeeded,
     recipe: Recipe,
     times: Codes | None = None,
 ) -> tuple[str, ...]:
@@ -150,13 +152,13 @@ def document_claim_assumption_caveats(ratings: Ratings, panel: ScoreMatrix) -> t
     return tuple(warnings)
 
 
-def is_significance_reachable(limit: SmallestReachableP, recipe: Recipe) -> bool:
+def is_significance_reachable(limit: SmallestPAndDocumentsNeeded, recipe: Recipe) -> bool:
     """Return whether the smallest p of this design is small enough for any pair to be significant."""
     return limit.adjusted is None or _is_significant(limit.adjusted, recipe)
 
 
 def rank_set_caveats(
-    sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: SmallestReachableP
+    sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: SmallestPAndDocumentsNeeded
 ) -> tuple[str, ...]:
     """Why rank sets are missing, empty of claims, or approximate."""
     if sets is None:
@@ -273,7 +275,7 @@ def _too_few_draws(tests: PairTestResults, n_pairs: int, recipe: Recipe) -> list
     return [f"{message}; {why}: rank fewer systems"]
 
 
-def _power(limit: SmallestReachableP, n_pairs: int, recipe: Recipe) -> list[str]:
+def _power(limit: SmallestPAndDocumentsNeeded, n_pairs: int, recipe: Recipe) -> list[str]:
     if limit.documents_needed is not None:
         lowest = f"the smallest p this design can reach is {limit.adjusted:g} after adjustment"
         return [f"no pair can be significant: {lowest}; judge at least {limit.documents_needed} documents"]

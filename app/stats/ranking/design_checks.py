@@ -38,7 +38,7 @@ def group_systems_linked_by_raters(ratings: Ratings) -> list[list[str]]:
     return [[ratings.labels.systems[code] for code in group] for group in group_system_codes_linked_by_raters(ratings)]
 
 
-def find_pairs_linked_by_raters(ratings: Ratings, systems: Codes) -> Bools:
+def find_system_pairs_linked_by_raters(ratings: Ratings, systems: Codes) -> Bools:
     """Return which pairs of `systems` are linked by a chain of common raters, shape (S, S), False on the diagonal.
 
     For any other pair, no test can separate the difference of the systems from the difference of their raters.

@@ -22,7 +22,7 @@ from app.stats.aggregate import (
     make_score_matrix,
     round_scores,
 )
-from app.stats.inference.by_document import EstimatePrecision, estimate_precision
+from app.stats.inference.by_document import EstimatePrecision, estimate_ratio_precision
 from app.stats.inference.rater_totals import RaterDocumentTotals, sum_by_rater_and_document
 from app.stats.intervals import document_sums_relative_to_mean
 from app.stats.normalize import NormalizedRatings
@@ -275,7 +275,7 @@ def _share(
             some = slice(start, start + _PAIRS_AT_ONCE)
             apart, pair = block.sums[block.first[some]] - block.sums[block.second[some]], block.pair[some]
             difference[pair] = apart.sum(axis=1) / weight.sum()
-            known = estimate_precision(apart, weight)
+            known = estimate_ratio_precision(apart, weight)
             error[pair], degrees[pair], effective[pair] = known.error, known.degrees, known.effective
     n = matrix.n_segments_by_system()
     share = segments / (n[first] + n[second] - segments)

@@ -34,7 +34,7 @@ def uses_common_segments(recipe: Recipe, shared: CommonSegmentsByPair) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PairEvidence:
+class PairwiseEvidence:
     """Evidence on the pairs of systems, in ranking order.
 
     shared, raw_shared: common segments with the scores that the recipe ranks by, and with raw ones; the same object if
@@ -51,7 +51,7 @@ class PairEvidence:
 def make_pair_rows(
     ratings: Ratings,
     panels: tuple[ScoreMatrix, ScoreMatrix],
-    evidence: PairEvidence,
+    evidence: PairwiseEvidence,
     verdict: AdjustedTestResults,
     left_out: Sequence[LeaveOneOutDifferences],
     recipe: Recipe,

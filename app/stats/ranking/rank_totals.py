@@ -18,11 +18,11 @@ from app.stats.inference.rater_totals import estimate_precision_from_rater_total
 from app.stats.normalize import NormalizedRatings, RaterMoments, normalize_ratings
 from app.stats.ranking import ranking
 from app.stats.ranking.document_totals import CampaignTotals, combine_block_totals, sum_document_block
-from app.stats.ranking.pair_rows import PairEvidence
+from app.stats.ranking.pair_rows import PairwiseEvidence
 from app.stats.ranking.ranking import RankedRows, rank_averaged_systems
 from app.stats.ranking.result import Ranking, SegmentScoreTable
 from app.stats.ratings import Codes, Ratings
-from app.stats.selection import DroppedRows, can_select_rows_independently
+from app.stats.selection import DroppedRowCount, can_select_rows_independently
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.significance import all_system_pairs
 
@@ -32,13 +32,13 @@ _BESIDE = (("rank_sets", "simultaneous rank sets"), ("influence", "influence of 
 class SummableRatings(Protocol):
     """Ratings of one recipe that can be summed where they are stored; codes are those of `labels`."""
 
-    def count_dropped_rows(self) -> tuple[DroppedRows, ...]:
+    def count_dropped_rows(self) -> tuple[DroppedRowCount, ...]:
         """Return the number of rows left out by reason, as `select_rows_by_recipe` counts them.
 
         Raises Invalid if an exclusion names nothing.
         """
 
-    def count_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
+    def summarize_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
         """Return one row per rater and system of the ranked ratings, and how many ratings each row stands for."""
 
     def share_of_documents_with_same_raters(self) -> float:
@@ -47,7 +47,7 @@ class SummableRatings(Protocol):
     def compute_rater_moments(self) -> RaterMoments:
         """Return the moments of every rater over the rows that the recipe takes them from."""
 
-    def count_judgments(self, without_raters: Codes) -> int:
+    def count_ranked_judgments(self, without_raters: Codes) -> int:
         """Return the number of judgments behind the ranked ratings, without those of some raters."""
 
     def iterate_ranked_blocks(self) -> Iterator[Ratings]:
@@ -94,7 +94,7 @@ def rank_from_sums(
     Invalid : as `rank_systems`.
     """
     dropped = source.count_dropped_rows()
-    ranked, times = source.count_ranked_ratings_by_rater_and_system()
+    ranked, times = source.summarize_ranked_ratings_by_rater_and_system()
     resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_of_documents_with_same_raters)
     resolved = drop_recipe_choices_needing_rows(resolved)
     moments = source.compute_rater_moments() if resolved.normalize == "z" else None
@@ -103,7 +103,7 @@ def rank_from_sums(
         settled = normalize_ratings(ranked, "z", moments=moments, sd0=resolved.sd0)
         warnings = (*warnings, *settled.warnings)
         if resolved.sd0 == "drop":
-            left_out = np.flatnonzero(moments.has_constant_scores).astype(np.int32)
+            left_out = np.flatnonzero(moments.constant_score_rater_mask).astype(np.int32)
     counted = ranked.where(~np.isin(ranked.rater, left_out))
     systems = np.unique(counted.system)
     totals = _sum_blocks(source, resolved, moments, systems, documents, ranked.better_sign)
@@ -111,8 +111,8 @@ def rank_from_sums(
     about = RankedRows(
         ranked,
         unit="raw" if moments is None else "z",
-        n_ratings=source.count_judgments(left_out),
-        dropped=(*dropped, DroppedRows("constant rater", n_dropped)),
+        n_ratings=source.count_ranked_judgments(left_out),
+        dropped=(*dropped, DroppedRowCount("constant rater", n_dropped)),
         warnings=warnings,
         segments=_no_segments(ranked),
         times=times,
@@ -123,7 +123,7 @@ def rank_from_sums(
         return replace(nothing, requested=recipe, dropped=about.dropped)
     if systems.size > 1 and not totals.shared.segments.any():
         ranking.refuse_unpaired_design(resolved)
-    evidence = PairEvidence(totals.shared, totals.raw_shared, totals.chances, _for_new_raters(totals, resolved))
+    evidence = PairwiseEvidence(totals.shared, totals.raw_shared, totals.chances, _for_new_raters(totals, resolved))
     return rank_averaged_systems(about, (totals.matrix, totals.raw), evidence, totals.relative, resolved, recipe)
 
 
@@ -148,7 +148,7 @@ def _sum_blocks(
         return None
     domains = None
     if documents is not None and any(documents.domain[code] for block in blocks for code in block.documents):
-        domains = documents.domain_codes()[0]
+        domains = documents.domain_codes_and_labels()[0]
     return combine_block_totals(blocks, systems, sign, scaled=moments is not None, domains=domains)
 
 

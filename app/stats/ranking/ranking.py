@@ -26,11 +26,11 @@ from app.stats.ranking import caveats, design_checks, influence, ranking_rows, r
 from app.stats.ranking.effects import probability_of_superiority
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_errors_without_weight
 from app.stats.ranking.influence import LeaveOneOutDifferences
-from app.stats.ranking.pair_rows import PairEvidence, make_pair_rows, uses_common_segments
+from app.stats.ranking.pair_rows import PairwiseEvidence, make_pair_rows, uses_common_segments
 from app.stats.ranking.rank_sets import RankSets, compute_rank_sets
 from app.stats.ranking.result import Ranking, SegmentScoreTable
 from app.stats.ratings import Bools, Codes, Floats, Ratings
-from app.stats.selection import DroppedRows, select_rows_by_recipe
+from app.stats.selection import DroppedRowCount, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
@@ -86,7 +86,7 @@ def rank_systems(
             ranked,
             unit=normalized.unit,
             n_ratings=_judgments(normalized.scored),
-            dropped=(*selection.dropped, DroppedRows("constant rater", normalized.dropped)),
+            dropped=(*selection.dropped, DroppedRowCount("constant rater", normalized.dropped)),
             warnings=(
                 *(*warnings, *more, *normalized.warnings),
                 *warnings_of_errors_without_weight(unweighed, normalized.scored),
@@ -114,7 +114,7 @@ class RankedRows:
     rows: Ratings
     unit: str
     n_ratings: int
-    dropped: tuple[DroppedRows, ...]
+    dropped: tuple[DroppedRowCount, ...]
     warnings: tuple[str, ...]
     segments: SegmentScoreTable
     times: Codes | None = None
@@ -124,7 +124,7 @@ class RankedRows:
 def rank_averaged_systems(
     ranked: RankedRows,
     panels: tuple[ScoreMatrix, ScoreMatrix],
-    evidence: PairEvidence,
+    evidence: PairwiseEvidence,
     relative: tuple[Floats, Floats] | None,
     resolved: Recipe,
     requested: Recipe,
@@ -137,11 +137,11 @@ def rank_averaged_systems(
     requested.
     """
     rows, (matrix, raw) = ranked.rows, panels
-    linked = design_checks.find_pairs_linked_by_raters(rows, matrix.systems)
+    linked = design_checks.find_system_pairs_linked_by_raters(rows, matrix.systems)
     shared = replace(evidence.shared, linked=linked[all_system_pairs(len(linked))])
     evidence = replace(evidence, shared=shared)
     verdict = run_tests_and_decide_wins(matrix, shared, resolved, rows.better_sign)
-    floor = caveats.smallest_reachable_p(verdict.tests, resolved, len(matrix.systems))
+    floor = caveats.smallest_p_and_documents_needed(verdict.tests, resolved, len(matrix.systems))
     caveat_warnings = caveats.data_caveats(rows, matrix, shared, verdict.tests, floor, resolved, ranked.times)
     sets = _rank_sets(matrix, rows, resolved, linked if caveats.is_significance_reachable(floor, resolved) else None)
     return Ranking(
@@ -169,7 +169,7 @@ def rank_averaged_systems(
     )
 
 
-def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recipe: Recipe) -> PairEvidence:
+def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recipe: Recipe) -> PairwiseEvidence:
     """Return the evidence on pairs from their common segments. scored: the normalized rows behind `matrix`."""
     sign = scored.better_sign
     shared = reduce_pairs_to_common_segments(matrix, sign, unit=recipe.unit)
@@ -180,7 +180,7 @@ def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recip
             return None
         return precision_for_new_raters(scored, matrix, known, *all_system_pairs(len(matrix.systems)))
 
-    return PairEvidence(
+    return PairwiseEvidence(
         shared,
         shared if raw is matrix else reduce_pairs_to_common_segments(raw, sign, unit="document"),
         probability_of_superiority(raw, sign, paired=paired),
@@ -225,7 +225,9 @@ def _left_out(
         keys = [scored.labels.documents[code] for code in codes]
         influences.append(influence.leave_out_each_document(matrix, sign, keys, paired=paired))
     if matrix.domain is not None and documents is not None:
-        influences.append(influence.leave_out_each_domain(matrix, sign, documents.domain_codes()[1], paired=paired))
+        influences.append(
+            influence.leave_out_each_domain(matrix, sign, documents.domain_codes_and_labels()[1], paired=paired)
+        )
     return influences
 
 
@@ -262,7 +264,7 @@ def _domains(ratings: Ratings, recipe: Recipe, documents: DocumentTable | None) 
     if documents is not None and ratings.documents_known:
         rated = np.flatnonzero(np.bincount(ratings.document))
         if any(documents.domain[code] for code in rated):
-            return documents.domain_codes()[0]
+            return documents.domain_codes_and_labels()[0]
     for name, needed in (("aggregate", recipe.aggregate == "macro_domain"), ("test", recipe.test in STRATIFIED_TESTS)):
         if needed:
             message = f"{getattr(recipe, name)} needs the domains of the documents, which are unknown"

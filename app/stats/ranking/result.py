@@ -8,7 +8,7 @@ from app.domain.recipe import Recipe
 from app.stats.plain_values import Interval
 from app.stats.ranking.influence import PairInfluence
 from app.stats.ratings import Codes, Floats
-from app.stats.selection import DroppedRows
+from app.stats.selection import DroppedRowCount
 
 METHOD_VERSION = "3"
 
@@ -186,7 +186,7 @@ class Ranking:
     population: str
     interval_kind: str
     interval_level: float
-    dropped: tuple[DroppedRows, ...]
+    dropped: tuple[DroppedRowCount, ...]
     systems: tuple[SystemRow, ...]
     pairs: tuple[PairRow, ...]
     warnings: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.stats.aggregate import ScoreMatrix
-from app.stats.inference.by_document import EstimatePrecision, estimate_precision
+from app.stats.inference.by_document import EstimatePrecision, estimate_ratio_precision
 from app.stats.testing.significance import CommonSegmentsByPair, iterate_pair_differences_in_batches
 
 
@@ -21,7 +21,7 @@ def precision_for_new_domains(shared: CommonSegmentsByPair, panel: ScoreMatrix) 
     error, degrees, effective = np.full(n, np.nan), np.zeros(n), np.zeros(n)
     count = np.zeros(n, dtype=np.intp)
     for pairs, differences, weights in iterate_pair_differences_in_batches(shared.by_document):
-        known = estimate_precision(differences @ gathered, weights @ gathered)
+        known = estimate_ratio_precision(differences @ gathered, weights @ gathered)
         error[pairs], degrees[pairs], effective[pairs] = known.error, known.degrees, known.effective
         count[pairs] = known.documents
     return EstimatePrecision(error, degrees, count, effective)

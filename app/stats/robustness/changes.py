@@ -184,7 +184,7 @@ def degrade_scores(rows: Ratings, d: float) -> Floats:
     """
     if not rows.higher_is_better:
         return np.asarray(rows.score * d, dtype=np.float64)
-    low = find_scale_end(rows, lowest=True)
+    low = find_target_scale_end(rows, lowest=True)
     return np.asarray(low + (rows.score - low) / d, dtype=np.float64)
 
 
@@ -197,7 +197,7 @@ def inflate_scores(rows: Ratings, d: float) -> Floats:
     """
     if not rows.higher_is_better:
         return np.asarray(rows.score / d, dtype=np.float64)
-    high = find_scale_end(rows, lowest=False)
+    high = find_target_scale_end(rows, lowest=False)
     return np.asarray(high - (high - rows.score) / d, dtype=np.float64)
 
 
@@ -213,7 +213,7 @@ class ScoreScaleInfo(Protocol):
         """Whether the scores were normalized before import."""
 
 
-def find_scale_end(meaning: ScoreScaleInfo, *, lowest: bool) -> float:
+def find_target_scale_end(meaning: ScoreScaleInfo, *, lowest: bool) -> float:
     """Return the end towards which scores are moved. Raises Invalid if there is none."""
     scale = meaning.scale
     end = None if scale is None else scale.minimum if lowest else scale.maximum

@@ -38,7 +38,7 @@ class RankingDifference:
         return self.rank_changed and bool(self.cluster_changed)
 
 
-def list_ranking_places(ranking: Ranking) -> RankingPlaces:
+def make_ranking_places(ranking: Ranking) -> RankingPlaces:
     """Return the places of the systems in a ranking."""
     rows = ranking.systems
     clusters = [row.cluster for row in rows if row.cluster is not None]

@@ -30,8 +30,8 @@ from app.stats.robustness.changes import (
     explain_missing_change,
     list_score_changes,
 )
-from app.stats.robustness.ranking_places import RankingDifference, RankingPlaces, compare_rankings, list_ranking_places
-from app.stats.selection import DroppedRows, RowSelection, select_rows_by_recipe
+from app.stats.robustness.ranking_places import RankingDifference, RankingPlaces, compare_rankings, make_ranking_places
+from app.stats.selection import DroppedRowCount, RowSelection, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
 
 EVERY_ROLE = tuple(role.name.lower() for role in RatingRole)
@@ -58,7 +58,7 @@ class ScoreChangeExperiments(ABC):
     recipe: Recipe
     facts: ScoreChangePrerequisites
     warnings: tuple[str, ...] = ()
-    dropped: tuple[DroppedRows, ...] = ()
+    dropped: tuple[DroppedRowCount, ...] = ()
 
     @abstractmethod
     def load_changeable_rows(self) -> Ratings:
@@ -68,7 +68,9 @@ class ScoreChangeExperiments(ABC):
     def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
         """Return the ranking after a change, without some systems. Raises Invalid if there is none."""
 
-    def list_changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
+    def list_changes_and_missing_groups(
+        self, groups: Sequence[Group]
+    ) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
         """Return every change of these groups, and the reasons for groups that have none."""
         ranked = self.load_changeable_rows()
         none = {
@@ -76,7 +78,7 @@ class ScoreChangeExperiments(ABC):
         }
         return list_score_changes(ranked, self.facts, groups), none
 
-    def apply_changes(self, some: Sequence[ScoreChange]) -> tuple[ScoreChangeEffect, ...]:
+    def compute_change_effects(self, some: Sequence[ScoreChange]) -> tuple[ScoreChangeEffect, ...]:
         """Return the effect of each change; each ranking without a change is computed once for all that need it."""
         before: dict[frozenset[str], RankingPlaces | str] = {}
         rankings = []
@@ -89,7 +91,7 @@ class ScoreChangeExperiments(ABC):
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
         """Return the places, or the reason why there is no ranking."""
         try:
-            return list_ranking_places(self.rank_after_change(change, unshown))
+            return make_ranking_places(self.rank_after_change(change, unshown))
         except Invalid as error:
             return error.detail or error.title()
 
@@ -175,7 +177,7 @@ def select_normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowS
     return normalize_ranked_rows(selection, ranked, recipe).scored, selection
 
 
-def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> ScoreMatrix:
+def make_score_matrix_in_ranking_order(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> ScoreMatrix:
     """System × segment scores under a recipe whose normalization is settled, systems in ranking order.
 
     domains : code of each document label, None if unknown. Raises Invalid if the scores do not allow the recipe.

@@ -36,7 +36,9 @@ class _BlockSums:
 def sum_item_ratings_of_blocks(
     blocks: Iterable[Ratings], systems: Codes, *, centre: float, labels: RatingLabels, higher_is_better: bool
 ) -> ItemRatingSums:
-    """Sum the multiply-rated documents of all blocks, as `extract_multiply_rated` and `sum_item_ratings` do at once.
+    """Sum the multiply-rated documents of all blocks.
+
+    The result is what `extract_multiply_rated_documents` and `sum_item_ratings` return for all ratings at once.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def sum_item_ratings_of_blocks(
     rated = replace(
         _put_together_documents(summed, kept, labels, systems, higher_is_better=higher_is_better), left_out=left_out
     )
-    arrays = {name: _put_together(summed, name, kept, int(rated.raters_per_document.max())) for name in _EMPTY}
+    arrays = {name: _put_together(summed, name, kept, int(rated.n_raters_by_document.max())) for name in _EMPTY}
     if not marked:
         arrays["errors"][:] = 0.0
     return ItemRatingSums(

@@ -167,7 +167,8 @@ class _Fit:
         systems = len(simulator.document_rater_pools.systems)
         reach = max_reported_rank_distance(self.request, systems)
         self.told = {
-            method: ReportedPairs.within_reach(full.order, systems, reach) for method, full in self.truth.items()
+            method: ReportedPairs.select_within_rank_distance(full.order, systems, reach)
+            for method, full in self.truth.items()
         }
 
     def points(

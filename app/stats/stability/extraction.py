@@ -12,7 +12,7 @@ import numpy.typing as npt
 from app.design.values import Bools, Codes
 from app.domain.errors import Invalid
 from app.stats.ratings import Floats, Ratings
-from app.stats.selection import DroppedRows
+from app.stats.selection import DroppedRowCount
 
 Indices = npt.NDArray[np.int64]
 FEWEST_RATERS = 2
@@ -35,10 +35,10 @@ class DocumentRaterPools:
     bucket: Codes
     pools: tuple[Codes, ...]
     higher_is_better: bool
-    left_out: tuple[DroppedRows, ...]
+    left_out: tuple[DroppedRowCount, ...]
 
     @property
-    def raters_per_document(self) -> Codes:
+    def n_raters_by_document(self) -> Codes:
         """Number of raters of each document, shape (D,)."""
         return np.array([len(pool) for pool in self.pools], dtype=np.int64)[self.bucket]
 
@@ -70,7 +70,7 @@ class NotMultiplyRated(Invalid):
     """No document has every output rated by the same two or more raters."""
 
 
-def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
+def extract_multiply_rated_documents(ratings: Ratings) -> MultiplyRatedDocuments:
     """Arrange the multiply-rated documents as dense arrays.
 
     Several ratings of one output by one rater count as their mean. A document is left out if it had fewer than two
@@ -93,7 +93,7 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
     return arrange_multiply_rated_documents(ratings, cells, usable, left_out)
 
 
-def require_usable_documents(n_systems: int, usable: Bools, left_out: tuple[DroppedRows, ...]) -> None:
+def require_usable_documents(n_systems: int, usable: Bools, left_out: tuple[DroppedRowCount, ...]) -> None:
     """Raise NotMultiplyRated if no document is left, or if only one system was rated."""
     if n_systems == 1:
         raise NotMultiplyRated("only one system was rated, so there is nothing to rank")
@@ -126,7 +126,7 @@ class UnusableDocumentReasons:
         """Concatenate the reasons of several sets of documents."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 
-    def choose_usable_documents(self) -> tuple[Bools, tuple[DroppedRows, ...]]:
+    def choose_usable_documents(self) -> tuple[Bools, tuple[DroppedRowCount, ...]]:
         """Return which documents are used, shape (documents,), and why the others are not."""
         crowded = _find_crowded_documents(self.usable, self.raters, self.outputs)
         reasons = (
@@ -135,7 +135,7 @@ class UnusableDocumentReasons:
             ("not every output was rated by the same raters", self.uneven),
             ("rated by many more raters than other documents", crowded),
         )
-        left_out = tuple(DroppedRows(reason, int(mask.sum())) for reason, mask in reasons if mask.any())
+        left_out = tuple(DroppedRowCount(reason, int(mask.sum())) for reason, mask in reasons if mask.any())
         return self.usable & ~crowded, left_out
 
 
@@ -215,7 +215,7 @@ def _find_crowded_documents(usable: Bools, raters: Indices, outputs: Indices) ->
 
 
 def arrange_multiply_rated_documents(
-    ratings: Ratings, cells: RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]
+    ratings: Ratings, cells: RatingCells, usable: Bools, left_out: tuple[DroppedRowCount, ...]
 ) -> MultiplyRatedDocuments:
     """Return the documents in use, at least one, as dense arrays."""
     rated = cells.rated[usable]

@@ -57,7 +57,7 @@ class ReportedPairs:
     first: Bools
 
     @classmethod
-    def within_reach(cls, order: Order, systems: int, reach: int) -> Self:
+    def select_within_rank_distance(cls, order: Order, systems: int, reach: int) -> Self:
         """Select the pairs at most `reach` places apart in a ranking.
 
         order : shape (pairs,), see `srp.find_better_of_pairs`.

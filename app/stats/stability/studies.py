@@ -50,7 +50,7 @@ class ItemRatingSums:
 
 def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) -> ItemRatingSums:
     """Sum each item's ratings over its segments. centre: None for the mean of all scores."""
-    pool = data.raters_per_document
+    pool = data.n_raters_by_document
     there = np.arange(data.score.shape[2]) < pool[data.document][:, None, None]
     weight = np.broadcast_to(there, data.score.shape)
     centre = float(data.score[weight].mean()) if centre is None else centre
@@ -149,7 +149,7 @@ class StudyBatch:
         return self._sum_by_rater(np.take(self.items.errors, self.at))
 
     @cached_property
-    def has_constant_scores(self) -> Bools:
+    def constant_score_rater_mask(self) -> Bools:
         """Raters whose scores do not vary, or who gave fewer than two: shape (n, R + 1).
 
         A variance near zero may be due to rounding, so the lowest and highest scores of these few raters are compared.
@@ -225,7 +225,9 @@ def _coefficients(studies: StudyBatch, method: Method) -> tuple[Floats, Floats]:
     if method == "center":
         return anybody, anybody * (overall - studies.rater_means)
     if method == "z":
-        slope = np.divide(anybody, studies.rater_sds, out=np.zeros_like(count), where=~studies.has_constant_scores)
+        slope = np.divide(
+            anybody, studies.rater_sds, out=np.zeros_like(count), where=~studies.constant_score_rater_mask
+        )
         return slope, -slope * studies.rater_means
     usable = (count > 0) & (np.round(mean, _DIGITS) != 0)
     factor = np.divide(overall, mean, out=anybody.copy(), where=usable)

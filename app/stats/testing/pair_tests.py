@@ -27,8 +27,8 @@ from app.stats.testing.significance import (
     CommonSegmentsByPair,
     all_system_pairs,
     common_unit_differences,
-    common_unit_scores,
     document_means_of_system,
+    group_scores_by_common_units,
     iterate_pair_differences_in_batches,
 )
 from app.stats.testing.unpaired import UnpairedTestResult, welch_t_test, wilcoxon_rank_sum
@@ -189,7 +189,7 @@ def _by_bca(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
     lean = np.zeros(first.size, dtype=np.int8)
     fewest = FEWEST_DOCUMENTS if recipe.unit == "document" else 2
     alpha, seed, resamples = recipe.alpha, recipe.seed, recipe.permutations or RESAMPLES
-    for pairs, rows, scores in common_unit_scores(panel, sign, unit=recipe.unit):
+    for pairs, rows, scores in group_scores_by_common_units(panel, sign, unit=recipe.unit):
         if scores.shape[1] >= fewest:
             own = list(zip(rows[0].tolist(), rows[1].tolist(), strict=True))
             claims = bca_paired_p_values(scores, own, alpha=alpha, seed=seed, resamples=resamples)

@@ -15,7 +15,7 @@ import scipy
 from app.domain.recipe import IntervalKind
 from app.stats import intervals
 from app.stats.document_draws import iterate_bootstrap_document_counts
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.ratings import Floats
 
 DRAWS = 5_000
@@ -65,7 +65,7 @@ def bootstrap_intervals(
         [
             np.empty(0),
             *(
-                intervals.interval_half_widths(estimate_precision(sums[some], weights[some]), alpha)
+                intervals.interval_half_widths(estimate_ratio_precision(sums[some], weights[some]), alpha)
                 for some in (slice(start, start + step) for start in range(0, len(sums), step))
             ),
         ]

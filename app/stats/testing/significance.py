@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.aggregate import Indices, ScoreMatrix
-from app.stats.inference.by_document import EstimatePrecision, estimate_precision
+from app.stats.inference.by_document import EstimatePrecision, estimate_ratio_precision
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import PairsWithSameSegments
 
@@ -110,7 +110,7 @@ def reduce_pairs_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str)
             some = slice(start, start + step)
             apart = by_document.differences(some)
             difference[pair[some]] = apart.sum(axis=1) / weight.sum()
-            known = estimate_precision(apart, weight)
+            known = estimate_ratio_precision(apart, weight)
             error[pair[some]], degrees[pair[some]] = known.error, known.degrees
             effective[pair[some]] = known.effective
         segments[pair], documents[pair] = mask.sum(), held.sum()
@@ -154,7 +154,7 @@ def document_means_of_system(panel: ScoreMatrix, system: int, mask: Bools, sign:
     return np.asarray(sign * sums[held] / counts[held], dtype=np.float64)
 
 
-def common_unit_scores(
+def group_scores_by_common_units(
     panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
 ) -> Iterator[tuple[Indices, tuple[Indices, Indices], Floats]]:
     """Yield scores on common units, one mask at a time: pairs, the rows of their two systems, scores (rows, units).
@@ -182,9 +182,9 @@ def common_unit_differences(
 ) -> Iterator[tuple[Indices, Floats]]:
     """Yield the differences of each pair on its common units, unweighted: pairs, and shape (pairs, units).
 
-    unit, where: as in `common_unit_scores`.
+    unit, where: as in `group_scores_by_common_units`.
     """
-    for pairs, (first, second), scores in common_unit_scores(panel, sign, unit=unit, where=where):
+    for pairs, (first, second), scores in group_scores_by_common_units(panel, sign, unit=unit, where=where):
         step = max(1, _CHUNK // scores.shape[1])
         for start in range(0, pairs.size, step):
             some = slice(start, start + step)

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import Micros
-from app.stats.timing.timing import PAUSE, PER_WORD, RaterActions
+from app.stats.timing.timing import PAUSE, PER_WORD, RaterActionLog
 
 MOST = (1 << 20) - 1
 """Largest item and segment number; larger ones are treated as this."""
 
 
-class PageVisibility(IntEnum):
+class PageVisibilityChange(IntEnum):
     """What an event says about the page: nothing, that it is visible, or that it is hidden."""
 
     NOTHING = 0
@@ -35,8 +35,8 @@ class ActivityLog:
     """Recorded events, one entry each, in any order.
 
     rater, task, session: codes; a page is a session on a task. seq: order within a page. at_ms: by the browser's clock.
-    received, since: microseconds by the server's clock, of arrival and of the lease. sign: of `PageVisibility`. item,
-    segment: from 1, −1 if the event names none.
+    received, since: microseconds by the server's clock, of arrival and of the lease. sign: of `PageVisibilityChange`.
+    item, segment: from 1, −1 if the event names none.
     """
 
     rater: Codes
@@ -62,7 +62,7 @@ class ScreenWordCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeSpent:
+class TimeSpentTable:
     """Seconds by rater, task, item and segment (0: of the item as a whole), one entry each."""
 
     rater: Codes
@@ -72,7 +72,7 @@ class TimeSpent:
     seconds: Floats
 
 
-def derive_actions_from_log(log: ActivityLog, screens: ScreenWordCounts) -> RaterActions:
+def derive_actions_from_log(log: ActivityLog, screens: ScreenWordCounts) -> RaterActionLog:
     """Convert events to the input of `compute_work_stretches`: on the server's clock, with visibility and words.
 
     An event without an item belongs to the item before it. The first events of a page belong to the first item named
@@ -91,7 +91,7 @@ def derive_actions_from_log(log: ActivityLog, screens: ScreenWordCounts) -> Rate
     return _read(log, screens).actions
 
 
-def compute_time_spent(log: ActivityLog, screens: ScreenWordCounts) -> TimeSpent:
+def compute_time_spent(log: ActivityLog, screens: ScreenWordCounts) -> TimeSpentTable:
     """Seconds that count for each item and segment, from each action that names it to the next action.
 
     Time in two windows at once counts for both, because these times are not used for pay but tell how long an answer
@@ -115,14 +115,14 @@ def compute_time_spent(log: ActivityLog, screens: ScreenWordCounts) -> TimeSpent
     addresses, code = np.unique(address, axis=1, return_inverse=True)
     total = np.bincount(code.ravel(), weights=seconds[counts], minlength=addresses.shape[1])
     rater, task, item, segment = (row.astype(np.int32) for row in addresses)
-    return TimeSpent(rater, task, item, segment, np.asarray(total, dtype=np.float64))
+    return TimeSpentTable(rater, task, item, segment, np.asarray(total, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
     """Actions in order, with the task, item and segment of each."""
 
-    actions: RaterActions
+    actions: RaterActionLog
     task: Codes
     item: Codes
     segment: Codes
@@ -135,7 +135,7 @@ def _read(log: ActivityLog, screens: ScreenWordCounts) -> _Read:
     words = _words(screens, log.task[order], item, segment)
     seen = _is_visible(log.sign[order], page)
     at = _server_times(log, order, page, PAUSE + PER_WORD * words)
-    return _Read(RaterActions(log.rater[order], page, at, seen, words), log.task[order], item, segment)
+    return _Read(RaterActionLog(log.rater[order], page, at, seen, words), log.task[order], item, segment)
 
 
 def _pages(log: ActivityLog, order: npt.NDArray[np.intp]) -> Codes:
@@ -189,10 +189,10 @@ def _item_and_segment(log: ActivityLog, order: npt.NDArray[np.intp], page: Codes
 
 def _is_visible(sign: Codes, page: Codes) -> Bools:
     """Return whether the page is visible from each event on; a page is visible until an event says otherwise."""
-    has_sign = sign != PageVisibility.NOTHING
+    has_sign = sign != PageVisibilityChange.NOTHING
     from_ = _last_where(has_sign, page)
     before_any = from_ > np.arange(sign.size)
-    return np.asarray(before_any | (sign[from_] != PageVisibility.HIDDEN), dtype=np.bool_)
+    return np.asarray(before_any | (sign[from_] != PageVisibilityChange.HIDDEN), dtype=np.bool_)
 
 
 def _words(screens: ScreenWordCounts, task: Codes, item: Codes, segment: Codes) -> Floats:

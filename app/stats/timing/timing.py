@@ -23,7 +23,7 @@ LOW, HIGH = 10.0, 90.0
 
 
 @dataclass(frozen=True, slots=True)
-class RaterActions:
+class RaterActionLog:
     """Recorded actions, one entry each, in any order.
 
     rater, session: codes; gaps lie between actions of one session. at: microseconds. visible: whether the page is
@@ -75,7 +75,7 @@ class AnswerRevisionCounts:
     document_rate: float | None
 
 
-def compute_work_stretches(actions: RaterActions) -> WorkStretches:
+def compute_work_stretches(actions: RaterActionLog) -> WorkStretches:
     """Time that counts of each gap: min(gap, 30 s + 0.8 s × words on the screen), while the page is visible.
 
     Source: WMT25 (time per word); the rest is our own (docs/hours-and-progress.md).
@@ -83,7 +83,7 @@ def compute_work_stretches(actions: RaterActions) -> WorkStretches:
     >>> import numpy as np
     >>> two = np.zeros(3, dtype=np.int32)
     >>> at = np.array([0, 20, 500], dtype=np.int64) * 1_000_000
-    >>> compute_work_stretches(RaterActions(two, two, at, np.ones(3, dtype=bool), np.full(3, 50.0))).seconds.tolist()
+    >>> compute_work_stretches(RaterActionLog(two, two, at, np.ones(3, dtype=bool), np.full(3, 50.0))).seconds.tolist()
     [20.0, 70.0]
     """
     order = np.lexsort((actions.at, actions.session, actions.rater))
@@ -155,7 +155,7 @@ def divide_time_among_concurrent_tasks(starts: Micros, ends: Micros) -> Floats:
 
 
 def payable_seconds_by_rater_and_day(
-    actions: RaterActions,
+    actions: RaterActionLog,
     adjustments: Mapping[tuple[int, int], float] | None = None,
     *,
     offset: int = 0,
@@ -253,7 +253,7 @@ def words_per_hour(words: Floats, seconds: Floats) -> float | None:
     return float(words[known].sum()) / spent * 3600 if spent > 0 else None
 
 
-def pace_slope(seconds: Floats, words: Floats) -> tuple[float, float] | None:
+def estimate_rater_pace_slope(seconds: Floats, words: Floats) -> tuple[float, float] | None:
     """Learning or fatigue of one rater: change of log seconds per word over a hundred judgments, and its p.
 
     Negative means faster. Judgments are in the order of work; None for fewer than three timed judgments with words. The

@@ -46,7 +46,9 @@ class CampaignWithRedrawnScores:
     def from_ratings(cls, rows: Ratings, documents: DocumentTable | None) -> CampaignWithRedrawnScores:
         """Take the rows of a campaign, with its domains as topics if there are two or more."""
         n = len(rows.labels.documents)
-        topic, names = (np.arange(n) % UNRECORDED_TOPICS, ()) if documents is None else documents.domain_codes()
+        topic, names = (
+            (np.arange(n) % UNRECORDED_TOPICS, ()) if documents is None else documents.domain_codes_and_labels()
+        )
         if len(names) < 2:
             topic = np.arange(n) % UNRECORDED_TOPICS
         return cls(rows, topic.astype(np.int32))
@@ -55,7 +57,7 @@ class CampaignWithRedrawnScores:
         """Return the worlds that apply; those with effects of documents need known documents."""
         return tuple(PROCESSES) if self.rows.documents_known else ("clean", "rater_system")
 
-    def draw_study(self, world: OwnWorld, rng: np.random.Generator) -> Ratings:
+    def draw_null_study(self, world: OwnWorld, rng: np.random.Generator) -> Ratings:
         """Return the campaign with scores from a world in which all systems are equal."""
         rows, process = self.rows, PROCESSES[world]
         spread, middle = (float(rows.score.std()) or 1.0, float(rows.score.mean())) if len(rows) else (1.0, 0.0)

@@ -19,7 +19,7 @@ rater links the two halves.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SimulatedDesign:
+class SingleRatingDesign:
     """A design with one rating per output.
 
     lengths, topic: of each document, shape (D,). rater: of each output, shape (S, D).
@@ -75,7 +75,7 @@ class SimulatedDesign:
 
 def make_simulated_design(
     lengths: Codes, *, systems: int = 2, raters: int = 6, topics: int = 1, dealing: Dealing = "all systems"
-) -> SimulatedDesign:
+) -> SingleRatingDesign:
     """Make a design of documents with these lengths; topics and raters take turns.
 
     Topics change more slowly than raters, so that each rater has documents of each topic.
@@ -89,7 +89,7 @@ def make_simulated_design(
         half, others = max(raters // 2, 1), max(raters - raters // 2, 1)
         far = np.arange(systems)[:, None] >= (systems + 1) // 2
         rater = np.where(far, half + documents % others, documents % half).astype(np.int32)
-    return SimulatedDesign(lengths, (documents // max(raters, 1) % topics).astype(np.int32), rater)
+    return SingleRatingDesign(lengths, (documents // max(raters, 1) % topics).astype(np.int32), rater)
 
 
 def make_even_document_lengths(documents: int, segments: int = 10) -> Codes:

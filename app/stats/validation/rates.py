@@ -108,7 +108,7 @@ class RecipeValidator:
             rows, documents = self.population.draw_study(rng, null=world == "null")
             truth = self._equal if world == "null" else TrueScores.from_ranking(self.truth)
             return self._findings_of_last_look((rows,), documents, truth)
-        drawn = self.own.draw_study(_require_own_world(world), rng)
+        drawn = self.own.draw_null_study(_require_own_world(world), rng)
         looks = self.own.draw_interim_studies(drawn, rng) if world == "peeking" else (drawn,)
         return self._findings_of_last_look(looks, self.population.documents, self._equal)
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.validation.designs import (
-    SimulatedDesign,
+    SingleRatingDesign,
     draw_lognormal_document_lengths,
     make_document_lengths_with_giant,
     make_even_document_lengths,
@@ -63,7 +63,7 @@ class ScoreGeneratingProcess:
     depth: float = 5.0
     exponential: float = 0.0
 
-    def draw_document_effects(self, layout: SimulatedDesign, rng: np.random.Generator, n: int) -> Floats:
+    def draw_document_effects(self, layout: SingleRatingDesign, rng: np.random.Generator, n: int) -> Floats:
         """Draw each system's level on each document, without segments, in n campaigns of mean 0: shape (n, S, D)."""
         s, d = layout.n_systems, layout.n_documents
         raters = int(layout.rater.max(initial=0)) + 1
@@ -106,7 +106,7 @@ class SimulatedWorld:
     dealing: Literal["all systems", "own rater", "two islands"] = "all systems"
     looks: tuple[float, ...] = (1.0,)
 
-    def make_design(self, rng: np.random.Generator, systems: int = 2) -> SimulatedDesign:
+    def make_design(self, rng: np.random.Generator, systems: int = 2) -> SingleRatingDesign:
         """Return who judges what in a campaign of this world."""
         lengths = self.lengths(rng) if callable(self.lengths) else self.lengths
         return make_simulated_design(
@@ -125,7 +125,7 @@ def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Fl
 
 def simulate_sums_of_campaigns(
     world: SimulatedWorld, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
-) -> list[tuple[Floats, Floats, SimulatedDesign]]:
+) -> list[tuple[Floats, Floats, SingleRatingDesign]]:
     """Simulate n campaigns as sums of segment scores: [(sums (k, S, D), counts (D,), design)].
 
     Campaigns of one design are in one entry. alike: all campaigns have the design that is drawn first.

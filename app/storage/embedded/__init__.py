@@ -24,7 +24,7 @@ from app.storage.embedded.errors import (
     ServerNotStopping,
 )
 from app.storage.embedded.folders import write_private_file
-from app.storage.embedded.server import EmbeddedServer, Role, find_running_server, start_server, stop_server
+from app.storage.embedded.server import EmbeddedServer, Role, find_running_server_url, start_server, stop_server
 from app.storage.embedded.supervision import ServerSupervisor, ServiceCondition
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
     "ServerNotStopping",
     "ServerSupervisor",
     "ServiceCondition",
-    "find_running_server",
+    "find_running_server_url",
     "start_server",
     "stop_server",
     "write_private_file",

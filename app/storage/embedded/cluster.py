@@ -53,7 +53,7 @@ def cluster_folder(home: Path) -> Path:
     return home / "postgres"
 
 
-def init_cluster(cluster: PostgresCluster, passwords: dict[str, str]) -> None:
+def ensure_cluster(cluster: PostgresCluster, passwords: dict[str, str]) -> None:
     """Create the cluster if it is missing, in a scratch folder that is then moved, so that it is never partial.
 
     The locale is C: order and case follow code points, which are the same in every version, so no update of the C
@@ -156,7 +156,7 @@ def start_server_without_waiting(cluster: PostgresCluster) -> None:
         _pg_ctl(cluster, "start", "-W", "-l", LOG)
 
 
-def start_server_and_wait(cluster: PostgresCluster) -> bool:
+def start_server_unless_running(cluster: PostgresCluster) -> bool:
     """Start the server unless it runs; return True if this call started it. The caller holds the lock.
 
     Raises ServerNotStarting with the end of the log.

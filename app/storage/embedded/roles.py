@@ -11,7 +11,7 @@ from app.storage.embedded.settings import APP, DATABASE, OWNER
 _ROLES_LOCK = 7_215_340_912
 
 
-def prepare_serving_role(url: str) -> str | None:
+def find_or_create_serving_role(url: str) -> str | None:
     """Return the role to serve under, created if missing; None to serve as the owner. url: the owner's.
 
     The result is None if the owner may neither create roles nor act as this role. Everything then works, but only the
@@ -44,7 +44,7 @@ def _exists(connection: psycopg.Connection, role: str) -> bool:
     return connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone() is not None
 
 
-def create_roles_and_database(admin_url: str, passwords: dict[str, str]) -> None:
+def ensure_roles_and_database(admin_url: str, passwords: dict[str, str]) -> None:
     """Create the two login roles and the database of an embedded cluster, if they are missing.
 
     The owner acts as the serving role with SET ROLE; the serving role can also log in by itself. Neither is a

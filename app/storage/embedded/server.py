@@ -92,7 +92,7 @@ def start_server(
         passwords = settings.read_or_make_passwords(
             home, server_cluster.account, fresh=not server_cluster.folder.exists()
         )
-        cluster.init_cluster(server_cluster, passwords)
+        cluster.ensure_cluster(server_cluster, passwords)
         started = not cluster.is_server_ready(server_cluster) and _bring_up(server_cluster)
         server = EmbeddedServer(server_cluster, started, _join(home))
         try:
@@ -111,13 +111,13 @@ def start_server(
 def _create_roles(url: str, passwords: dict[str, str]) -> None:
     from app.storage.embedded import roles  # this import loads the driver
 
-    roles.create_roles_and_database(url, passwords)
+    roles.ensure_roles_and_database(url, passwords)
 
 
 def _bring_up(server_cluster: PostgresCluster) -> bool:
     settings.write_server_settings(server_cluster.folder, server_cluster.sockets, server_cluster.account)
     cluster.rotate_server_log(server_cluster)
-    return cluster.start_server_and_wait(server_cluster)
+    return cluster.start_server_unless_running(server_cluster)
 
 
 def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
@@ -129,7 +129,7 @@ def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
             _take_down(_open(home, tools))
 
 
-def find_running_server(data_dir: Path, *, bin_dir: Path | None = None) -> str | None:
+def find_running_server_url(data_dir: Path, *, bin_dir: Path | None = None) -> str | None:
     """Return the owner's address of a server that accepts connections, or None. Starts and changes nothing."""
     home = data_dir.expanduser().resolve()
     if not (home / folders.LOCK).exists() or not cluster.cluster_folder(home).exists():

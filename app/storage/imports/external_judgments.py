@@ -72,7 +72,7 @@ WHERE j.campaign_id = :campaign AND j.item_id = ANY(:items) ORDER BY j.item_id, 
 Question = tuple[str, str, int | None, str]
 
 
-def load_planned_items_of_raters(
+def load_planned_items_for_judgments(
     session: Session, campaign_id: int, asked: Sequence[Question]
 ) -> dict[int, PlannedItem]:
     """Find the planned items for questions (rater, document, segment, system), by the question's number from 0.
@@ -124,17 +124,17 @@ def find_judgments_by_external_name(
     return stored
 
 
-def filter_known_raters(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def find_known_rater_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Return the keys that belong to raters of the campaign."""
     return _find_existing_keys(session, raters, campaign_id, keys)
 
 
-def filter_known_systems(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def find_known_system_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Return the keys that belong to systems of the campaign."""
     return _find_existing_keys(session, systems, campaign_id, keys)
 
 
-def filter_known_documents(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def find_known_document_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Return the keys that belong to documents of the campaign."""
     return _find_existing_keys(session, documents, campaign_id, keys)
 

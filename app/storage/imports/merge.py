@@ -292,7 +292,7 @@ def create_staged_entities(session: Session, campaign_id: int) -> dict[str, int]
         for noun, statement in DECLARATIONS.items()
     }
     session.execute(text(PLACED), {**keys, "newest": newest})
-    staging.sample_staging_planner_statistics(session, "placed")
+    staging.analyze_tables_by_small_sample(session, "placed")
     _run(session, CREDITS, keys)
     _run(session, QUESTIONNAIRE_ANSWERS, keys)
     staged = session.execute(text("SELECT count(*) FROM staged_outputs")).scalar_one()

@@ -58,7 +58,7 @@ def find_metrics_with_changed_scores(session: Session, campaign_id: int) -> tupl
     """
     keys = {"campaign": campaign_id}
     session.execute(text(SCORED), keys)
-    staging.sample_staging_planner_statistics(session, "scored")
+    staging.analyze_tables_by_small_sample(session, "scored")
     require_merge_checks_pass(session, campaign_id, CHECKS)
     left = int(session.execute(text(LEFT)).scalar_one())
     return list(session.execute(text(CHANGED), keys).scalars()), left

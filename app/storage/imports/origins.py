@@ -24,7 +24,7 @@ FROM {_OUTPUTS} WHERE w.written IS NOT NULL AND NOT EXISTS (
 ORDER BY x.id ON CONFLICT DO NOTHING"""
 
 
-def insert_staged_output_origins(session: Session, campaign_id: int) -> None:
+def store_staged_output_origins(session: Session, campaign_id: int) -> None:
     """Store the staged origins, once their outputs are stored."""
     if session.execute(text(ANY)).scalar_one():
         for statement in (PREFILLS, WRITTEN):

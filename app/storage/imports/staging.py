@@ -87,10 +87,10 @@ ANALYZED = (
 
 def analyze_staging_tables(session: Session) -> None:
     """Give the planner statistics on the staged rows; by table sizes alone, it joins many items with nested loops."""
-    sample_staging_planner_statistics(session, *ANALYZED)
+    analyze_tables_by_small_sample(session, *ANALYZED)
 
 
-def sample_staging_planner_statistics(session: Session, *tables: str) -> None:
+def analyze_tables_by_small_sample(session: Session, *tables: str) -> None:
     """Give the planner statistics on temporary tables from a tenth of the usual sample, which is enough for joins."""
     session.execute(text(f"SET LOCAL default_statistics_target = {SAMPLED}"))
     session.execute(text(f"ANALYZE {', '.join(tables)}"))

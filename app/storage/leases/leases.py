@@ -230,7 +230,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class NoTaskNow:
+class NoTaskReason:
     """The reason why there is no task now, and the seconds to wait before asking again; None: there will be none."""
 
     why: Why
@@ -241,7 +241,9 @@ class CredentialEnded:
     """The credential has ended."""
 
 
-async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease | NoTaskNow | CredentialEnded:
+async def lease_held_or_next_task(
+    connection: Connection, asking: LeaseRequest
+) -> Lease | NoTaskReason | CredentialEnded:
     """Return the task that the rater holds, renewed, or the next task, or the reason why there is none."""
     keys = asking.query_parameters
     await connection.execute(LOCK, keys)
@@ -250,7 +252,7 @@ async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease
         return (
             CredentialEnded()
             if enrolment_row is not None and enrolment_row[1] not in (None, "erased")
-            else NoTaskNow("not_enrolled")
+            else NoTaskReason("not_enrolled")
         )
     campaign, enrolment, capacity, unit, person, _ = enrolment_row
     refusal = _reason_to_refuse(campaign, enrolment)
@@ -268,24 +270,24 @@ async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease
         if task_id is None:
             return await _explain_no_task(connection, keys)
         if not fits:
-            return NoTaskNow("capacity")
+            return NoTaskReason("capacity")
         if asking.checks is not None:
             task_id = await insert_due_attention_check(connection, keys, asking.checks, task_id) or task_id
         taken = await _take_task(connection, asking, task_id)
         if taken is not None:
             return taken
-    return NoTaskNow("wait", SOONEST)
+    return NoTaskReason("wait", SOONEST)
 
 
-def _reason_to_refuse(campaign: str, enrolment: str | None) -> NoTaskNow | None:
+def _reason_to_refuse(campaign: str, enrolment: str | None) -> NoTaskReason | None:
     """Return the reason, if any, why the states of the campaign and of the enrolment rule out a lease."""
     if enrolment not in {"active", "paused"}:
-        return NoTaskNow("not_enrolled")
+        return NoTaskReason("not_enrolled")
     if campaign == "closed":
-        return NoTaskNow("finished")
+        return NoTaskReason("finished")
     if campaign == "open":
-        return NoTaskNow("paused", LATEST) if enrolment == "paused" else None
-    return NoTaskNow("paused" if campaign == "paused" else "wait", LATEST)
+        return NoTaskReason("paused", LATEST) if enrolment == "paused" else None
+    return NoTaskReason("paused" if campaign == "paused" else "wait", LATEST)
 
 
 async def _room(connection: Connection, keys: Mapping[str, Any], capacity: int | None, unit: str) -> int | None:
@@ -331,12 +333,12 @@ async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int)
     return Lease(*taken) if taken is not None else None
 
 
-async def _explain_no_task(connection: Connection, keys: Mapping[str, Any]) -> NoTaskNow:
+async def _explain_no_task(connection: Connection, keys: Mapping[str, Any]) -> NoTaskReason:
     row = await (await connection.execute(TO_COME, keys)).fetchone()
     if row is None:
         planned = await (await connection.execute(PLANNED, keys)).fetchone()
-        return NoTaskNow("finished") if planned is not None else NoTaskNow("nothing_planned", LATEST)
-    return NoTaskNow("wait", max(SOONEST, min(LATEST, int(row[0]) + 1)))
+        return NoTaskReason("finished") if planned is not None else NoTaskReason("nothing_planned", LATEST)
+    return NoTaskReason("wait", max(SOONEST, min(LATEST, int(row[0]) + 1)))
 
 
 RELEASED = f"""
@@ -361,12 +363,12 @@ DUE = """
 SELECT DISTINCT campaign_id FROM tasks WHERE state = 'leased' AND leased_until < clock_timestamp() ORDER BY 1"""
 
 
-def find_campaigns_with_expired_leases(session: Session) -> list[int]:
+def find_campaign_ids_with_expired_leases(session: Session) -> list[int]:
     """Return the campaigns in which a lease has expired."""
     return list(session.execute(text(DUE)).scalars())
 
 
-def expire_leases(session: Session, campaign_id: int) -> int:
+def release_expired_leases(session: Session, campaign_id: int) -> int:
     """Free the tasks of a campaign whose leases have expired, and return their number. Leasing does so as well."""
     keys = {"campaign": campaign_id, "lock": LOCKED | campaign_id, "most": MOST_DUE}
     connection = driver_connection(session)

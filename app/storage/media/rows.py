@@ -104,7 +104,7 @@ def copy_media(session: Session, names: Sequence[str], *, source: int, target: i
     return len(files)
 
 
-def update_media(session: Session, media_id: int, values: Mapping[str, object]) -> None:
+def update_media_captions_or_transcript(session: Session, media_id: int, values: Mapping[str, object]) -> None:
     """Set captions or transcript."""
     session.execute(sa.update(media_files).where(media_files.c.id == media_id).values(**values))
 
@@ -178,7 +178,7 @@ def delete_upload(session: Session, upload_id: int) -> None:
     session.execute(sa.delete(media_uploads).where(media_uploads.c.id == upload_id))
 
 
-def delete_old_uploads(session: Session, days: int, continued: Collection[str]) -> list[str]:
+def delete_abandoned_uploads(session: Session, days: int, continued: Collection[str]) -> list[str]:
     """Give up uploads announced this many days ago, except those that still continue; return their ids."""
     old = media_uploads.c.created_at < sa.func.now() - sa.func.make_interval(0, 0, 0, days)
     given_up = sa.delete(media_uploads).where(old, media_uploads.c.public_id.not_in(continued))
@@ -215,7 +215,7 @@ def load_media_sizes_by_hash(session: Session) -> dict[bytes, int]:
     return {bytes(row.sha256): row.size for row in rows}
 
 
-def load_media_names_by_hash(session: Session, hashes: Sequence[bytes]) -> Sequence[MediaRow]:
+def load_campaign_media_with_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[MediaRow]:
     """Return the files with these bytes, as (key of the campaign, name, hash)."""
     query = sa.select(campaigns.c.key, media_files.c.name, media_files.c.sha256).join_from(media_files, campaigns)
     ordered = query.where(media_files.c.sha256.in_(hashes)).order_by(campaigns.c.key, media_files.c.name)

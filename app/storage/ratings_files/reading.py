@@ -180,7 +180,7 @@ class RatingsFile:
         )
         return columns["system"], columns["rater"], columns["n"], columns["lowest"]
 
-    def list_document_rater_roles(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes]:
+    def list_document_rater_role_combinations(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes]:
         """Return documents, raters and roles that occur together."""
         columns = self._columns(
             f"SELECT DISTINCT document, rater, role FROM ratings WHERE {choice.sql_condition} ORDER BY ALL"

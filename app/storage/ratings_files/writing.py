@@ -22,7 +22,7 @@ from app.domain.errors import StorageFull
 from app.storage.db import driver_connection
 from app.storage.packed_columns import make_packed_columns_select, unpack_column
 from app.storage.rating_codes import CampaignLabels, SegmentCodes, filter_rows
-from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_labels, load_rated_items
+from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_labels, load_rated_items_and_omitted_ids
 from app.storage.ratings_files.engine import connect_duckdb
 from app.storage.ratings_files.judgment_numbers import JudgmentRenumbering
 from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, labels_path
@@ -91,7 +91,7 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
 
 def _load(session: Session, engine: Any, keys: Mapping[str, int], names: CampaignLabels) -> int:
     """Load the ratings into the engine's table `loaded`; return the number of judgments."""
-    items, voids, surplus = load_rated_items(session, keys, names)
+    items, voids, surplus = load_rated_items_and_omitted_ids(session, keys, names)
     arrow, n_judgments, segments = import_module("pyarrow"), 0, SegmentCodes(names)
     for block in _blocks(session, keys):
         gone = np.isin(block["item_id"], surplus) | np.isin(block["judgment_id"], voids)

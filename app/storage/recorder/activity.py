@@ -77,7 +77,7 @@ class LeaseAfterHeartbeat:
     leased_until: datetime | None
 
 
-async def extend_leases_by_heartbeats(
+async def extend_leases_and_store_events(
     connection: Connection, write_target: CampaignWriteTarget, beats: Sequence[Heartbeat]
 ) -> list[LeaseAfterHeartbeat]:
     """Extend leases and store events; return the results, in the order of `beats`. No two may be for one task."""

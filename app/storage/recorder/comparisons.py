@@ -20,7 +20,7 @@ from app.storage.recorder.judgments import (
     Connection,
     Verdict,
 )
-from app.storage.seals import COMPARISON, hash_columns_sql, seal_insert_sql
+from app.storage.seals import COMPARISON, seal_insert_sql, seal_row_columns_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ScreenComparison:
 _HAD = """SELECT s.revision, s.payload, s.surplus FROM screen_judgments s
     WHERE s.campaign_id = %(campaign)s AND s.task_id = g.task_id AND s.screen = g.screen AND s.rater_id = g.rater_id"""
 
-STORED_ROWS = f"SELECT {hash_columns_sql(COMPARISON, 'x')} FROM stored x"
+STORED_ROWS = f"SELECT {seal_row_columns_sql(COMPARISON, 'x')} FROM stored x"
 RECORD = f"""
 WITH given AS MATERIALIZED (
     SELECT n, token_id, session_id, rater_id, task_id, screen, seen, final, keep, payload::jsonb AS payload

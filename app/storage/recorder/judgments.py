@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import psycopg
 from psycopg.rows import TupleRow
 
-from app.storage.seals import JUDGMENT, hash_columns_sql, seal_insert_sql
+from app.storage.seals import JUDGMENT, seal_insert_sql, seal_row_columns_sql
 from app.storage.tokens import USE_NOTED
 
 Connection = psycopg.AsyncConnection[TupleRow]
@@ -61,7 +61,7 @@ class RaterAnswer:
     session_id: int | None = None
 
     @property
-    def address(self) -> tuple[int, int | None, int]:
+    def key_in_flush(self) -> tuple[int, int | None, int]:
         """The key that must be unique among the answers of a flush."""
         return self.item_id, self.segment_id, self.rater_id
 
@@ -94,7 +94,7 @@ class CampaignWriteTarget:
     settings_version: int
 
     @property
-    def flush_key(self) -> tuple[int, int]:
+    def flush_group_key(self) -> tuple[int, int]:
         """The key that all answers of one flush share."""
         return self.campaign_id, self.settings_version
 
@@ -172,7 +172,7 @@ SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
 FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
 
 OF_GIVEN = LIVE.format(credential="g.token_id", rater="g.rater_id", session="g.session_id")
-STORED_ROWS = f"SELECT {hash_columns_sql(JUDGMENT, 'x')} FROM stored x"
+STORED_ROWS = f"SELECT {seal_row_columns_sql(JUDGMENT, 'x')} FROM stored x"
 RECORD = f"""
 WITH given AS MATERIALIZED (
     SELECT n, token_id, session_id, rater_id, task_id, item_id, segment_id, seen, final, keep,

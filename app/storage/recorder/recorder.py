@@ -200,10 +200,10 @@ class AnswerRecorder:
 
         def lane() -> CampaignWriteQueue[RaterAnswer, AnswerOutcome]:
             return CampaignWriteQueue(
-                flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True
+                flush, lambda answer: answer.key_in_flush, lambda outcome: outcome.verdict in STORED, at_once=True
             )
 
-        return await self.submit(("judgments", *write_target.flush_key), lane, answers, actor=actor, whole=whole)
+        return await self.submit(("judgments", *write_target.flush_group_key), lane, answers, actor=actor, whole=whole)
 
     async def submit(
         self, key: LaneKey, make: Callable[[], CampaignWriteQueue[M, T]], wants: Sequence[M], *, actor: str, whole: bool
@@ -358,7 +358,7 @@ class AnswerRecorder:
         self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool
     ) -> T:
         organization = pin_current_organization()
-        async with self.connection() as connection:
+        async with self.reading_connection() as connection:
             if at_once and organization == DEFAULT:
                 return await work(connection)
             try:
@@ -374,7 +374,7 @@ class AnswerRecorder:
         return result
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    async def reading_connection(self) -> AsyncIterator[Connection]:
         """Yield a connection in autocommit mode, for reading."""
         pool = self._pool  # a closed pool closes connections that are returned to it
         self._expect_answers()

@@ -27,7 +27,7 @@ from app.services.people import guidelines as guideline_texts
 from app.services.people import invitations
 from app.services.people.qualification import has_qualification_test
 from app.services.plans.plan_scope import load_plan_scope
-from app.services.tasks.preview import list_preview_documents
+from app.services.tasks.preview import list_preview_document_keys
 from app.services.templates.templates import find_starting_design
 from app.services.webhooks import webhooks
 from app.services.webhooks.events import EVENT_KINDS, EventKind
@@ -41,7 +41,7 @@ from app.ui.manager.control_counts import count_raters_by_control_verdict
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.invitations import CODE_CHECKS
 from app.ui.manager.report_groups import list_report_groups
-from app.ui.manager.wording import list_task_phrases
+from app.ui.manager.wording import list_translatable_task_phrases
 from app.ui.messages import NAMES, RATER, catalogue_file_name, mark_translatable
 
 Values = Mapping[str, object]
@@ -119,7 +119,7 @@ def wording_page_values(visit: PageVisit) -> Values:
     """
     files = {language: catalogue_file_name(language, RATER) for language in NAMES}
     addresses = {language: asset_address(name) for language, name in files.items() if name is not None}
-    first = json.dumps(list_task_phrases(visit.campaign))
+    first = json.dumps(list_translatable_task_phrases(visit.campaign))
     return {"page_languages": list(NAMES.items()), "catalogues": json.dumps(addresses), "first": first}
 
 
@@ -183,13 +183,13 @@ def replan_page_values(visit: PageVisit) -> Values:
 
 def preview_page_values(visit: PageVisit) -> Values:
     """Return the documents that can be shown."""
-    return {"documents": list_preview_documents(visit.session, visit.campaign.key)}
+    return {"documents": list_preview_document_keys(visit.session, visit.campaign.key)}
 
 
 def protocol_page_values(visit: PageVisit) -> Values:
     """Return the protocols that a manager can start from, and the documents that can be shown."""
     offered = [(one.name, one.title) for one in protocols.ALL.values() if one.ranks and one.questions is None]
-    return {"offered": offered, "documents": list_preview_documents(visit.session, visit.campaign.key)}
+    return {"offered": offered, "documents": list_preview_document_keys(visit.session, visit.campaign.key)}
 
 
 def invitations_page_values(visit: PageVisit) -> Values:

@@ -18,7 +18,7 @@ from app.ui.messages import PageMessages, mark_translatable
 
 
 @dataclass(frozen=True, slots=True)
-class RankingQuestion:
+class RankingQuestionAndAnswer:
     """A question about a ranking. answer: what is known so far. page: the end of the address that says more."""
 
     question: str
@@ -26,35 +26,37 @@ class RankingQuestion:
     page: str
 
 
-def list_ranking_questions(
+def list_ranking_questions_and_answers(
     session: Session, campaign: str, caller: Caller, words: PageMessages
-) -> list[RankingQuestion]:
+) -> list[RankingQuestionAndAnswer]:
     """Return the questions that the caller may ask. Only stored reports are read. Raises NotFound."""
     return list(_evidence(session, campaign, caller, words))
 
 
-def _evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> Iterator[RankingQuestion]:
+def _evidence(
+    session: Session, campaign: str, caller: Caller, words: PageMessages
+) -> Iterator[RankingQuestionAndAnswer]:
     say = words.translate
-    yield RankingQuestion(
+    yield RankingQuestionAndAnswer(
         say(mark_translatable("Would another study give the same ranking?")),
         _stability(session, campaign, words),
         STABILITY_PAGE,
     )
-    yield RankingQuestion(
+    yield RankingQuestionAndAnswer(
         say(mark_translatable("Does it hold under other choices?")),
         say(mark_translatable("Recipes side by side, and the pairs on which they disagree.")),
         "/recipes",
     )
     if caller.has_rights_of("manager"):
-        yield RankingQuestion(
+        yield RankingQuestionAndAnswer(
             say(mark_translatable("Did the raters work well?")), _quality(session, campaign, words), "/quality"
         )
-        yield RankingQuestion(
+        yield RankingQuestionAndAnswer(
             say(mark_translatable("What did raters mark?")),
             say(mark_translatable("The judgments behind each score, in their texts.")),
             "/items",
         )
-    yield RankingQuestion(
+    yield RankingQuestionAndAnswer(
         say(mark_translatable("Do raters agree?")),
         say(mark_translatable("Agreement by every usual coefficient.")),
         "/reports/agreement",

@@ -14,7 +14,7 @@ from app.services.templates.templates import TEMPLATES
 from app.ui.manager.actors import list_actor_names_json
 from app.ui.manager.contents import list_protocol_titles
 from app.ui.manager.pages import Manager
-from app.ui.manager.table import ALL_AUDIT, NEW_CAMPAIGN, TOKENS, ManagerPage
+from app.ui.manager.table import ALL_AUDIT, NEW_CAMPAIGN, TOKENS, ManagerPageDefinition
 from app.ui.pages import PageRoute, render_page
 from app.web.access import CredentialBoundToCampaign
 from app.web.deps import DatabaseDep
@@ -57,5 +57,5 @@ def tokens_page(request: Request, caller: Manager) -> Response:
     return _page(request, TOKENS, {"script": "tokens", "roles": roles, "bound": caller.campaign or ""})
 
 
-def _page(request: Request, shown: ManagerPage, values: Mapping[str, object]) -> Response:
+def _page(request: Request, shown: ManagerPageDefinition, values: Mapping[str, object]) -> Response:
     return render_page(request, shown.template, {"heading": shown.name, **values})

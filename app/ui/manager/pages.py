@@ -18,7 +18,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.ui.assets import FOLDER
 from app.ui.manager.contents import PageVisit
 from app.ui.manager.setup_steps import DRAFT, find_next_step, list_setup_steps
-from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WHY_NOT, Contents, ManagerPage
+from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WHY_NOT, Contents, ManagerPageDefinition
 from app.ui.messages import language_of_request, load_page_messages
 from app.ui.pages import render_page
 from app.web.access import CoordinatorWithoutTeam, NoCredential, RoleLacksRights, authenticate_cookie
@@ -104,18 +104,18 @@ def make_menu(campaign: str, caller: Caller, facts: CampaignSetupFacts, here: st
     return menu
 
 
-def _why_not(page: ManagerPage, facts: CampaignSetupFacts) -> str | None:
+def _why_not(page: ManagerPageDefinition, facts: CampaignSetupFacts) -> str | None:
     return None if page.needs is None or getattr(facts, page.needs) else WHY_NOT[page.needs]
 
 
-def menu_page_address(request: Request) -> str:
+def current_page_address(request: Request) -> str:
     """Return the address of a page in the form that `make_menu` uses."""
     return quote(unquote(request.url.path))
 
 
 def render_campaign_page(
     request: Request,
-    shown: ManagerPage,
+    shown: ManagerPageDefinition,
     about: CampaignInfo,
     caller: Caller,
     values: Mapping[str, object],
@@ -130,8 +130,8 @@ def render_campaign_page(
     shared = {
         "heading": shown.name,
         "campaign": about,
-        "menu": make_menu(about.key, caller, facts, menu_page_address(request)),
-        "here": menu_page_address(request),
+        "menu": make_menu(about.key, caller, facts, current_page_address(request)),
+        "here": current_page_address(request),
         "base": base,
         "caller": caller,
         "reads_texts": caller.has_rights_of("manager"),
@@ -145,7 +145,7 @@ def render_campaign_page(
     return render_page(request, shown.template, {**shared, **values}, status=status)
 
 
-def _tells_next(shown: ManagerPage, about: CampaignInfo, facts: CampaignSetupFacts) -> bool:
+def _tells_next(shown: ManagerPageDefinition, about: CampaignInfo, facts: CampaignSetupFacts) -> bool:
     """Return whether a page names the next step: on setup pages of a draft, and if there is nothing to show yet."""
     return (about.state in DRAFT and shown in PAGES_OF_THE_WAY) or _why_not(shown, facts) is not None
 
@@ -157,7 +157,7 @@ def add_pages_without_handlers(router: APIRouter) -> None:
             router.add_api_route(shown.route, _handler(shown, shown.contents), methods=["GET"], name=shown.name)
 
 
-def _handler(shown: ManagerPage, contents: Contents) -> Callable[..., HTMLResponse]:
+def _handler(shown: ManagerPageDefinition, contents: Contents) -> Callable[..., HTMLResponse]:
     """Return the handler of a page: the campaign, the table's contents, and the module named like the template."""
     script = shown.template.removesuffix(".html")
     module = {"script": script.partition("/")[2]} if (FOLDER / f"{script}.js").exists() else {}

@@ -33,7 +33,7 @@ from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.claims import describe_ranking_claims
 from app.ui.manager.contents import list_ranking_recipe_names
-from app.ui.manager.evidence import list_ranking_questions
+from app.ui.manager.evidence import list_ranking_questions_and_answers
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
@@ -87,7 +87,7 @@ def ranking_page(
     shown = _make_ranking_content(redact_ranking_for_reader(reader, outcome), about, chosen)
     words = load_page_messages(language_of_request(request), "manager/ranking")
     with database.transaction(snapshot=True) as session:
-        shown["evidence"] = list_ranking_questions(session, campaign, reader, words)
+        shown["evidence"] = list_ranking_questions_and_answers(session, campaign, reader, words)
     shown["claims"] = describe_ranking_claims(shown["view"], words)
     return render_campaign_page(request, PAGE, about, reader, {**shared, **shown})
 

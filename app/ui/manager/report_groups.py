@@ -108,7 +108,7 @@ def list_report_groups(
     for title, names in GROUPS:
         offered = [
             _make_offer(report, facts, protocol, base)
-            for report in map(find_campaign_report_kind, names)
+            for report in map(get_campaign_report_kind, names)
             if caller.has_rights_of(report.role)
         ]
         fitting = tuple(report for report in offered if report.why_not is None)
@@ -117,7 +117,7 @@ def list_report_groups(
     return groups
 
 
-def find_campaign_report_kind(name: str) -> Report[Any, Any]:
+def get_campaign_report_kind(name: str) -> Report[Any, Any]:
     """Return a report of one campaign by its name, with or without routes of its own. Raises KeyError."""
     of_campaign = f"campaign/{name}"
     return (

@@ -30,10 +30,10 @@ from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.table import PAGES, ManagerPage
+from app.ui.manager.table import PAGES, ManagerPageDefinition
 from app.ui.messages import language_of_request
 from app.ui.pages import PageRoute
-from app.web.access import RoleLacksRights, check_campaigns_visible
+from app.web.access import RoleLacksRights, require_visible_campaigns
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.naming import check_request_may_name_raters
 
@@ -69,7 +69,7 @@ def claim_gate_page(request: Request, caller: Reader, campaign: CampaignKey, dat
 
 def _page(
     request: Request,
-    page: ManagerPage,
+    page: ManagerPageDefinition,
     caller: Caller,
     campaign: str,
     database: Database,
@@ -96,7 +96,7 @@ def _page(
         return render_campaign_page(request, page, about, caller, values)
     try:
         question = parse_report_options(kind, given)
-        read = check_campaigns_visible(caller, list_report_campaigns(kind, (campaign,), question))
+        read = require_visible_campaigns(caller, list_report_campaigns(kind, (campaign,), question))
         outcome = report_requests.find_or_queue_report(
             database, ReportRequest(kind, read, question), ask=find_running_job
         )
@@ -133,7 +133,7 @@ def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
     return shlex.join(words)
 
 
-def list_names_keeping_case(tables: Iterable[TableSection]) -> frozenset[str]:
+def list_keys_and_names_in_tables(tables: Iterable[TableSection]) -> frozenset[str]:
     """Return the values in columns of keys and names. A warning that begins with one of them keeps its case."""
     return frozenset(row[n] for one in tables for row in one.table.rows for n in one.names)
 
@@ -161,7 +161,7 @@ def _make_report_content(
         "decision": (make_claim_sentence(view), VERDICTS[view.verdict]) if isinstance(view, GateView) else None,
         "warnings": view.warnings,
         "tables": tables,
-        "keys": list_names_keeping_case(tables),
+        "keys": list_keys_and_names_in_tables(tables),
         "caption": kind.caption(view),
         "charts": [
             make_page_chart(there, partial(kind.charts[name], view), "" if name == representations.PICTURE else name)

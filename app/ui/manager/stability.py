@@ -165,7 +165,7 @@ def serve_stability_report(
         lookup = store.look_up_report(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:
         raise JobNotDone
-    report = lookup.as_stored_report(lookup.body)
+    report = lookup.make_stored_report(lookup.body)
     tag = f"{report.etag}.{shape}.{picture}"
     if shape == "json":
         return conditional_response(request, report.body, "application/json", tag)

@@ -20,7 +20,7 @@ MANAGER: Roles = frozenset({"manager"})
 
 
 @dataclass(frozen=True, slots=True)
-class ManagerPage:
+class ManagerPageDefinition:
     """A page.
 
     name: in the menu and the title and, in lower case, the end of the address and the name of the template.
@@ -43,7 +43,7 @@ class ManagerPage:
     def path(self) -> str:
         """The end of the address, after the campaign's part.
 
-        >>> ManagerPage("New campaign", MANAGER, "").path
+        >>> ManagerPageDefinition("New campaign", MANAGER, "").path
         '/new-campaign'
         """
         return f"/{self.name.lower().replace(' ', '-')}" if self.end is None else self.end
@@ -52,7 +52,7 @@ class ManagerPage:
     def route(self) -> str:
         """The address as a route pattern.
 
-        >>> ManagerPage("Items", MANAGER, "").route
+        >>> ManagerPageDefinition("Items", MANAGER, "").route
         '/campaigns/{campaign}/items'
         """
         return f"/campaigns/{{campaign}}{self.path}" if self.of_campaign else self.path
@@ -64,11 +64,11 @@ class ManagerPage:
 
 
 # The pages of a campaign by topic: the six entries of its menu, each with its pages in order.
-GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
+GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
     (
         mark_translatable("Overview"),
         (
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Overview"),
                 VIEWER | COORDINATOR,
                 "what comes next; live progress; open, pause, close",
@@ -79,20 +79,20 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
         mark_translatable("Texts"),
         (
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Texts"),
                 MANAGER,
                 "import of files, contents of the campaign",
                 contents.texts_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Items"),
                 MANAGER,
                 "texts with all judgments and marked errors",
                 contents.empty_page_values,
                 needs="outputs",
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Guidelines"),
                 MANAGER,
                 "guidelines and consent, by language and version",
@@ -103,45 +103,47 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
         mark_translatable("People"),
         (
-            ManagerPage(mark_translatable("Raters"), COORDINATOR, "enrolment, links", contents.empty_page_values),
-            ManagerPage(
+            ManagerPageDefinition(
+                mark_translatable("Raters"), COORDINATOR, "enrolment, links", contents.empty_page_values
+            ),
+            ManagerPageDefinition(
                 mark_translatable("Invitations"),
                 MANAGER,
                 "one link for many raters; completion codes",
                 contents.invitations_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Questionnaires"),
                 MANAGER,
                 "questions to raters before and after their work, and the answers",
                 contents.empty_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Tutorial"),
                 MANAGER,
                 "texts with known answers before the first task and among the tasks",
                 contents.tutorial_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Qualification"),
                 MANAGER,
                 "the qualification test, and who passed it",
                 contents.qualification_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Quality"),
                 COORDINATOR,
                 "evidence on each rater; exclusions; timing",
                 contents.quality_page_values,
                 needs="judgments",
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Exclusions"),
                 MANAGER,
                 "raters, systems, documents, tasks; preview first",
                 contents.exclusions_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Problems"),
                 MANAGER,
                 "flags and disputes about hours, with answers",
@@ -153,21 +155,23 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
         mark_translatable("Design"),
         (
-            ManagerPage(mark_translatable("Design"), MANAGER, "preview and freeze a plan", contents.design_page_values),
-            ManagerPage(
+            ManagerPageDefinition(
+                mark_translatable("Design"), MANAGER, "preview and freeze a plan", contents.design_page_values
+            ),
+            ManagerPageDefinition(
                 mark_translatable("Protocol"),
                 MANAGER,
                 "what raters are asked and what it scores; write your own",
                 contents.protocol_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Preview"),
                 MANAGER,
                 "a task as raters will see it, with the campaign's texts",
                 contents.preview_page_values,
                 needs="outputs",
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Study size for a difference"),
                 VIEWER,
                 "documents, raters and ratings needed for a difference",
@@ -175,13 +179,13 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 file="report",
                 needs="judgments",
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Lock"),
                 VIEWER,
                 "the registered analysis and its amendments, which managers write",
                 contents.recipe_lock_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Replan"),
                 MANAGER,
                 "change the plan of a running campaign: preview, then apply",
@@ -193,52 +197,52 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
         mark_translatable("Results"),
         (
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Ranking"),
                 VIEWER,
                 "what can be claimed; clusters, intervals, pairs; all reports by what they answer",
                 end="",
                 needs="judgments",
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Stability"), VIEWER, "would another study give the same ranking?", needs="judgments"
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Recipes"),
                 VIEWER,
                 "recipes side by side, and pairs on which they disagree",
                 needs="judgments",
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Reports"),
                 VIEWER,
                 "all reports, by the question that they answer",
                 contents.report_list_values,
                 needs="judgments",
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Gate"), VIEWER, "one claim about two systems", file="report", needs="judgments"
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Comparisons"),
                 VIEWER,
                 "this campaign compared with others",
                 contents.comparison_report_list_values,
             ),
-            ManagerPage(mark_translatable("Series"), VIEWER, "the language pairs of a series in one table"),
-            ManagerPage(
+            ManagerPageDefinition(mark_translatable("Series"), VIEWER, "the language pairs of a series in one table"),
+            ManagerPageDefinition(
                 mark_translatable("Print"),
                 VIEWER,
                 "ranking, data card and score distribution on one page",
                 needs="judgments",
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Exports"),
                 MANAGER,
                 "the release bundle and every format",
                 contents.export_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Jobs"),
                 VIEWER,
                 "progress of long reports; managers can cancel them",
@@ -249,49 +253,51 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
         mark_translatable("Settings"),
         (
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Settings"),
                 MANAGER,
                 "name, series, languages, notes, deadline",
                 contents.settings_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Wording"),
                 MANAGER,
                 "phrases of the raters' pages in the campaign's own words",
                 contents.wording_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Webhooks"),
                 MANAGER,
                 "signed messages to your own systems when something happens",
                 contents.webhooks_page_values,
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values
             ),
-            ManagerPage(
+            ManagerPageDefinition(
                 mark_translatable("Audit"), MANAGER, "who changed what in the campaign", contents.audit_page_values
             ),
         ),
     ),
 )
-PAGES: Mapping[str, ManagerPage] = {page.name: page for _, pages in GROUPS for page in pages}
+PAGES: Mapping[str, ManagerPageDefinition] = {page.name: page for _, pages in GROUPS for page in pages}
 """The pages of a campaign by name."""
 
-CAMPAIGNS = ManagerPage(
+CAMPAIGNS = ManagerPageDefinition(
     mark_translatable("Campaigns"),
     VIEWER | COORDINATOR,
     "search; state, protocol, languages and progress of each; closed ones last",
     of_campaign=False,
 )
-NEW_CAMPAIGN = ManagerPage(
+NEW_CAMPAIGN = ManagerPageDefinition(
     mark_translatable("New campaign"), MANAGER, "key, protocol, languages", file="new", of_campaign=False
 )
-ALL_AUDIT = ManagerPage(
+ALL_AUDIT = ManagerPageDefinition(
     mark_translatable("Audit"), MANAGER, "who changed what in all campaigns", file="all_audit", of_campaign=False
 )
-TOKENS = ManagerPage(mark_translatable("Tokens"), MANAGER, "create, list and revoke tokens", of_campaign=False)
+TOKENS = ManagerPageDefinition(
+    mark_translatable("Tokens"), MANAGER, "create, list and revoke tokens", of_campaign=False
+)
 WHY_NOT: Mapping[Need, str] = {
     "outputs": mark_translatable("after texts are imported"),
     "plan": mark_translatable("after a plan is frozen"),
@@ -300,5 +306,5 @@ WHY_NOT: Mapping[Need, str] = {
 }
 """When a page will show something, by what it needs."""
 
-ABOVE: tuple[ManagerPage, ...] = (CAMPAIGNS, NEW_CAMPAIGN, ALL_AUDIT, TOKENS)
+ABOVE: tuple[ManagerPageDefinition, ...] = (CAMPAIGNS, NEW_CAMPAIGN, ALL_AUDIT, TOKENS)
 """The pages that belong to no campaign."""

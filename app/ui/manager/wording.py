@@ -33,7 +33,7 @@ IN_TASKS = (
 """Phrases of every task, in the order in which raters meet them."""
 
 
-def list_task_phrases(campaign: CampaignInfo) -> list[str]:
+def list_translatable_task_phrases(campaign: CampaignInfo) -> list[str]:
     """Return the phrases of every task, then the protocol's texts for raters, which catalogues may lack."""
     return list(dict.fromkeys((*IN_TASKS, *_list_texts(json.loads(campaign_forms_json(campaign))))))
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.web.access import RequiredRater, RequiredRole
-from app.web.bodies import JsonBody, JsonOrFileBody, receive_body_file
+from app.web.bodies import JsonBodyReader, JsonOrFileBodyReader, receive_body_file
 from app.web.deps import get_database, get_session
 from app.web.idempotency import get_idempotent_creation
 from app.web.ifmatch import get_if_match
@@ -30,7 +30,7 @@ from app.web.openapi.components import (
 )
 from app.web.openapi.suffixes import fold_suffix_operations
 from app.web.problems import MEDIA_TYPE, Problem
-from app.web.queries import RouteListKey, generate_openapi_one_at_a_time
+from app.web.queries import RoutesCacheKey, generate_openapi_one_at_a_time
 
 TITLES = {
     400: "The request cannot be read.",
@@ -123,11 +123,11 @@ class OpenApiDocument:
 def build_openapi_document(app: FastAPI) -> Mapping[str, Any]:
     """Build the document of all routes of the app that are in the schema, once for the same routes."""
     routes = (route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema)
-    return MappingProxyType(_build(app.version, RouteListKey(tuple(routes))))
+    return MappingProxyType(_build(app.version, RoutesCacheKey(tuple(routes))))
 
 
 @lru_cache(maxsize=2)
-def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
+def _build(version: str, route_index: RoutesCacheKey) -> dict[str, Any]:
     routes = list(route_index.routes)
     document = generate_openapi_one_at_a_time(
         title="Plumbline",
@@ -176,8 +176,8 @@ def list_dependencies(dependant: Dependant) -> Iterator[Any]:
 
 def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
     calls = [call for route in routes for call in list_dependencies(route.dependant)]
-    bodies = {call.model for call in calls if isinstance(call, JsonBody)}
-    bodies |= {call.body.model for call in calls if isinstance(call, JsonOrFileBody)}
+    bodies = {call.model for call in calls if isinstance(call, JsonBodyReader)}
+    bodies |= {call.body.model for call in calls if isinstance(call, JsonOrFileBodyReader)}
     wanted: list[type[BaseModel]] = [Problem, *sorted(bodies, key=lambda model: model.__name__)]
     _, made = models_json_schema(
         [(model, "validation") for model in wanted], ref_template="#/components/schemas/{model}"
@@ -211,9 +211,9 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
 
 def _body(call: Any) -> dict[str, Any] | None:
     """Return the request body that a dependency reads."""
-    if isinstance(call, JsonBody):
+    if isinstance(call, JsonBodyReader):
         return _json_body(call)
-    if isinstance(call, JsonOrFileBody):
+    if isinstance(call, JsonOrFileBodyReader):
         both = {**_json_body(call.body)["content"], **_file_body()["content"]}
         described = f"A file where the query has `{call.parameter}`, else JSON."
         return {"required": True, "description": described, "content": both}
@@ -250,7 +250,7 @@ def _examples(declared: dict[str, Any], content: dict[str, Any]) -> dict[str, An
     return {kind: {**content[kind], **media} for kind, media in given.items() if kind in content}
 
 
-def _json_body(body: JsonBody[Any]) -> dict[str, Any]:
+def _json_body(body: JsonBodyReader[Any]) -> dict[str, Any]:
     schema = {"$ref": f"#/components/schemas/{body.model.__name__}"}
     return {"required": True, "content": {"application/json": {"schema": schema, "examples": dict(body.examples)}}}
 

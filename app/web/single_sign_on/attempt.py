@@ -64,7 +64,7 @@ class SignInAttempt:
         return _encode(hmac.new(self.secret.encode(), use.encode(), hashlib.sha256).digest())
 
 
-def begin_sign_in_attempt(wanted: str | None) -> SignInAttempt:
+def make_sign_in_attempt(wanted: str | None) -> SignInAttempt:
     """Begin an attempt. wanted: the page to open afterwards, if it is one of ours."""
     return SignInAttempt(_encode(secrets.token_bytes(32)), choose_return_path(wanted, HOME))
 

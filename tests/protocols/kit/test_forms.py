@@ -30,7 +30,7 @@ from app.protocols.base import (
     Protocol,
     SpansWidget,
     Widget,
-    resolve_scoring_options,
+    parse_scoring_options,
 )
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
@@ -42,21 +42,21 @@ SHOWN = JudgedTexts("Ein Hund.", "A dog.")
 
 def answered(name: str, said: dict[str, Any], *, basis: Basis = "source", level: Level = "segment", **own: Any) -> None:
     protocol = get_protocol(name)
-    options = resolve_scoring_options(protocol, own)
+    options = parse_scoring_options(protocol, own)
     form = make_rater_form(protocol, options, basis=basis, level=level)
     check_answer(protocol, protocol.payload.model_validate(said), SHOWN, options, form)
 
 
 @pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
 def test_every_example_answers_the_form_of_its_protocol(protocol: Protocol[Any], example: Any) -> None:
-    options = resolve_scoring_options(protocol, example.options)
+    options = parse_scoring_options(protocol, example.options)
     form = make_rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
     check_answer(protocol, example.payload, example.judged_texts, options, form)
 
 
 @pytest.mark.parametrize("protocol", EVERY)
 def test_without_further_options_only_segments_are_asked_about_or_only_documents(protocol: Protocol[Any]) -> None:
-    options = resolve_scoring_options(protocol, protocol.examples[0].options)
+    options = parse_scoring_options(protocol, protocol.examples[0].options)
     assert list_judged_levels(protocol, options) == (protocol.level,)
     other: Level = "document" if protocol.level == "segment" else "segment"
     with pytest.raises(QuestionNotAsked, match=f"but of {protocol.level}"):
@@ -73,7 +73,7 @@ def test_a_protocol_has_an_option_just_where_it_has_a_form_for_it(protocol: Prot
 
 @pytest.mark.parametrize("protocol", EVERY)
 def test_every_widget_is_of_a_known_kind_and_has_its_bounds(protocol: Protocol[Any]) -> None:
-    options = resolve_scoring_options(protocol, protocol.examples[0].options)
+    options = parse_scoring_options(protocol, protocol.examples[0].options)
     for level in list_judged_levels(protocol, options):
         for widget in make_rater_form(protocol, options, basis=protocol.bases[0], level=level).widgets:
             assert isinstance(widget, get_args(Widget))
@@ -84,7 +84,7 @@ def test_every_widget_is_of_a_known_kind_and_has_its_bounds(protocol: Protocol[A
 def test_a_form_says_what_to_do_and_nothing_of_systems_roles_or_scores(protocol: Protocol[Any]) -> None:
     form = make_rater_form(
         protocol,
-        resolve_scoring_options(protocol, protocol.examples[0].options),
+        parse_scoring_options(protocol, protocol.examples[0].options),
         basis=protocol.bases[0],
         level=protocol.level,
     )
@@ -99,7 +99,7 @@ def test_a_form_says_what_to_do_and_nothing_of_systems_roles_or_scores(protocol:
 def test_a_document_score_is_asked_where_the_options_say_so_and_answers_by_the_same_payload(
     protocol: Protocol[Any],
 ) -> None:
-    options = resolve_scoring_options(protocol, {**protocol.examples[0].options, "document_score": True})
+    options = parse_scoring_options(protocol, {**protocol.examples[0].options, "document_score": True})
     assert list_judged_levels(protocol, options) == ("segment", "document")
     form = make_rater_form(protocol, options, basis=protocol.bases[0], level="document")
     known = protocol.examples[0].payload.model_dump(mode="json")
@@ -135,7 +135,7 @@ def test_an_error_that_the_form_does_not_offer_is_refused_by_field(name: str, sp
         answered(name, said)
     assert [place.loc for place in refused.value.places] == [("errors", 1, field)]
     get_protocol(name).check(
-        get_protocol(name).payload.model_validate(said), JudgedTexts(), resolve_scoring_options(get_protocol(name), {})
+        get_protocol(name).payload.model_validate(said), JudgedTexts(), parse_scoring_options(get_protocol(name), {})
     )  # files may say so
 
 
@@ -153,7 +153,7 @@ def test_a_form_offers_and_explains_severities_that_the_weights_know_and_takes_n
     name: str, weights: Any, severities: tuple[str, ...]
 ) -> None:
     protocol = get_protocol(name)
-    form = make_rater_form(protocol, resolve_scoring_options(protocol, {"weights": weights}), basis="source")
+    form = make_rater_form(protocol, parse_scoring_options(protocol, {"weights": weights}), basis="source")
     (spans,) = (widget for widget in form.widgets if isinstance(widget, SpansWidget))
     known = next(widget.severities for widget in protocol.form if isinstance(widget, SpansWidget))
     assert spans.severities == tuple(one for one in severities if one in known), "mqm2 has no undecided"
@@ -167,7 +167,7 @@ def test_a_form_offers_and_explains_severities_that_the_weights_know_and_takes_n
         answered(name, said, weights=weights)
     assert [place.loc for place in refused.value.places] == [("errors", 0, "severity")]
     files_may_say_so = protocol.payload.model_validate(said)
-    protocol.check(files_may_say_so, JudgedTexts(), resolve_scoring_options(protocol, {"weights": weights}))
+    protocol.check(files_may_say_so, JudgedTexts(), parse_scoring_options(protocol, {"weights": weights}))
 
 
 def test_without_a_source_on_the_screen_there_is_nothing_to_mark_on_it() -> None:
@@ -176,9 +176,9 @@ def test_without_a_source_on_the_screen_there_is_nothing_to_mark_on_it() -> None
     with pytest.raises(Invalid) as refused:
         answered("mqm", on_source, basis="reference")
     assert [place.loc for place in refused.value.places] == [("errors", 0, "side")]
-    spans = make_rater_form(
-        get_protocol("mqm"), resolve_scoring_options(get_protocol("mqm"), {}), basis="none"
-    ).widgets[0]
+    spans = make_rater_form(get_protocol("mqm"), parse_scoring_options(get_protocol("mqm"), {}), basis="none").widgets[
+        0
+    ]
     assert isinstance(spans, SpansWidget)
     assert spans.source_side is False
 
@@ -186,9 +186,9 @@ def test_without_a_source_on_the_screen_there_is_nothing_to_mark_on_it() -> None
 def test_a_scale_of_four_points_offers_four() -> None:
     for points in (4, 5):
         protocol = get_protocol("xsts")
-        choice = make_rater_form(
-            protocol, resolve_scoring_options(protocol, {"points": points}), basis="source"
-        ).widgets[0]
+        choice = make_rater_form(protocol, parse_scoring_options(protocol, {"points": points}), basis="source").widgets[
+            0
+        ]
         assert isinstance(choice, ChoiceWidget)
         assert [value for value, _ in choice.points] == [float(n) for n in range(1, points + 1)]
 
@@ -197,7 +197,7 @@ def test_criteria_come_with_their_scales() -> None:
     labels = {"labels": {"5": "reads well"}, "title": "Fluency"}
     declared = {"criteria": [{"name": "fluency", "minimum": 1.0, "maximum": 5.0, **labels}]}
     (widget,) = make_rater_form(
-        get_protocol("rating"), resolve_scoring_options(get_protocol("rating"), declared), basis="none"
+        get_protocol("rating"), parse_scoring_options(get_protocol("rating"), declared), basis="none"
     ).widgets
     assert isinstance(widget, CriteriaWidget)
     (scale,) = widget.criteria
@@ -207,7 +207,7 @@ def test_criteria_come_with_their_scales() -> None:
 @pytest.mark.parametrize("protocol", SIDE_BY_SIDE)
 @pytest.mark.parametrize("mode", ["best", "ranking"])
 def test_a_preference_is_asked_of_a_screen_where_the_options_say_so(protocol: Protocol[Any], mode: Any) -> None:
-    options = resolve_scoring_options(protocol, {**protocol.examples[0].options, "preference": mode})
+    options = parse_scoring_options(protocol, {**protocol.examples[0].options, "preference": mode})
     form = make_rater_form(protocol, options, basis=protocol.bases[0], level="screen")
     assert form.widgets == screen_widgets(protocol, mode) == (PreferenceWidget("preference", mode),)
     payload = payload_type(protocol, "screen").model_validate({"protocol": protocol.name, "preference": [[2], [1, 3]]})

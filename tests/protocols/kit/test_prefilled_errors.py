@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from app.domain.errors import Invalid
 from app.protocols import (
     ALL,
-    PrefillAudit,
+    PrefillOutcomeCounts,
     anonymize_prior_errors,
     assign_error_ids,
-    audit_prefill,
-    audit_prefill_without_ids,
     check_answer,
+    count_prefill_outcomes,
+    count_prefill_outcomes_without_ids,
     get_protocol,
     make_rater_form,
     widgets_at_level,
 )
-from app.protocols.base import JudgedTexts, Span, SpansWidget, resolve_scoring_options
+from app.protocols.base import JudgedTexts, Span, SpansWidget, parse_scoring_options
 
 SPANS = st.builds(
     Span,
@@ -40,13 +40,13 @@ def esa(*errors: Span) -> object:
 
 
 def judged(errors: tuple[Span, ...], deleted: tuple[str, ...] = (), shown: JudgedTexts = SHOWN) -> None:
-    AGAIN.check(AGAIN.payload(errors=errors, deleted=deleted), shown, resolve_scoring_options(AGAIN, {}))
+    AGAIN.check(AGAIN.payload(errors=errors, deleted=deleted), shown, parse_scoring_options(AGAIN, {}))
 
 
 @given(st.lists(SPANS, max_size=6), st.sets(st.sampled_from(["p1", "p2", "p3"])))
 def test_every_error_shown_and_every_error_answered_is_counted_once(errors: list[Span], ids: set[str]) -> None:
     shown = [ONE.model_copy(update={"prefill": name}) for name in sorted(ids)]
-    found = audit_prefill(shown, get_protocol("esa").payload(errors=tuple(errors), score=1))
+    found = count_prefill_outcomes(shown, get_protocol("esa").payload(errors=tuple(errors), score=1))
     assert found.kept + found.changed + found.removed == len(shown)
     assert found.kept + found.changed + found.added == len(errors)
 
@@ -63,12 +63,15 @@ def test_errors_stored_without_ids_are_counted_once_and_kept_where_an_answer_say
     stored: list[Span], errors: list[Span]
 ) -> None:
     payload = get_protocol("esa").payload(errors=tuple(errors), score=1)
-    found, strict = audit_prefill_without_ids(stored, payload), audit_prefill(assign_error_ids(stored), payload)
+    found, strict = (
+        count_prefill_outcomes_without_ids(stored, payload),
+        count_prefill_outcomes(assign_error_ids(stored), payload),
+    )
     assert found.kept + found.changed + found.removed == len(stored)
     assert found.kept + found.changed + found.added == len(errors)
     bare = [span.model_copy(update={"prefill": None}) for span in stored]
-    alone = audit_prefill_without_ids(bare, get_protocol("esa").payload(errors=tuple(bare), score=1))
-    assert alone == PrefillAudit(len(stored), 0, 0, 0)
+    alone = count_prefill_outcomes_without_ids(bare, get_protocol("esa").payload(errors=tuple(bare), score=1))
+    assert alone == PrefillOutcomeCounts(len(stored), 0, 0, 0)
     if all(span.prefill for span in stored) or all(span.prefill for span in errors):
         assert found == strict
 
@@ -79,17 +82,19 @@ def test_what_is_kept_changed_removed_and_added_is_told_apart() -> None:
     fresh = Span(severity="major", omission=True)
     third = ONE.model_copy(update={"prefill": "p3"})
     answer = get_protocol("esa").payload(errors=(noted, moved, fresh), score=50)
-    assert audit_prefill((ONE, TWO, third), answer) == PrefillAudit(kept=1, changed=1, removed=1, added=1)
+    assert count_prefill_outcomes((ONE, TWO, third), answer) == PrefillOutcomeCounts(
+        kept=1, changed=1, removed=1, added=1
+    )
 
 
 @pytest.mark.parametrize("change", [{"start": 1}, {"severity": "major"}, {"category": None}, {"side": "source"}])
 def test_another_place_severity_or_category_is_a_change(change: dict[str, object]) -> None:
     answer = get_protocol("mqm").payload(errors=(ONE.model_copy(update=change),))
-    assert audit_prefill((ONE,), answer) == PrefillAudit(kept=0, changed=1, removed=0, added=0)
+    assert count_prefill_outcomes((ONE,), answer) == PrefillOutcomeCounts(kept=0, changed=1, removed=0, added=0)
 
 
 def test_a_protocol_without_errors_keeps_none() -> None:
-    assert audit_prefill((ONE,), get_protocol("da").payload(score=1)) == PrefillAudit(0, 0, 1, 0)
+    assert count_prefill_outcomes((ONE,), get_protocol("da").payload(score=1)) == PrefillOutcomeCounts(0, 0, 1, 0)
 
 
 def test_anothers_errors_are_shown_without_the_rater_and_their_words() -> None:
@@ -105,7 +110,7 @@ def test_anothers_errors_are_shown_without_the_rater_and_their_words() -> None:
 @pytest.mark.parametrize("ids", [("p9",), ("p1", "p1")])
 def test_an_id_that_was_not_shown_or_stands_twice_is_refused(protocol: object, ids: tuple[str, ...]) -> None:
     one = ALL[protocol.name]
-    options = resolve_scoring_options(one, one.examples[0].options)
+    options = parse_scoring_options(one, one.examples[0].options)
     [spans] = [widget for widget in widgets_at_level(one, options, "segment") if isinstance(widget, SpansWidget)]
     mark = ONE.model_copy(update={"severity": spans.severities[0], "category": None})
     errors = tuple(mark.model_copy(update={"prefill": name}) for name in ids)
@@ -141,7 +146,7 @@ def test_an_error_shown_that_is_lost_or_in_two_places_is_refused(
 
 def test_an_error_shown_may_stay_as_no_form_offers_it_and_is_not_made_so() -> None:
     esa = get_protocol("esa")
-    options = resolve_scoring_options(esa, {})
+    options = parse_scoring_options(esa, {})
     form = make_rater_form(esa, options, basis="source")
 
     def judged(span: Span) -> None:

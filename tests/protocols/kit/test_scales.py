@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import get_protocol
-from app.protocols.base import JudgedTexts, resolve_scoring_options
+from app.protocols.base import JudgedTexts, parse_scoring_options
 from app.stats.ratings import ScoreScale
 
 CRITERIA: dict[str, Any] = {
@@ -21,7 +21,7 @@ CRITERIA: dict[str, Any] = {
 
 def scored(name: str, payload: dict[str, Any], options: dict[str, Any] | None = None) -> float:
     protocol = get_protocol(name)
-    under = resolve_scoring_options(protocol, options or {})
+    under = parse_scoring_options(protocol, options or {})
     answer = protocol.payload.model_validate(payload)
     protocol.check(answer, JudgedTexts(), under)
     return protocol.score(answer, JudgedTexts(), under).score
@@ -69,21 +69,21 @@ def test_what_is_off_the_scale_is_refused_with_the_scale(
 @pytest.mark.parametrize("options", [{"points": 3}, {"points": "5"}, {"points": True}, {"scale": "percent"}])
 def test_an_option_that_xsts_does_not_know_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(Invalid) as refused:
-        resolve_scoring_options(get_protocol("xsts"), options)
+        parse_scoring_options(get_protocol("xsts"), options)
     assert refused.value.places[0].loc[:2] == ("options", next(iter(options)))
 
 
 def test_the_scale_of_xsts_follows_its_points() -> None:
     xsts = get_protocol("xsts")
-    assert xsts.find_requested_measure(resolve_scoring_options(xsts, {"points": 4})).scale == ScoreScale(1, 4, 1)
-    assert xsts.find_requested_measure(resolve_scoring_options(xsts, {"scale": "z"})).scale is None
+    assert xsts.find_requested_measure(parse_scoring_options(xsts, {"points": 4})).scale == ScoreScale(1, 4, 1)
+    assert xsts.find_requested_measure(parse_scoring_options(xsts, {"scale": "z"})).scale is None
 
 
 def test_esa_weighs_its_errors_by_the_profile_of_its_authors_unless_told_otherwise() -> None:
     esa = get_protocol("esa")
-    assert resolve_scoring_options(esa, {}).profile.name == "esa-mqm"
-    assert resolve_scoring_options(esa, {"weights": "wmt24"}).profile.name == "wmt24"
-    assert [(m.name, m.higher_is_better) for m in esa.list_judgment_measures(resolve_scoring_options(esa, {}))] == [
+    assert parse_scoring_options(esa, {}).profile.name == "esa-mqm"
+    assert parse_scoring_options(esa, {"weights": "wmt24"}).profile.name == "wmt24"
+    assert [(m.name, m.higher_is_better) for m in esa.list_judgment_measures(parse_scoring_options(esa, {}))] == [
         ("score", True),
         ("spans", False),
     ]
@@ -93,12 +93,12 @@ def test_esa_holds_its_errors_against_the_texts() -> None:
     esa = get_protocol("esa")
     answer = esa.payload.model_validate({"errors": [{"start": 0, "end": 9, "severity": "minor"}], "score": 50})
     with pytest.raises(Invalid, match="outside the target text"):
-        esa.check(answer, JudgedTexts(text="short"), resolve_scoring_options(esa, {}))
+        esa.check(answer, JudgedTexts(text="short"), parse_scoring_options(esa, {}))
 
 
 def test_the_first_criterion_ranks_and_each_can_be_asked_for() -> None:
     rating = get_protocol("rating")
-    options = resolve_scoring_options(rating, CRITERIA)
+    options = parse_scoring_options(rating, CRITERIA)
     names = [(m.name, m.higher_is_better, m.scale) for m in rating.list_judgment_measures(options)]
     assert names == [("fluency", True, ScoreScale(1, 5, 1)), ("errors", False, ScoreScale(0, 1, None))]
     assert scored("rating", {"scores": {"fluency": 4, "errors": 0.25}}, CRITERIA) == 4
@@ -136,11 +136,11 @@ def test_every_criterion_needs_a_value_of_its_scale(scores: dict[str, float], pl
 )
 def test_criteria_that_make_no_sense_are_refused(criteria: object) -> None:
     with pytest.raises(Invalid) as refused:
-        resolve_scoring_options(get_protocol("rating"), {"criteria": criteria})
+        parse_scoring_options(get_protocol("rating"), {"criteria": criteria})
     assert refused.value.places[0].loc[:2] == ("options", "criteria")
 
 
 def test_a_campaign_of_ratings_must_declare_criteria() -> None:
     with pytest.raises(Invalid) as refused:
-        resolve_scoring_options(get_protocol("rating"), {})
+        parse_scoring_options(get_protocol("rating"), {})
     assert refused.value.places[0].loc == ("options", "criteria")

@@ -11,8 +11,8 @@ from app.domain.errors import Invalid
 from app.protocols import (
     ALL,
     ShownText,
-    VisibleTexts,
-    find_visible_texts,
+    VisibleTextKinds,
+    find_texts_shown_on_basis,
     get_protocol,
     list_shown_texts,
     list_visible_text_labels,
@@ -27,21 +27,21 @@ TEXTS: dict[str, Any] = {"source": "S", "references": {"refB": "R2", "refA": "R1
 @pytest.mark.parametrize(
     ("basis", "seen"),
     [
-        ("source", VisibleTexts(source=True, references=False)),
-        ("reference", VisibleTexts(source=False, references=True)),
-        ("both", VisibleTexts(source=True, references=True)),
-        ("none", VisibleTexts(source=False, references=False)),
+        ("source", VisibleTextKinds(source=True, references=False)),
+        ("reference", VisibleTextKinds(source=False, references=True)),
+        ("both", VisibleTextKinds(source=True, references=True)),
+        ("none", VisibleTextKinds(source=False, references=False)),
     ],
 )
-def test_the_basis_says_which_texts_are_seen(basis: Basis, seen: VisibleTexts) -> None:
-    assert find_visible_texts(get_protocol("da"), basis) == seen
+def test_the_basis_says_which_texts_are_seen(basis: Basis, seen: VisibleTextKinds) -> None:
+    assert find_texts_shown_on_basis(get_protocol("da"), basis) == seen
 
 
 @pytest.mark.parametrize("protocol", [pytest.param(p, id=n) for n, p in ALL.items() if set(p.bases) != set(ANY_BASIS)])
 def test_a_basis_that_a_protocol_does_not_have_is_refused_and_those_it_has_are_named(protocol: Protocol[Any]) -> None:
     for basis in set(ANY_BASIS) - set(protocol.bases):
         with pytest.raises(Invalid) as refused:
-            find_visible_texts(protocol, basis)
+            find_texts_shown_on_basis(protocol, basis)
         assert protocol.bases[0] in refused.value.places[0].msg
 
 

@@ -64,7 +64,7 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
     for one in found:
         raters[one[1]].add(one[3])
     slow = Counter(frozenset(them) for them in raters.values())
-    assert sorted((b.raters, b.documents) for b in stats.count_document_bucket_sizes(rows)) == sorted(
+    assert sorted((b.raters, b.documents) for b in stats.count_documents_by_rater_set(rows)) == sorted(
         (len(k), n) for k, n in slow.items()
     )
     for share in stats.count_ratings_by_group(rows, rows.system, len(names.systems)):
@@ -79,7 +79,7 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
 def test_no_ratings_are_counted_as_none() -> None:
     none = Ratings.from_columns(system=[], document=[], position=[], rater=[], score=[], higher_is_better=True)
     assert stats.summarize_counts(stats.count_ratings_per_output(none)) is None
-    assert stats.count_document_bucket_sizes(none) == ()
+    assert stats.count_documents_by_rater_set(none) == ()
     assert stats.count_ratings_by_group(none, none.system, 0) == ()
 
 

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.reports.components import report as components
 from app.reports.forecast import report as forecast
-from app.reports.inputs.model_ratings import RatingsWithVarianceModel, parse_component_draws
+from app.reports.inputs.model_ratings import RatingsWithVarianceModel, parse_component_draw_chunks
 from app.reports.inputs.recipe_input import NOTHING, RecipeInput
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
@@ -29,7 +29,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> RatingsWithVarianceModel:
     n = len(ratings.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.full(n, 2), np.full(n, 30))
     given = SimpleNamespace(
-        data_versions={"c": 1},
+        data_version_by_campaign={"c": 1},
         data_hash="sha256:x",
         hash_requested_recipe=lambda recipe: recipe.hash,
         snapshot=SimpleNamespace(campaign=SimpleNamespace(basis="source", key="c")),
@@ -47,7 +47,7 @@ def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.Pow
 def told(ratings: Ratings, draws: int = 0) -> components.VarianceComponentsView:
     found = modelled(ratings, draws)
     return components._view(
-        found, parse_component_draws([found.draw_component_chunk(n) for n in range(found.n_chunks)])
+        found, parse_component_draw_chunks([found.draw_component_chunk(n) for n in range(found.n_chunks)])
     )
 
 

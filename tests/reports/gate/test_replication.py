@@ -12,7 +12,7 @@ from app.domain.recipe import NAMED, Aggregate
 from app.reports.gate import report as gate
 from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.gate import GateRule, decide_claim, system_difference_by_document
-from app.stats.robustness.reranking import ranked_score_matrix
+from app.stats.robustness.reranking import make_score_matrix_in_ranking_order
 from tests.stats.components.worlds import crossed
 from tests.stats.gate.test_gate import with_a_contrary_rater
 
@@ -21,7 +21,7 @@ from tests.stats.gate.test_gate import with_a_contrary_rater
 def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggregate: Aggregate, method: str) -> None:
     ratings = crossed(1, documents=12, systems=2, raters=2, ratings=2)
     recipe = replace(NAMED["recommended"], normalize="none")
-    laid = ranked_score_matrix(ratings, recipe)
+    laid = make_score_matrix_in_ranking_order(ratings, recipe)
     apart = system_difference_by_document(laid, 0, 1, ratings.better_sign, paired=True)
     asked, rule = gate.GateOptions(candidate="s01", baseline="s00"), GateRule()
     found = decide_claim(apart.sums, apart.weights, rule)
@@ -37,7 +37,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
 
 def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_same_unit() -> None:
     ratings, recipe, rule = with_a_contrary_rater(24), replace(NAMED["recommended"], normalize="z"), GateRule()
-    laid = ranked_score_matrix(ratings, recipe)
+    laid = make_score_matrix_in_ranking_order(ratings, recipe)
     names = [ratings.labels.systems[code] for code in laid.systems]
     pair = names.index("A"), names.index("B")
     apart = system_difference_by_document(laid, *pair, ratings.better_sign, paired=True)

@@ -24,7 +24,7 @@ from app.jobs import work as job_work
 from app.reports import registry
 from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.kit import store
-from app.reports.kit.report import LocalChunk, StoredReport
+from app.reports.kit.report import LocalChunkComputer, StoredReport
 from app.reports.kit.request import Over, ReportRequest
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.from_sums import ERRORS_NOT_LOOKED_AT, WHY, open_ranking_input_from_sums
@@ -353,7 +353,7 @@ def test_a_file_that_is_gone_is_written_again_for_the_next_try(spine: LargeSpine
     with pytest.raises(reading.RatingsFileGone):
         work.chunk(0)
     assert reading.RatingsFileGone.kind in job_work.PASSING
-    assert isinstance(work.chunk, LocalChunk), "no cluster has the file"
+    assert isinstance(work.chunk, LocalChunkComputer), "no cluster has the file"
 
 
 def test_an_exclusion_of_nothing_is_refused(spine: LargeSpine) -> None:

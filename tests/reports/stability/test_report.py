@@ -136,7 +136,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
         json.loads(json.dumps(given)),
     )
     work = load_job_work(spine.database, before)
-    finished = store.assemble_report(work, [work.chunk(n) for n in range(work.n_chunks)])
+    finished = store.assemble_report_from_chunks(work, [work.chunk(n) for n in range(work.n_chunks)])
     assert finished == stored(spine, options).body
     assert report_requests.find_report_by_job_kind(before.kind) is REPORT
 

@@ -148,8 +148,8 @@ def test_points_in_one_place_or_the_wrong_way_round_give_no_line(
     monkeypatch: pytest.MonkeyPatch, width: float | None, refused: bool
 ) -> None:
     monkeypatch.setattr(
-        language_pairs.language_pairs, "compute_fixed_points", lambda *_: SimpleNamespace(distance=width)
+        language_pairs.language_pairs, "compute_language_pair_fixed_points", lambda *_: SimpleNamespace(distance=width)
     )
     laid = language_pairs.CampaignsByLanguage("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
     with pytest.raises(Invalid) if refused else nullcontext():
-        language_pairs.check_fixed_points(laid, request.parse_report_options(xsts.REPORT, {"method": "cs_ht"}))
+        language_pairs.check_fixed_point_order(laid, request.parse_report_options(xsts.REPORT, {"method": "cs_ht"}))

@@ -46,7 +46,7 @@ def test_a_set_of_what_raters_agreed_about_is_stored_by_the_command(
         spine.take("da", "jsonl", campaign("da"))
         with spine.database.transaction() as session:
             found = calibration_builder.propose_calibration_set(session, ["early"], per_stratum=1)
-            with pytest.raises(calibration_builder.CalibrationScalesDiffer):
+            with pytest.raises(calibration_builder.CampaignScalesDiffer):
                 calibration_builder.propose_calibration_set(session, ["early", "da"])
             with pytest.raises(Invalid):
                 calibration_builder.propose_calibration_set(session, ["early"], per_stratum=0)

@@ -6,7 +6,7 @@ import pytest
 
 from app import protocols
 from app.formats.base import LineLocation, OutputJudgments, OutputRow, ReadLog, SegmentRow
-from app.protocols.base import resolve_scoring_options
+from app.protocols.base import parse_scoring_options
 from app.services.data.staging_writer import StagingWriter
 
 AT = LineLocation("f", 1)
@@ -17,7 +17,7 @@ SOURCE = SegmentRow(AT, "d", 1, "abc")
 def ends(*records, end, side="target", systems=("A",), position=1):
     """The last two columns of the staged judgment: how far its marks reach in the target and in the source."""
     protocol = protocols.get_protocol("mqm")
-    stage = StagingWriter(lambda: (protocol, resolve_scoring_options(protocol, {})))
+    stage = StagingWriter(lambda: (protocol, parse_scoring_options(protocol, {})))
     span = {"severity": "minor", "start": 0, "end": end, "side": side}
     given = [("r", "f", 2, {"protocol": "mqm", "errors": [span]})]
     log = ReadLog()

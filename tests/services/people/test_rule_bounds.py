@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from app.protocols.base import JudgmentMeasure
-from app.services.people.answer_rule import AnswerRule
+from app.services.people.answer_rule import ExpectedAnswerRule
 from app.services.people.rule_bounds import list_unsatisfiable_rules
 from app.stats.ratings import ScoreScale
 
@@ -19,15 +19,15 @@ SMOOTH = JudgmentMeasure("score", higher_is_better=True, scale=ScoreScale(0.0, 1
 FREE = JudgmentMeasure("score", higher_is_better=False)
 
 
-def above(column: int, other: int) -> AnswerRule:
-    return AnswerRule(column=column, above=other)
+def above(column: int, other: int) -> ExpectedAnswerRule:
+    return ExpectedAnswerRule(column=column, above=other)
 
 
-def bound(column: int, least: float | None = None, most: float | None = None) -> AnswerRule:
-    return AnswerRule(column=column, measure="score", least=least, most=most)
+def bound(column: int, least: float | None = None, most: float | None = None) -> ExpectedAnswerRule:
+    return ExpectedAnswerRule(column=column, measure="score", least=least, most=most)
 
 
-def faults(measure: JudgmentMeasure, *rules: AnswerRule) -> list[tuple[str | int, ...]]:
+def faults(measure: JudgmentMeasure, *rules: ExpectedAnswerRule) -> list[tuple[str | int, ...]]:
     return [place.loc for place in list_unsatisfiable_rules([measure], rules)]
 
 
@@ -72,7 +72,7 @@ def test_rules_are_refused_exactly_where_no_answers_keep_them(measure, values):
     assert 20 < refused < 100
 
 
-def _draw_rules(rng: random.Random, values: Sequence[float]) -> list[AnswerRule]:
+def _draw_rules(rng: random.Random, values: Sequence[float]) -> list[ExpectedAnswerRule]:
     rules = []
     for _ in range(rng.randint(2, 5)):
         first, second = rng.sample([1, 2, 3], 2)
@@ -84,7 +84,7 @@ def _draw_rules(rng: random.Random, values: Sequence[float]) -> list[AnswerRule]
     return rules
 
 
-def _some_answers_keep(measure: JudgmentMeasure, rules: Sequence[AnswerRule], values: Sequence[float]) -> bool:
+def _some_answers_keep(measure: JudgmentMeasure, rules: Sequence[ExpectedAnswerRule], values: Sequence[float]) -> bool:
     sign = 1 if measure.higher_is_better else -1
 
     def keeps(scores: tuple[float, ...]) -> bool:

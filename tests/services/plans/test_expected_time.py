@@ -6,14 +6,14 @@ import pytest
 
 from app.design.design import BalanceRule, ControlRules, Design, DocumentChoice
 from app.design.parse import parse_design
-from app.design.values import DesignDocument, Rater, System, TestSet
+from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.services.plans.expected_time import estimate_compile_seconds, is_compilation_slow
 from app.services.plans.plan_input import PlanInput
 
 
 def of(documents: int, systems: int = 30) -> PlanInput:
     """Documents of five segments."""
-    texts = TestSet(tuple(DesignDocument(f"d{n}", (9,) * 5) for n in range(documents)), {})
+    texts = TestSet(tuple(DocumentToPlan(f"d{n}", (9,) * 5) for n in range(documents)), {})
     compared = tuple(System(f"s{n}") for n in range(systems))
     return PlanInput(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
 

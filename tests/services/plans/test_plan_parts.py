@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.design.values import DesignDocument, TestSet
-from app.services.plans.plan_input import CalibrationSetMissing, PlanInput, select_calibration_set
+from app.design.values import DocumentToPlan, TestSet
+from app.services.plans.plan_input import CalibrationSetMissing, PlanInput, restrict_to_calibration_set
 
 
 def material(*calibration: str) -> PlanInput:
-    documents = tuple(DesignDocument(key, (1,)) for key in calibration)
-    texts = TestSet((DesignDocument("d1", (3,)),), {}, calibration=documents)
+    documents = tuple(DocumentToPlan(key, (1,)) for key in calibration)
+    texts = TestSet((DocumentToPlan("d1", (3,)),), {}, calibration=documents)
     return PlanInput(texts, (), (), frozenset(), {}, {}, {}, frozenset(calibration))
 
 
@@ -24,7 +24,7 @@ def material(*calibration: str) -> PlanInput:
 )
 def test_pairs_of_one_calibration_set_are_taken_and_of_no_other(key: str | None, taken: list[str]) -> None:
     """A set whose key begins with another's is another set."""
-    found = select_calibration_set(material("cal:1", "cal:2", "cal2:1"), key)
+    found = restrict_to_calibration_set(material("cal:1", "cal:2", "cal2:1"), key)
     assert [one.key for one in found.test_set.calibration] == taken
     assert [one.key for one in found.test_set.documents] == ["d1"]
 
@@ -32,4 +32,4 @@ def test_pairs_of_one_calibration_set_are_taken_and_of_no_other(key: str | None,
 def test_a_calibration_set_that_was_not_taken_in_is_refused() -> None:
     for there in ((), ("cal2:1",), ("cal:1",)):
         with pytest.raises(CalibrationSetMissing):
-            select_calibration_set(material(*there), "ca")
+            restrict_to_calibration_set(material(*there), "ca")

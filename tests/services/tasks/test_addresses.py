@@ -56,12 +56,15 @@ def test_an_address_is_found_among_items_and_segments_and_nowhere_beside_them() 
 def test_texts_are_known_by_their_lengths_and_a_source_only_where_it_is_shown() -> None:
     task = addresses(2, 3)
     shown = task.judged_texts_at(1, source=True)
-    assert (shown.length("source"), shown.length("target"), len(shown.prefill or ())) == (1, 10, 1)
+    assert (shown.count_characters("source"), shown.count_characters("target"), len(shown.prefill or ())) == (1, 10, 1)
     assert (
-        task.judged_texts_at(1, source=False).length("source"),
-        task.judged_texts_at(0, source=True).length("source"),
+        task.judged_texts_at(1, source=False).count_characters("source"),
+        task.judged_texts_at(0, source=True).count_characters("source"),
     ) == (None,) * 2
-    assert (task.judged_texts_at(0, source=True).length("target"), task.judged_texts_at(0, source=True).prefill) == (
+    assert (
+        task.judged_texts_at(0, source=True).count_characters("target"),
+        task.judged_texts_at(0, source=True).prefill,
+    ) == (
         0,
         (),
     )
@@ -71,33 +74,33 @@ def test_texts_are_known_by_their_lengths_and_a_source_only_where_it_is_shown() 
 def test_as_many_segments_are_kept_as_is_said_and_the_last_task_always(most: int, kept: str) -> None:
     tasks = AnswerableTaskCache(most=most)
     for name in "abc":
-        tasks.cache_addresses(name, addresses(3), 7)
-    assert "".join(name for name in "abc" if tasks.find_addresses(name, 7)) == kept
+        tasks.cache_answer_addresses(name, addresses(3), 7)
+    assert "".join(name for name in "abc" if tasks.find_answer_addresses(name, 7)) == kept
     assert tasks.segments == 3 * len(kept)
 
 
 def test_what_was_used_last_stays_and_what_is_kept_anew_counts_once() -> None:
     tasks = AnswerableTaskCache(most=6)
-    tasks.cache_addresses("a", addresses(3), 7)
-    tasks.cache_addresses("b", addresses(3), 7)
-    assert tasks.find_addresses("a", 7) is not None
-    tasks.cache_addresses("c", addresses(3), 7)
-    assert [tasks.find_addresses(name, 7) is not None for name in "abc"] == [True, False, True]
-    tasks.cache_addresses("a", addresses(2), 8)
+    tasks.cache_answer_addresses("a", addresses(3), 7)
+    tasks.cache_answer_addresses("b", addresses(3), 7)
+    assert tasks.find_answer_addresses("a", 7) is not None
+    tasks.cache_answer_addresses("c", addresses(3), 7)
+    assert [tasks.find_answer_addresses(name, 7) is not None for name in "abc"] == [True, False, True]
+    tasks.cache_answer_addresses("a", addresses(2), 8)
     assert tasks.segments == 5
-    assert [tasks.find_addresses("a", rater) is not None for rater in (7, 8, 9)] == [True, True, False]
+    assert [tasks.find_answer_addresses("a", rater) is not None for rater in (7, 8, 9)] == [True, True, False]
 
 
 def test_rules_give_way_to_newer_ones_alone() -> None:
     tasks = AnswerableTaskCache()
     first = cast("JudgingRules", Rules(1, 1))
     second = cast("JudgingRules", Rules(1, 2))
-    assert tasks.cache_rules(second) is second
-    assert tasks.cache_rules(first) is second
-    tasks.forget_rules(first)
-    assert tasks.find_rules(1) is second
-    tasks.forget_rules(second)
-    assert tasks.find_rules(1) is None
+    assert tasks.cache_judging_rules(second) is second
+    assert tasks.cache_judging_rules(first) is second
+    tasks.forget_judging_rules(first)
+    assert tasks.find_judging_rules(1) is second
+    tasks.forget_judging_rules(second)
+    assert tasks.find_judging_rules(1) is None
 
 
 class Rules:
@@ -110,4 +113,4 @@ class Rules:
 
 def test_an_example_of_each_size_has_the_lengths_of_its_texts() -> None:
     whole: Any = replace(addresses(1), texts=["eins"])
-    assert whole.judged_texts_at(0, source=True).length("target") == 4
+    assert whole.judged_texts_at(0, source=True).count_characters("target") == 4

@@ -71,14 +71,14 @@ SUMMARIES = {
 def test_correlations_of_every_summary_are_those_of_scipy(part: str) -> None:
     documents = made(0)
     data = join_document_and_segment_scores(scored(documents))
-    assert data.n_scored_documents == len(documents)
+    assert data.n_document_scores == len(documents)
     x = [whole for _, _, _, whole in documents]
     y = [SUMMARIES[part](scores) for _, _, scores, _ in documents]
-    found = correlate_document_with_segment_scores(data, part, np.ones(data.n_scored_documents, dtype=np.bool_))
+    found = correlate_document_with_segment_scores(data, part, np.ones(data.n_document_scores, dtype=np.bool_))
     assert found.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
     assert found.spearman == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found.kendall == pytest.approx(stats.kendalltau(x, y).statistic)
-    of = document_score_pearson(data, part, np.ones(data.n_scored_documents, dtype=np.bool_))
+    of = document_score_pearson(data, part, np.ones(data.n_document_scores, dtype=np.bool_))
     assert of(np.ones((1, data.n_documents)))[0] == pytest.approx(found.pearson)
 
 
@@ -86,9 +86,9 @@ def test_a_document_whose_segments_are_not_all_scored_is_left_out_and_counted() 
     data = join_document_and_segment_scores(
         scored([("d", "x", [1.0, 2.0], 1.5), ("d", "y", [1.0], 1.0), ("e", "x", [3.0], None)])
     )
-    assert (data.n_scored_documents, data.incomplete, data.alone) == (1, 1, 0)
+    assert (data.n_document_scores, data.incomplete, data.alone) == (1, 1, 0)
     alone = join_document_and_segment_scores(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
-    assert (alone.n_scored_documents, alone.alone) == (1, 1)
+    assert (alone.n_document_scores, alone.alone) == (1, 1)
 
 
 def test_means_of_segments_are_of_what_the_rater_gave_a_whole_score_too() -> None:

@@ -19,7 +19,7 @@ from app.stats.arms.times import (
     TimedJudgments,
     UnitDurations,
     compare_durations,
-    format_length_range,
+    format_segment_count_range,
     measure_durations_by_unit,
 )
 from app.stats.ratings import RatingLevel, Ratings
@@ -58,7 +58,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
     for i in range(len(rows)):
         units[int(rows.rater[i]), int(rows.task[i]), int(rows.document[i]), int(rows.system[i])].append(i)
         tasks[int(rows.rater[i]), int(rows.task[i])].append(i)
-    names = {format_length_range(*one): one for one in LENGTHS} | {"short": (1, 10), "long": (20, None)}
+    names = {format_segment_count_range(*one): one for one in LENGTHS} | {"short": (1, 10), "long": (20, None)}
     for unit in units.values():
         segments = sorted((i for i in unit if rows.kind[i] == RatingLevel.SEGMENT), key=lambda i: int(rows.segment[i]))
         length = len(segments)
@@ -98,7 +98,7 @@ def test_durations_are_those_of_adding_up_by_hand(seed: int) -> None:
 
 
 def test_every_length_of_a_document_is_in_one_of_the_published_classes() -> None:
-    names = [format_length_range(*one) for one in LENGTHS]
+    names = [format_segment_count_range(*one) for one in LENGTHS]
     assert names == ["1–5", "6–10", "11–15", "16–20", "21–25", "26 and more"]
     for length in range(1, 40):
         assert sum(low <= length <= (high or length) for low, high in LENGTHS) == 1, length

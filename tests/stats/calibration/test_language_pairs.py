@@ -13,7 +13,7 @@ from app.stats.calibration.language_pairs import (
     LanguagePairRatings,
     calibrate_by_rater,
     calibrate_systems,
-    compute_fixed_points,
+    compute_language_pair_fixed_points,
     default_calibration_target,
     draw_language_pair_bootstrap,
     mean_of_medians,
@@ -89,7 +89,7 @@ def test_a_language_of_lenient_raters_comes_back_to_the_scale() -> None:
     assert target == pytest.approx(mean_of_medians(plain.humans))
     values = []
     for one in (plain, lenient):
-        here = compute_fixed_points(one, target)
+        here = compute_language_pair_fixed_points(one, target)
         whys = {m: explain_unavailable_method(m, here) for m in METHODS}
         (found,) = calibrate_systems(
             one, target, whys, draw_language_pair_bootstrap(one, 30, draws=200, seed=1, number=0)

@@ -21,7 +21,7 @@ def test_errors_and_degrees_are_those_of_plain_matrices(lengths: list[int], seed
     document = np.repeat(np.arange(n.size), n).astype(float)
     score = np.random.default_rng(seed).normal(size=document.size) + document % 3
     sums = np.bincount(document.astype(int), weights=score, minlength=n.size)
-    found = by_document.estimate_precision(sums, n)
+    found = by_document.estimate_ratio_precision(sums, n)
     error, degrees = cr2(score, document, np.ones((document.size, 1)), np.ones(1), correlation)
     assert float(found.error) == pytest.approx(error, rel=1e-10)
     assert float(by_document.document_degrees_of_freedom(n, correlation)) == pytest.approx(degrees, rel=1e-10)
@@ -33,10 +33,10 @@ def test_rows_with_their_own_lengths_stand_side_by_side() -> None:
     counts = rng.integers(0, 5, size=(4, 3, 8))
     counts[..., :2] = 2
     sums = np.where(counts > 0, rng.normal(size=counts.shape), 0.0)
-    found = by_document.estimate_precision(sums, counts)
+    found = by_document.estimate_ratio_precision(sums, counts)
     for at in np.ndindex(4, 3):
-        alone = by_document.estimate_precision(sums[at], counts[at])
-        held = by_document.estimate_precision(sums[at][counts[at] > 0], counts[at][counts[at] > 0])
+        alone = by_document.estimate_ratio_precision(sums[at], counts[at])
+        held = by_document.estimate_ratio_precision(sums[at][counts[at] > 0], counts[at][counts[at] > 0])
         assert (found.error[at], found.degrees[at]) == pytest.approx((float(alone.error), float(alone.degrees)))
         assert (found.error[at], found.degrees[at]) == pytest.approx((float(held.error), float(held.degrees)))
         assert found.documents[at] == int(held.documents)
@@ -44,7 +44,7 @@ def test_rows_with_their_own_lengths_stand_side_by_side() -> None:
 
 def test_equal_documents_have_one_degree_less_than_there_are_and_the_usual_error() -> None:
     sums = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
-    found = by_document.estimate_precision(sums, np.full(5, 7))
+    found = by_document.estimate_ratio_precision(sums, np.full(5, 7))
     assert float(found.degrees) == pytest.approx(4)
     assert float(found.error) == pytest.approx(float(np.std(sums / 7, ddof=1) / np.sqrt(5)))
     assert float(found.effective) == pytest.approx(5)
@@ -59,7 +59,7 @@ def test_weights_of_any_scale_below_one_have_the_same_degrees(scale: float) -> N
 
 
 def test_one_document_says_nothing_of_others() -> None:
-    found = by_document.estimate_precision(np.array([[3.0, 0.0], [3.0, 1.0]]), np.array([[4, 0], [4, 1]]))
+    found = by_document.estimate_ratio_precision(np.array([[3.0, 0.0], [3.0, 1.0]]), np.array([[4, 0], [4, 1]]))
     assert np.isnan(found.error[0])
     assert found.degrees.tolist() == [0.0, pytest.approx(1.0)]
     assert np.isnan(intervals.interval_half_widths(found, 0.05)[0])
@@ -129,7 +129,7 @@ def _gram(
 def test_on_complete_data_the_error_of_two_scores_is_that_of_their_differences() -> None:
     rng = np.random.default_rng(3)
     sums, counts = rng.normal(size=(2, 9)), rng.integers(1, 9, size=9)
-    paired = by_document.estimate_precision(sums[0] - sums[1], counts)
+    paired = by_document.estimate_ratio_precision(sums[0] - sums[1], counts)
     found = by_document.precision_of_difference((sums[0], sums[1]), (counts, counts))
     assert float(found.error) == pytest.approx(float(paired.error))
     assert float(found.degrees) == pytest.approx(float(paired.degrees))
@@ -163,7 +163,7 @@ def coverage(world: str, within: float, *, campaigns: int, lengths: int, seed: i
         n = np.maximum(1, np.round(rng.lognormal(1.5, 1.0, 30))) if fixed is None else fixed
         noise = rng.normal(size=(2, campaigns // lengths, n.size))
         sums = np.sqrt(within) * n * noise[0] + np.sqrt((1 - within) * n) * noise[1]
-        reach = intervals.interval_half_widths(by_document.estimate_precision(sums, n), 0.05)
+        reach = intervals.interval_half_widths(by_document.estimate_ratio_precision(sums, n), 0.05)
         held += float((np.abs(sums.sum(axis=1) / n.sum()) <= reach).mean())
     return held / lengths
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.stats.aggregate import average_segment_scores, make_score_matrix
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.inference.by_rater import precision_for_new_raters
 from app.stats.intervals import interval_half_widths
 from app.stats.ranking.ranking import rank_systems
@@ -58,7 +58,7 @@ def test_the_error_for_new_raters_is_that_of_plain_sums(each: int) -> None:
     rows = campaign(np.random.default_rng(4), raters=4, favour=0.5, each=each).in_canonical_order()
     laid = make_score_matrix(average_segment_scores(rows), rows.labels)
     sums, counts = laid.document_sums(), laid.document_weights()
-    known = estimate_precision(sums[:1] - sums[1:], counts[0])
+    known = estimate_ratio_precision(sums[:1] - sums[1:], counts[0])
     found = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
     assert found is not None
     n = laid.present.sum(axis=1)
@@ -85,7 +85,7 @@ def shares(runs: int, *, seed: int, raters: int, favour: float) -> tuple[float, 
         rows = campaign(rng, raters=raters, favour=favour).in_canonical_order()
         laid = make_score_matrix(average_segment_scores(rows), rows.labels)
         sums, counts = laid.document_sums(), laid.document_weights()
-        known = estimate_precision(sums[:1] - sums[1:], counts[0])
+        known = estimate_ratio_precision(sums[:1] - sums[1:], counts[0])
         wider = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
         assert wider is not None
         difference = (sums[0] - sums[1]).sum() / counts[0].sum()

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.stats.agreement.soft_pairwise import pairwise_accuracy, soft_pairwise_accuracy
+from app.stats.agreement.soft_pairwise import pairwise_accuracy_from_p_values, soft_pairwise_accuracy
 from app.stats.metrics import agreement, pairs, ties
 from app.stats.metrics.agreement import HumanAndMetricScores
 
@@ -33,7 +33,7 @@ def test_soft_pairwise_accuracy_by_hand() -> None:
     # 1 − mean |p^h − p^m| over the pairs (12, 13, 23): Thompson et al. 2024, §3.
     human, metric = np.array([0.02, 0.40, 0.90]), np.array([0.10, 0.55, 0.70])
     assert soft_pairwise_accuracy(human, metric) == pytest.approx(0.856667, abs=1e-6)
-    assert pairwise_accuracy(human, metric) == pytest.approx(0.666667, abs=1e-6)
+    assert pairwise_accuracy_from_p_values(human, metric) == pytest.approx(0.666667, abs=1e-6)
 
 
 def test_p_of_a_pair_is_the_share_of_swapped_documents_that_differ_as_much() -> None:

@@ -67,7 +67,7 @@ def _mark(row: PairRow | None, pair: tuple[str, str]) -> int:
 
 
 def made(rows: Ratings, documents: DocumentTable, space: MultiverseSpace) -> list[MultiverseBranchClaims]:
-    scored = ScoredRatings("score", rows, documents.domain_codes()[0])
+    scored = ScoredRatings("score", rows, documents.domain_codes_and_labels()[0])
     return [
         MultiverseBranchClaims.from_bytes(compute_branch_claims(scored, space, e, n, rows.labels.systems).to_bytes())
         for e in space.excluding

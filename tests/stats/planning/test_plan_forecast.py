@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from app.design.checks import PlanCheckReport
+from app.design.checks import PlanProperties
 from app.design.design import Design
 from app.design.plan import Plan
 from app.stats.planning import plan_forecast
@@ -23,7 +23,7 @@ def layout_of(documents: dict[str, int | None], raters: int = 3) -> object:
         design=Design(),
     )
     found = SimpleNamespace(loads=[SimpleNamespace(groups=n) for n in (1,) * raters + (0,)])
-    return plan_forecast._layout(cast("Plan", plan), cast("PlanCheckReport", found), LENGTHS)
+    return plan_forecast._layout(cast("Plan", plan), cast("PlanProperties", found), LENGTHS)
 
 
 def test_calibration_documents_are_no_documents_of_a_forecast() -> None:

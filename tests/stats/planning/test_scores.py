@@ -12,13 +12,13 @@ import pytest
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.planning.non_normal_scores import (
     expected_significance_clusters,
     make_non_normal_sampler,
     make_normal_sampler,
     simulate_non_normal_document_means,
-    simulate_non_normal_power,
+    simulate_non_normal_power_counts,
 )
 from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
 from app.stats.planning.scores import (
@@ -28,7 +28,13 @@ from app.stats.planning.scores import (
     fit_marginal,
     make_score_sampler,
 )
-from app.stats.planning.studies import RaterPools, StudyTooLarge, assign_raters, find_significant_pairs, simulate_power
+from app.stats.planning.studies import (
+    RaterPools,
+    StudyTooLarge,
+    assign_raters,
+    find_significant_pairs,
+    simulate_power_counts,
+)
 from app.stats.ranking.clusters import assign_clusters
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import needs_public_data, side_by_side
@@ -105,10 +111,10 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
     scores, layout = shaped(kind), StudyLayout(3, 2, 4, 2, grouping)
     shifts, n, (d, m, r, k) = np.array([0.4, 0.0, -0.3]), 2, (3, 2, 4, 2)
     ours = simulate_non_normal_document_means(
-        scores, layout, RaterPools.single_pool(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6)
+        scores, layout, RaterPools.with_single_pool(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6)
     )
     rng, c, s = np.random.default_rng(6), scores.latent.parts, 3
-    who = assign_raters(layout, RaterPools.single_pool(layout), s, n, rng)
+    who = assign_raters(layout, RaterPools.with_single_pool(layout), s, n, rng)
     shapes = {
         "rater": (r,), "rater_doc": (d, r), "residual": (d, m, s, k), "shared": (d, m), "doc_system": (d, s),
         "segment_system": (d, m, s), "rater_segment": (d, m, r), "rater_doc_system": (d, s, k), "rater_system": (s, r),
@@ -135,7 +141,7 @@ def test_the_shift_makes_the_mean_difference_that_was_asked_for(kind: str, fixed
     found = simulate_non_normal_document_means(
         scores,
         layout,
-        RaterPools.single_pool(layout),
+        RaterPools.with_single_pool(layout),
         shifts=scores.shifts_for_difference(0.5),
         studies=40,
         rng=np.random.default_rng(1),
@@ -151,7 +157,12 @@ def test_ratings_of_a_segment_by_one_rater_covary_as_the_components_say(kind: st
     small = replace(FULL, **{name: getattr(FULL, name) * ratings.var() / 4 for name in FULL.__slots__[:-1]})
     scores, layout = shaped(kind, small), StudyLayout(300, 1, 100)
     found = simulate_non_normal_document_means(
-        scores, layout, RaterPools.single_pool(layout), shifts=np.zeros(2), studies=60, rng=np.random.default_rng(2)
+        scores,
+        layout,
+        RaterPools.with_single_pool(layout),
+        shifts=np.zeros(2),
+        studies=60,
+        rng=np.random.default_rng(2),
     )
     own = small.doc_system + small.segment_system + small.rater_system + small.rater_doc_system + small.residual
     assert (found[:, 0] - found[:, 1]).var() == pytest.approx(2 * own, rel=0.05)
@@ -171,8 +182,8 @@ def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping:
     layout, n = StudyLayout(40, 5, 8, grouping=grouping), 1500
     ask = {"difference": 0.8, "alpha": 0.02, "studies": n}
     scores = make_score_sampler(F17, fit_marginal("ordinal", all_but_normal(2.0)), better_sign=1)
-    ours, _ = simulate_non_normal_power(scores, layout, rng=np.random.default_rng(11), **ask)
-    theirs, _ = simulate_power(F17, layout, rng=np.random.default_rng(12), **ask)
+    ours, _ = simulate_non_normal_power_counts(scores, layout, rng=np.random.default_rng(11), **ask)
+    theirs, _ = simulate_power_counts(F17, layout, rng=np.random.default_rng(12), **ask)
     assert 0.2 * n < theirs < 0.97 * n, "a power of 0 or 1 would show nothing"
     share = (ours + theirs) / (2 * n)
     assert abs(ours - theirs) / n < 3.5 * sqrt(2 * share * (1 - share) / n)
@@ -181,7 +192,7 @@ def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping:
 @pytest.mark.parametrize("lengths", [(), (1, 2, 2, 3, 7)])
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
 def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: str, lengths: tuple[int, ...]) -> None:
-    found, n = simulate_non_normal_power(
+    found, n = simulate_non_normal_power_counts(
         shaped(kind, fixed_panel=True),
         StudyLayout(60, 3, 8, fixed_panel=True, lengths=lengths),
         difference=0.0,
@@ -195,12 +206,17 @@ def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: 
 def test_power_grows_with_documents_and_the_same_seed_draws_the_same() -> None:
     scores, ask = shaped("zero_inflated_gamma"), {"difference": 1.0, "alpha": 0.05, "studies": 300}
     few, more = (
-        simulate_non_normal_power(scores, StudyLayout(d, 3, 20), rng=np.random.default_rng(5), **ask)[0]
+        simulate_non_normal_power_counts(scores, StudyLayout(d, 3, 20), rng=np.random.default_rng(5), **ask)[0]
         for d in (10, 60)
     )
     assert few < more
-    assert simulate_non_normal_power(scores, StudyLayout(10, 3, 20), rng=np.random.default_rng(5), **ask)[0] == few
-    assert simulate_non_normal_power(scores, StudyLayout(1, 3, 20), rng=np.random.default_rng(5), **ask) == (0, 300)
+    assert (
+        simulate_non_normal_power_counts(scores, StudyLayout(10, 3, 20), rng=np.random.default_rng(5), **ask)[0] == few
+    )
+    assert simulate_non_normal_power_counts(scores, StudyLayout(1, 3, 20), rng=np.random.default_rng(5), **ask) == (
+        0,
+        300,
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,9 +240,9 @@ def test_ratings_that_do_not_suit_are_told(kind: str, ratings: list[float]) -> N
 def test_a_difference_beyond_the_scale_and_too_large_a_study_are_refused() -> None:
     ask = {"alpha": 0.05, "studies": 30, "rng": np.random.default_rng(0)}
     with pytest.raises(CannotSimulateScores):
-        simulate_non_normal_power(shaped("ordinal"), StudyLayout(10, 3, 5), difference=4.5, **ask)
+        simulate_non_normal_power_counts(shaped("ordinal"), StudyLayout(10, 3, 5), difference=4.5, **ask)
     with pytest.raises(StudyTooLarge):
-        simulate_non_normal_power(shaped("ordinal"), StudyLayout(5000, 50, 2000), difference=0.5, **ask)
+        simulate_non_normal_power_counts(shaped("ordinal"), StudyLayout(5000, 50, 2000), difference=0.5, **ask)
 
 
 def test_components_that_vary_more_than_the_ratings_are_told_and_drawn_in_proportion() -> None:
@@ -295,7 +311,7 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
         wins = np.zeros((3, 3), dtype=bool)
         for i, j in [(0, 1), (0, 2), (1, 2)]:
             apart = study[place[i]] - study[place[j]]
-            known = estimate_precision(apart, weights)
+            known = estimate_ratio_precision(apart, weights)
             t = apart.sum() / weights.sum() / known.error
             wins[i, j] = 2 * stats.t.sf(t, known.degrees) <= 0.05
         counted.append(max(assign_clusters(wins, "strict") or ()))
@@ -314,13 +330,13 @@ def test_uneven_scores_that_are_drawn_one_by_one_are_means_over_the_segments_tha
     long = simulate_non_normal_document_means(
         scores,
         layout,
-        RaterPools.single_pool(layout),
+        RaterPools.with_single_pool(layout),
         rng=np.random.default_rng(1),
         lengths=np.full((2, 2), 6.0),
         **ask,
     )
     mixed = simulate_non_normal_document_means(
-        scores, layout, RaterPools.single_pool(layout), rng=np.random.default_rng(1), lengths=lengths, **ask
+        scores, layout, RaterPools.with_single_pool(layout), rng=np.random.default_rng(1), lengths=lengths, **ask
     )
     assert mixed[0, :, 1] == pytest.approx(long[0, :, 1])
     assert np.abs(mixed[0, :, 0] - np.round(mixed[0, :, 0])).max() < 1e-12, "one segment: a level of the scale"
@@ -365,7 +381,7 @@ class TestPublished:
         )
         layout = StudyLayout(30, 104 / 30, 10, fixed_panel=True)
         ask = {"difference": 2.0, "alpha": 0.05, "studies": n}
-        ours, _ = simulate_non_normal_power(scores, layout, rng=np.random.default_rng(1), **ask)
-        theirs, _ = simulate_power(EN_DE, layout, rng=np.random.default_rng(1), **ask)
+        ours, _ = simulate_non_normal_power_counts(scores, layout, rng=np.random.default_rng(1), **ask)
+        theirs, _ = simulate_power_counts(EN_DE, layout, rng=np.random.default_rng(1), **ask)
         assert scores.latent.fits
         assert ours / n == pytest.approx(theirs / n, abs=0.06)

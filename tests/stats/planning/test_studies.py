@@ -29,16 +29,16 @@ from app.stats.planning.studies import (
     PlannedClaimRule,
     RaterPools,
     StudyTooLarge,
-    claims_by_t_test,
     compute_pair_contrasts,
     draw_document_lengths,
+    find_claims_by_t_test,
     forecast_srp,
     make_rater_pools,
     simulate_document_means,
-    simulate_power,
+    simulate_power_counts,
 )
 from app.stats.ratings import Ratings
-from app.stats.stability.extraction import extract_multiply_rated
+from app.stats.stability.extraction import extract_multiply_rated_documents
 from app.stats.stability.testing import (
     SignificanceRule,
     find_significant_claims,
@@ -55,7 +55,7 @@ def test_drawn_studies_vary_as_an_independent_monte_carlo_found(grouping: Groupi
     """Dealt by the allocator of campaigns."""
     layout = StudyLayout(60, 5, 6, grouping=grouping)
     drawn = simulate_document_means(
-        F17, layout, RaterPools.single_pool(layout), means=np.zeros(2), studies=4000, rng=np.random.default_rng(7)
+        F17, layout, RaterPools.with_single_pool(layout), means=np.zeros(2), studies=4000, rng=np.random.default_rng(7)
     ).mean(axis=2)
     found = float((drawn[:, 0] - drawn[:, 1]).var(ddof=1))
     assert found == pytest.approx(theirs, rel=0.07)
@@ -71,7 +71,7 @@ def test_the_test_over_documents_is_the_paired_t_test() -> None:
         for k, (i, j) in enumerate(pairs):
             theirs = stats.ttest_rel(sums[study, i], sums[study, j])
             assert apart[study, k] / error[study, k] == pytest.approx(theirs.statistic)
-            assert (claims_by_t_test(sums, 0.05)[study, k] != 0) == (theirs.pvalue <= 0.05)
+            assert (find_claims_by_t_test(sums, 0.05)[study, k] != 0) == (theirs.pvalue <= 0.05)
 
 
 def test_the_t_test_stands_for_the_permutation_test() -> None:
@@ -80,7 +80,7 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
     sums = rng.gamma(0.5, 2, (150, 5, 30)) + np.arange(5)[:, None] * 0.35
     rule = SignificanceRule()
     permuted = permutation_p_values(sums[:, None], sample_document_signs(rng, 150, 500, 30), exact=False, rule=rule)
-    theirs, ours = find_significant_claims(sums[:, None], permuted, rule)[:, 0], claims_by_t_test(sums, 0.05)
+    theirs, ours = find_significant_claims(sums[:, None], permuted, rule)[:, 0], find_claims_by_t_test(sums, 0.05)
     assert (theirs == ours).mean() > 0.97
     assert (theirs != 0).mean() == pytest.approx((ours != 0).mean(), abs=0.015)
 
@@ -88,7 +88,7 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
 def test_simulated_power_is_that_of_the_closed_form_for_psxs() -> None:
     layout = StudyLayout(80, 3.5, 8)
     difference, alpha = 2.0, 0.01
-    found, n = simulate_power(
+    found, n = simulate_power_counts(
         EN_DE, layout, difference=difference, alpha=alpha, studies=1500, rng=np.random.default_rng(2)
     )
     assert found / n == pytest.approx(z_test_power(difference, contrast_variance(EN_DE, layout), alpha=alpha), abs=0.05)
@@ -107,7 +107,13 @@ def test_documents_of_uneven_length_vary_as_the_closed_form_says(grouping: Group
     rng = np.random.default_rng(7)
     counts = draw_document_lengths(layout, 3000, rng)
     means = simulate_document_means(
-        COMPONENTS, layout, RaterPools.single_pool(layout), means=np.zeros(2), studies=3000, rng=rng, lengths=counts
+        COMPONENTS,
+        layout,
+        RaterPools.with_single_pool(layout),
+        means=np.zeros(2),
+        studies=3000,
+        rng=rng,
+        lengths=counts,
     )
     apart = ((means[:, 0] - means[:, 1]) * counts).sum(axis=1) / counts.sum(axis=1)
     promised = np.sqrt(contrast_variance(COMPONENTS, layout))
@@ -134,7 +140,7 @@ def test_a_test_of_uneven_documents_claims_as_much_as_it_says() -> None:
     """4,000 studies of equal systems by a fixed panel; with documents − 1 degrees it claimed .13."""
     layout = StudyLayout(20, 117 / 20, 6, fixed_panel=True, lengths=LONG)
     rng = np.random.default_rng(3)
-    found, n = simulate_power(COMPONENTS, layout, difference=0.0, alpha=0.05, studies=4000, rng=rng)
+    found, n = simulate_power_counts(COMPONENTS, layout, difference=0.0, alpha=0.05, studies=4000, rng=rng)
     assert 2 * found / n <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
 
 
@@ -164,7 +170,9 @@ def test_a_forecast_claims_no_more_than_the_ranking_can() -> None:
 
 def test_without_any_difference_alpha_of_the_studies_find_one() -> None:
     layout = StudyLayout(30, 3.5, 8, fixed_panel=True)
-    found, n = simulate_power(EN_DE, layout, difference=0.0, alpha=0.1, studies=3000, rng=np.random.default_rng(3))
+    found, n = simulate_power_counts(
+        EN_DE, layout, difference=0.0, alpha=0.1, studies=3000, rng=np.random.default_rng(3)
+    )
     assert found / n == pytest.approx(0.05, abs=0.015), "one direction of two"
 
 
@@ -202,7 +210,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     assert forecast_srp(F17, StudyLayout(2, 3, 4), studies=10, worlds=2, rng=rng).worlds == 2
     with pytest.raises(Invalid):
         forecast_srp(F17, StudyLayout(9, 3, 2, ratings_per_item=3), rng=rng)
-    assert simulate_power(F17, StudyLayout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)
+    assert simulate_power_counts(F17, StudyLayout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)
 
 
 class TestPublished:
@@ -211,7 +219,7 @@ class TestPublished:
     @pytest.mark.parametrize("grouping", GROUPINGS)
     def test_srp_of_the_public_data_is_forecast_from_their_components(self, grouping: Grouping) -> None:
         """WMT23 en-de, 30 documents, no normalization: the forecast is within .08, significant pairs within 5 of 45."""
-        data = extract_multiply_rated(side_by_side())
+        data = extract_multiply_rated_documents(side_by_side())
         srp, pairs = {"psxs": (0.950, 33.2), "system_balanced": (0.969, 27.2), "none": (0.777, 27.3)}[grouping]
         means = -np.array([data.score[:, s].mean() for s in range(len(data.systems))])
         panel = make_rater_pools([list(map(int, pool)) for pool in data.pools], list(map(int, data.bucket)), 10)
@@ -282,7 +290,7 @@ def test_the_interval_of_the_closed_form_holds_the_simulated_error() -> None:
     """The standard error that documents show is the one that the components say, where raters see all systems."""
     layout = StudyLayout(50, 4, 6, fixed_panel=True)
     drawn = simulate_document_means(
-        F17, layout, RaterPools.single_pool(layout), means=np.zeros(2), studies=600, rng=np.random.default_rng(3)
+        F17, layout, RaterPools.with_single_pool(layout), means=np.zeros(2), studies=600, rng=np.random.default_rng(3)
     )
     _, error = compute_pair_contrasts(drawn)
     assert float(np.sqrt((error**2).mean())) == pytest.approx(sqrt(contrast_variance(F17, layout)), rel=0.05)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.stats.postediting import closest, compare, curve, operations, rates
-from app.stats.postediting.compare import EXTERNAL, SegmentEditMatrix, SegmentTexts
+from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix, SegmentTexts
 from app.stats.postediting.operations import Tokenization
 
 PLAIN = Tokenization()
@@ -22,7 +22,7 @@ def made(n: int, edits: int) -> tuple[str, str]:
     return " ".join(words), " ".join([*words[: n - edits], *(f"x{i}" for i in range(edits))])
 
 
-def of_nine(edits: int, lengths: Sequence[int]) -> SegmentEditMatrix:
+def of_nine(edits: int, lengths: Sequence[int]) -> OutputReferenceEditMatrix:
     """An output and nine post-edits of it: the first is the closest, the others need more edits."""
     output = made(lengths[0], edits)[1]
     found = [made(lengths[0], 0)[0]]
@@ -112,7 +112,7 @@ def test_texts_too_long_for_shifts_are_compared_without() -> None:
 
 
 @pytest.fixture(scope="module")
-def world() -> list[SegmentEditMatrix]:
+def world() -> list[OutputReferenceEditMatrix]:
     """Six segments of three systems, each post-edited by changing its own output a little; an external reference."""
     rng = random.Random(3)
     found = []
@@ -131,7 +131,7 @@ def world() -> list[SegmentEditMatrix]:
     return found
 
 
-def test_closest_post_edits_are_counted_as_by_hand(world: list[SegmentEditMatrix]) -> None:
+def test_closest_post_edits_are_counted_as_by_hand(world: list[OutputReferenceEditMatrix]) -> None:
     lines = {(one.system, one.origin): one for one in closest.count_closest_references(world, [0, 1, 2])}
     for system in range(3):
         for origin in (0, 1, 2, EXTERNAL):
@@ -145,7 +145,7 @@ def test_closest_post_edits_are_counted_as_by_hand(world: list[SegmentEditMatrix
     assert all(lines[system, EXTERNAL].unique == 0 for system in range(3))
 
 
-def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: list[SegmentEditMatrix]) -> None:
+def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: list[OutputReferenceEditMatrix]) -> None:
     lines = closest.count_closest_references(world, [0, 1, 2])
     found = closest.count_closest_by_lab(lines, ["one", "one", "two"])
     first = next(one for one in found if one.system == 0)
@@ -156,8 +156,10 @@ def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: lis
     assert closest.count_closest_by_lab(lines, [None, None, None]) == []
 
 
-def test_the_curve_orders_post_edits_from_the_farthest_and_ends_with_all(world: list[SegmentEditMatrix]) -> None:
-    drawn = curve.compute_reference_curve(world, [0, 1, 2])
+def test_the_curve_orders_post_edits_from_the_farthest_and_ends_with_all(
+    world: list[OutputReferenceEditMatrix],
+) -> None:
+    drawn = curve.compute_ter_by_references(world, [0, 1, 2])
     assert drawn is not None
     for line in drawn.systems:
         assert line.single[0] >= line.single[1]
@@ -179,7 +181,7 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
         )
         for n in range(2)
     ]
-    drawn = curve.compute_reference_curve(found, [0, 1])
+    drawn = curve.compute_ter_by_references(found, [0, 1])
     assert drawn is not None
     first, second = drawn.systems
     assert first.single == pytest.approx((70.0, 20.0))
@@ -191,13 +193,13 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
     assert (first.enough, second.enough, drawn.enough) == (None, 1, 1)
 
 
-def test_there_is_no_curve_of_one_system_or_without_shared_segments(world: list[SegmentEditMatrix]) -> None:
-    assert curve.compute_reference_curve(world, [0]) is None
-    assert curve.compute_reference_curve(world, [0, 5]) is None
-    assert curve.compute_reference_curve([], [0, 1]) is None
+def test_there_is_no_curve_of_one_system_or_without_shared_segments(world: list[OutputReferenceEditMatrix]) -> None:
+    assert curve.compute_ter_by_references(world, [0]) is None
+    assert curve.compute_ter_by_references(world, [0, 5]) is None
+    assert curve.compute_ter_by_references([], [0, 1]) is None
 
 
-def test_an_interval_needs_documents_that_differ(world: list[SegmentEditMatrix]) -> None:
+def test_an_interval_needs_documents_that_differ(world: list[OutputReferenceEditMatrix]) -> None:
     low, high = rates.collect_mter_edits(world, 2).estimate_rate(0.95).interval or (0.0, 0.0)
     assert low < (rates.collect_mter_edits(world, 2).estimate_rate(0.95).value or 0.0) < high
     assert rates.collect_mter_edits(world[:1], 2).estimate_rate(0.95).interval is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.stats.quality.drift import estimate_drift, least_squares_trend
-from app.stats.quality.levels import estimate_rater_score_levels
+from app.stats.quality.levels import estimate_rater_levels_and_residuals
 from app.stats.quality.panel import compute_rater_item_means
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.ratings import Ratings
@@ -111,7 +111,7 @@ def test_a_partners_level_is_no_drift() -> None:
         score=50 + np.array([level[who] for who, _ in places]) + noise,
         higher_is_better=True,
     )
-    found = estimate_rater_score_levels(compute_rater_item_means(ratings), 3)
+    found = estimate_rater_levels_and_residuals(compute_rater_item_means(ratings), 3)
     assert found.of_rater - found.of_rater[0] == pytest.approx([0, 8, -8], abs=1.2)
     assert accused(make_rater_quality_report(ratings)) == set()
 
@@ -123,7 +123,7 @@ def test_levels_are_those_of_least_squares_with_an_effect_an_item() -> None:
     design[np.arange(cells.item.size), cells.item] = 1
     design[np.arange(cells.item.size), cells.item.max() + 1 + cells.rater] = 1
     plain = np.linalg.lstsq(design, cells.score, rcond=None)[0][-5:]
-    found = estimate_rater_score_levels(cells, 5)
+    found = estimate_rater_levels_and_residuals(cells, 5)
     assert found.of_rater == pytest.approx(plain - plain.mean(), abs=1e-6)
     assert abs(np.nansum(found.residual)) < 1e-6
 
@@ -155,7 +155,7 @@ def test_a_drift_of_one_sd_over_30_documents_is_found_in_four_of_five() -> None:
     hits, others, n = 0, 0, 50
     for seed in range(n):
         cells = compute_rater_item_means(world(seed, "esa", SIDE_BY_SIDE).ratings)
-        sd = float(np.nanstd(estimate_rater_score_levels(cells, SIDE_BY_SIDE.raters).residual))
+        sd = float(np.nanstd(estimate_rater_levels_and_residuals(cells, SIDE_BY_SIDE.raters).residual))
         moved = world(seed, "esa", SIDE_BY_SIDE, kinds={3: "drift"}, drift=sd)
         found = accused(make_rater_quality_report(moved.ratings, moved.events))
         hits, others = hits + ("r003" in found), others + len(found - {"r003"})

@@ -23,7 +23,7 @@ from app.stats.quality.repeats import (
 )
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
-from app.stats.quality.within_tasks import OrderedJudgments, measure_change_within_tasks
+from app.stats.quality.within_tasks import RaterJudgmentsInOrder, measure_rater_change_within_tasks
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 from app.stats.testing.adjust import benjamini_hochberg
 from tests.stats.components.worlds import needs_public_data, side_by_side
@@ -189,8 +189,11 @@ def test_a_task_that_ends_without_care_is_seen_and_its_cut_told() -> None:
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
     honest = rng.normal(0, 1, 120)
     careless = np.where(place > 0.4, 3 * honest, honest)
-    found = measure_change_within_tasks(
-        {0: OrderedJudgments(task, document, place, honest), 1: OrderedJudgments(task, document, place, careless)}
+    found = measure_rater_change_within_tasks(
+        {
+            0: RaterJudgmentsInOrder(task, document, place, honest),
+            1: RaterJudgmentsInOrder(task, document, place, careless),
+        }
     )
     assert (found[0].p_value > 0.05, found[1].q_value < 0.001, found[1].cut) == (True, True, 0.4)
     level = careless[place < 0.4].mean()
@@ -202,8 +205,8 @@ def test_a_rater_is_beside_their_level_where_they_read() -> None:
     """Answers without reading lie 4 below; the mean of all would put the careful ones nearly as far from it."""
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
     given = np.where(place > 0.4, -4.0, np.tile([0.5, -0.5], 60))
-    found = measure_change_within_tasks(
-        {0: OrderedJudgments(np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, given)}
+    found = measure_rater_change_within_tasks(
+        {0: RaterJudgmentsInOrder(np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, given)}
     )[0]
     assert (found.cut, found.early, found.late) == (0.4, 0.5, 4.0)
     assert found.q_value < 0.001
@@ -223,8 +226,8 @@ def test_one_who_stops_reading_is_found_among_a_hundred() -> None:
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
     honest = rng.normal(0, 1, (100, 120))
     honest[0] = np.where(place > 0.4, 4 * honest[0], honest[0])
-    found = measure_change_within_tasks(
-        {r: OrderedJudgments(task, document, place, distance) for r, distance in enumerate(honest)}
+    found = measure_rater_change_within_tasks(
+        {r: RaterJudgmentsInOrder(task, document, place, distance) for r, distance in enumerate(honest)}
     )
     assert [r for r, one in found.items() if one.q_value < 0.01] == [0]
 
@@ -250,10 +253,10 @@ def test_one_pair_that_copies_and_one_whose_repeats_lie_apart_are_found_among_ma
 def test_careful_ends_are_no_fault() -> None:
     rng = np.random.default_rng(7)
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
-    steps = OrderedJudgments(
+    steps = RaterJudgmentsInOrder(
         np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, rng.normal(0, 1, 120) * (2 - place)
     )
-    assert measure_change_within_tasks({0: steps})[0].p_value > 0.2
+    assert measure_rater_change_within_tasks({0: steps})[0].p_value > 0.2
 
 
 def control_pairs(differences: Mapping[str, Floats]) -> Ratings:

@@ -6,8 +6,8 @@ import pytest
 
 from app.stats.quality import report as module
 from app.stats.quality.choices import CHECKS, Check
-from app.stats.quality.report import RaterQualityReport, make_rater_quality, make_rater_quality_report
-from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, measure_change_within_tasks
+from app.stats.quality.report import RaterQualityReport, make_quality_of_one_rater, make_rater_quality_report
+from app.stats.quality.within_tasks import RaterJudgmentsInOrder, WithinTaskChange, measure_rater_change_within_tasks
 from tests.stats.quality.test_flags import BAD
 from tests.stats.quality.worlds import Design, World, world
 
@@ -30,7 +30,10 @@ def test_by_each_check_alone_the_same_raters_fail(made: World, everybody: RaterQ
     failing = [key for key, one in of_all.items() if check in one.beyond]
     others = [key for key, one in of_all.items() if check not in one.beyond]
     for rater in (failing or others)[:1]:
-        whole, one = of_all[rater], make_rater_quality(made.ratings, rater, frozenset({check}), made.events, made.words)
+        whole, one = (
+            of_all[rater],
+            make_quality_of_one_rater(made.ratings, rater, frozenset({check}), made.events, made.words),
+        )
         assert one is not None
         assert [name for name in one.beyond if name != "controls"] == [
             name for name in whole.beyond if name == check != "controls"
@@ -56,18 +59,18 @@ def test_orders_are_drawn_for_everybody_only_where_ones_own_are_rare(
 ) -> None:
     drawn: list[int] = []
 
-    def counted(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTaskChange]:
+    def counted(raters: dict[int, RaterJudgmentsInOrder]) -> dict[int, WithinTaskChange]:
         drawn.append(len(raters))
-        return measure_change_within_tasks(raters)
+        return measure_rater_change_within_tasks(raters)
 
-    monkeypatch.setattr(module, "measure_change_within_tasks", counted)
+    monkeypatch.setattr(module, "measure_rater_change_within_tasks", counted)
     by_p = sorted((one.within_tasks.p_value, one.rater) for one in everybody.raters if one.within_tasks)
     for p_value, rater in (by_p[0], by_p[-1]):
         drawn.clear()
-        make_rater_quality(made.ratings, rater, frozenset({"within_tasks"}), made.events, made.words)
+        make_quality_of_one_rater(made.ratings, rater, frozenset({"within_tasks"}), made.events, made.words)
         assert drawn == ([1, 28] if p_value < everybody.choices.limits.chance else [1])
     assert by_p[0][0] < everybody.choices.limits.chance < by_p[-1][0]
 
 
 def test_who_has_rated_nothing_has_no_evidence(made: World) -> None:
-    assert make_rater_quality(made.ratings, "nobody", frozenset(CHECKS), made.events, made.words) is None
+    assert make_quality_of_one_rater(made.ratings, "nobody", frozenset(CHECKS), made.events, made.words) is None

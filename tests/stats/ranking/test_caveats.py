@@ -54,7 +54,7 @@ def test_pairs_that_no_rater_links_are_not_testable_by_any_recipe(name: str) -> 
 def test_a_chain_of_raters_links_systems() -> None:
     who = {"A": "r1", "B": "r1", "C": "r2"}
     rows = campaign([5] * 20, lambda s, d: "r2" if s == "B" and d % 2 else who[s])
-    linked = design_checks.find_pairs_linked_by_raters(rows, np.arange(3, dtype=np.int32))
+    linked = design_checks.find_system_pairs_linked_by_raters(rows, np.arange(3, dtype=np.int32))
     assert linked.tolist() == [[False, True, True], [True, False, True], [True, True, False]]
     assert all(pair.testable for pair in rank_systems(rows, NAMED["recommended"]).pairs)
 

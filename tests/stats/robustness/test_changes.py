@@ -154,12 +154,12 @@ def check_against_twin(rows: Ratings, humans: set[str], groups: tuple[str, ...],
     documents = of_domains(rows)
     domains = {key: documents.domain[i] or "unknown" for i, key in enumerate(rows.labels.documents)}
     experiments = ScoreChangeExperimentsFromRatings.from_ratings(rows, WMT_DA, frozenset(humans), documents)
-    found, _ = experiments.list_changes(groups)
+    found, _ = experiments.list_changes_and_missing_groups(groups)
     some = [change for group in groups for change in [one for one in found if one.group == group][::every]]
     raw = plain(rows)
     unchanged: dict[frozenset[str], tuple[list[str], list[int], dict[str, float]]] = {}
     told = 0
-    for effect in experiments.apply_changes(some):
+    for effect in experiments.compute_change_effects(some):
         change = effect.change
         if change.unshown not in unchanged:
             unchanged[change.unshown] = standing(raw, set(change.unshown))
@@ -185,7 +185,9 @@ def test_every_change_equals_its_slow_twin(seed: int) -> None:
 def test_groups_without_a_change_say_why() -> None:
     rows = campaign(3, systems=2, raters=1)
     rows = rows.where((rows.role != RatingRole.REFERENCE) & (rows.rater == rows.labels.raters.index("r0")))
-    made, none = ScoreChangeExperimentsFromRatings.from_ratings(rows, WMT_DA, frozenset()).list_changes(GROUPS)
+    made, none = ScoreChangeExperimentsFromRatings.from_ratings(
+        rows, WMT_DA, frozenset()
+    ).list_changes_and_missing_groups(GROUPS)
     assert {change.group for change in made} == {"document"}
     assert none == {
         "references": "there are no human systems and no reference rows",

@@ -7,7 +7,7 @@ import pytest
 
 from app.design.simulate import simulate_rater_assignments
 from app.stats.ratings import Ratings
-from app.stats.stability.extraction import extract_multiply_rated
+from app.stats.stability.extraction import extract_multiply_rated_documents
 from app.stats.stability.srp import compare_studies, find_better_of_pairs, pooled_srp
 from app.stats.stability.studies import (
     full_data_study,
@@ -31,7 +31,7 @@ METHODS = ("none", "mean", "center", "error", "error_rate", "z")
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("method", METHODS)
 def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, method: str) -> None:
-    data = extract_multiply_rated(made_up(len(grouping) + k))
+    data = extract_multiply_rated_documents(made_up(len(grouping) + k))
     rng = np.random.default_rng(7)
     documents = np.array([0, 1, 3, 4, 6, 7, 8, 10])
     n_systems = len(data.systems)
@@ -78,7 +78,7 @@ def constant(rater: str, value: float) -> Ratings:
 @pytest.mark.parametrize("value", [0.0, 0.3])
 @pytest.mark.parametrize("method", METHODS)
 def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, method: str) -> None:
-    data = extract_multiply_rated(constant("r1", value))
+    data = extract_multiply_rated_documents(constant("r1", value))
     documents = np.arange(len(data.documents))
     pools = [data.pools[b] for b in data.bucket]
     raters = np.array([[[[pool[(s + d) % 3]] for s in range(4)] for d, pool in enumerate(pools)]])
@@ -87,12 +87,12 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
     slow = naive.study_scores(data, documents.tolist(), raters[0].tolist(), method)
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)
     if method == "z":
-        assert found.has_constant_scores[0, data.raters.index("r1")]
+        assert found.constant_score_rater_mask[0, data.raters.index("r1")]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_full_data_are_the_study_in_which_everybody_rates_everything(method: str) -> None:
-    data = extract_multiply_rated(made_up(5, pools=((0, 1, 2), (2, 3))))
+    data = extract_multiply_rated_documents(made_up(5, pools=((0, 1, 2), (2, 3))))
     found = full_data_study(sum_item_ratings(data))
     raters = [[data.pools[b].tolist()] * len(data.systems) for b in data.bucket]
     slow = naive.study_scores(data, range(len(data.documents)), raters, method)

@@ -13,7 +13,7 @@ from app.stats.stability import extraction
 from app.stats.stability.block_sums import sum_item_ratings_of_blocks
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import compute_stability_curves
-from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated_documents
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 from app.stats.stability.studies import ItemRatingSums, sum_item_ratings
 from tests.stats.stability.worlds import made_up
@@ -54,7 +54,7 @@ def worlds() -> dict[str, Ratings]:
 @pytest.mark.parametrize("documents", [1, 3, 100])
 def test_sums_by_block_are_those_of_all_at_once(name: str, documents: int) -> None:
     ratings = worlds()[name]
-    data = extract_multiply_rated(ratings)
+    data = extract_multiply_rated_documents(ratings)
     held = sum_item_ratings(data)
     summed = by_block(ratings, documents, held.centre)
     for fact in FACTS:
@@ -69,7 +69,7 @@ def test_sums_by_block_are_those_of_all_at_once(name: str, documents: int) -> No
 def test_crowded_documents_are_left_out_as_of_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = made_up(4, documents=12, pools=((0, 1, 2, 3), (1, 2)))
     monkeypatch.setattr(extraction, "MOST_PLACES", 100)
-    data = extract_multiply_rated(ratings)
+    data = extract_multiply_rated_documents(ratings)
     assert "many more raters" in data.left_out[0].reason
     summed = by_block(ratings, 2, 1.5)
     assert (summed.data.documents, summed.data.left_out) == (data.documents, data.left_out)
@@ -81,7 +81,7 @@ def test_curves_of_sums_are_those_of_ratings() -> None:
     data: MultiplyRatedDocuments | ItemRatingSums
     designs = (StudyDesign(RaterAssignmentScheme("psxs"), "z"), StudyDesign(RaterAssignmentScheme("none"), "error"))
     request = StabilityRequest(designs, documents=(4, 8), studies=20, per_set=10, permutations=99, seed=3)
-    held = extract_multiply_rated(ratings)
+    held = extract_multiply_rated_documents(ratings)
     made = []
     for data in (held, by_block(ratings, 3, sum_item_ratings(held).centre), by_block(ratings, 3, 2.0)):
         resolved = request.resolve(len(held.documents), len(held.systems))
@@ -98,7 +98,7 @@ def test_what_is_rated_once_is_refused_as_of_all_at_once() -> None:
     alone = ratings.where(ratings.rater == 0)
     for given in (alone, ratings.where(ratings.system == 0), ratings.where(np.zeros(len(ratings), dtype=np.bool_))):
         told = []
-        for refused in (lambda: extract_multiply_rated(given), lambda: by_block(given, 2, 0.0)):  # noqa: B023
+        for refused in (lambda: extract_multiply_rated_documents(given), lambda: by_block(given, 2, 0.0)):  # noqa: B023
             with pytest.raises(NotMultiplyRated) as error:
                 refused()
             told.append(error.value.detail)

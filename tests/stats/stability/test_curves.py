@@ -13,7 +13,7 @@ from app.stats.ratings import Ratings
 from app.stats.stability import extraction
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import _mean_of, compute_stability_curves
-from app.stats.stability.extraction import NotMultiplyRated, extract_multiply_rated
+from app.stats.stability.extraction import NotMultiplyRated, extract_multiply_rated_documents
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
 from tests.stats.components.worlds import crossed
 from tests.stats.stability.worlds import made_up
@@ -23,7 +23,7 @@ THREE = tuple(StudyDesign(assignment, method) for assignment in (PSXS, APART, NO
 
 
 def simulator(request: StabilityRequest, ratings: Ratings | None = None) -> StabilitySimulator:
-    data = extract_multiply_rated(made_up(1, documents=14) if ratings is None else ratings)
+    data = extract_multiply_rated_documents(made_up(1, documents=14) if ratings is None else ratings)
     return StabilitySimulator(data, request.resolve(len(data.documents), len(data.systems)))
 
 
@@ -242,7 +242,7 @@ def test_the_figures_of_the_paper_are_one_request() -> None:
     assert len(designs) == len(set(designs)) == 36
     request = StabilityRequest(designs).resolve(181, 15)
     assert request.document_counts == tuple(range(20, 181, 20))
-    assert len(StabilitySimulator(extract_multiply_rated(made_up(1)), request).chunks) == 9 * 9
+    assert len(StabilitySimulator(extract_multiply_rated_documents(made_up(1)), request).chunks) == 9 * 9
 
 
 def test_buckets_are_the_documents_whose_every_output_the_same_raters_rated() -> None:
@@ -255,7 +255,7 @@ def test_buckets_are_the_documents_whose_every_output_the_same_raters_rated() ->
     assert partial.any()
     assert uneven.any()
 
-    data = extract_multiply_rated(given.where(~(alone | partial | uneven)))
+    data = extract_multiply_rated_documents(given.where(~(alone | partial | uneven)))
 
     assert data.documents == tuple(f"d{d:03}" for d in range(3, 8))
     assert [dropped.reason for dropped in data.left_out] == [
@@ -270,7 +270,7 @@ def test_buckets_are_the_documents_whose_every_output_the_same_raters_rated() ->
 
 def test_scores_lie_where_their_segment_system_and_rater_say() -> None:
     given = made_up(6, pools=((0, 1, 2), (2, 3)))
-    data = extract_multiply_rated(given)
+    data = extract_multiply_rated_documents(given)
     segments = np.unique(given.segment)
     for row in range(len(given)):
         g = int(np.searchsorted(segments, given.segment[row]))
@@ -288,13 +288,13 @@ def test_documents_of_many_more_raters_than_others_are_left_out_where_arrays_wou
     """A document that 100 raters judged gave every other output 100 places: 5 GB with 100,000 of them."""
     given = made_up(6, pools=((0, 1), (2, 3), (0, 1, 2, 3, 4, 5)), segments=1)
     monkeypatch.setattr(extraction, "MOST_PLACES", 12 * 4 * 6)
-    assert len(extract_multiply_rated(given).documents) == 12
+    assert len(extract_multiply_rated_documents(given).documents) == 12
     monkeypatch.setattr(extraction, "MOST_PLACES", 12 * 4 * 6 - 1)
-    data = extract_multiply_rated(given)
+    data = extract_multiply_rated_documents(given)
     assert [(one.reason, one.n) for one in data.left_out] == [("rated by many more raters than other documents", 4)]
     assert (len(data.documents), data.score.shape[2]) == (8, 2)
     monkeypatch.setattr(extraction, "MOST_PLACES", 1)
-    assert len(extract_multiply_rated(made_up(6, pools=((0, 1), (2, 3)))).documents) == 12
+    assert len(extract_multiply_rated_documents(made_up(6, pools=((0, 1), (2, 3)))).documents) == 12
 
 
 def test_two_ratings_of_one_output_by_one_rater_count_as_their_mean() -> None:
@@ -303,20 +303,20 @@ def test_two_ratings_of_one_output_by_one_rater_count_as_their_mean() -> None:
     given = Ratings.from_columns(
         system=system, document=["d"] * 5, position=[1] * 5, rater=rater, score=score, higher_is_better=True
     )
-    assert extract_multiply_rated(given).score[0].tolist() == [[2.0, 5.0], [0.0, 0.0]]
+    assert extract_multiply_rated_documents(given).score[0].tolist() == [[2.0, 5.0], [0.0, 0.0]]
 
 
 def test_a_campaign_with_one_rating_an_item_says_why_there_is_nothing_to_simulate() -> None:
     given = made_up(2, documents=4, pools=((0,), (1,)))
     with pytest.raises(NotMultiplyRated, match="4 documents: rated by fewer than two raters"):
-        extract_multiply_rated(given)
+        extract_multiply_rated_documents(given)
 
 
 def test_one_system_alone_is_told_as_such() -> None:
     ratings = crossed(1, documents=8, systems=2, raters=2, ratings=2)
     with pytest.raises(NotMultiplyRated, match="only one system was rated"):
-        extract_multiply_rated(ratings.where(ratings.system == 0))
-    assert extract_multiply_rated(ratings).systems == ("s00", "s01")
+        extract_multiply_rated_documents(ratings.where(ratings.system == 0))
+    assert extract_multiply_rated_documents(ratings).systems == ("s00", "s01")
 
 
 def test_studies_are_no_more_than_their_verdicts_on_all_pairs_can_be_held() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.stats.ratings import Floats
-from app.stats.stability.srp import compare_studies, find_better_of_pairs, mark_stable_study_pairs, pooled_srp
+from app.stats.stability.srp import compare_studies, find_better_of_pairs, mark_stable_pairs_of_studies, pooled_srp
 from app.stats.stability.studies import StudyBatch, gather_study_ratings, normalized_document_sums, sum_item_ratings
 from app.stats.stability.testing import (
     SignificanceRule,
@@ -77,6 +77,6 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
             }
             assert ours_pairs == {tuple(pair) for pair in wanted}
         order = find_better_of_pairs(means, -1)
-        matrix = mark_stable_study_pairs(made, order).astype(int)
+        matrix = mark_stable_pairs_of_studies(made, order).astype(int)
         assert matrix.tolist() == theirs["sr_matrix"]
         assert pooled_srp([compare_studies(means, made, order)]) == pytest.approx(theirs["srp"], abs=1e-15)

@@ -9,7 +9,7 @@ import pytest
 
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityCurve, compute_stability_curves
-from app.stats.stability.extraction import extract_multiply_rated
+from app.stats.stability.extraction import extract_multiply_rated_documents
 from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, max_reported_rank_distance
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
 from tests.stats.stability.worlds import made_up
@@ -21,7 +21,7 @@ DESIGNS = tuple(
 
 
 def simulator() -> StabilitySimulator:
-    data = extract_multiply_rated(made_up(5, documents=12, systems=SYSTEMS, spread=0.3))
+    data = extract_multiply_rated_documents(made_up(5, documents=12, systems=SYSTEMS, spread=0.3))
     asked = StabilityRequest(DESIGNS, documents=(8, 12), studies=40, per_set=10, permutations=100, seed=4)
     return StabilitySimulator(data, asked.resolve(len(data.documents), SYSTEMS))
 
@@ -71,7 +71,7 @@ def test_pairs_stand_in_the_order_of_the_ranking_by_all_ratings() -> None:
 
 def test_a_pair_that_is_equal_by_all_ratings_is_named_in_the_order_of_the_systems() -> None:
     order = np.array([0, -1, -1], dtype=np.int8)  # the third of three is better than two that are equal
-    told = ReportedPairs.within_reach(order, 3, 2)
+    told = ReportedPairs.select_within_rank_distance(order, 3, 2)
     assert told.pairs == ((2, 0), (2, 1), (0, 1))
     claims = np.array([[1, -1, 0], [-1, -1, 1], [1, 0, 0], [0, 0, 0]], dtype=np.int8)
     assert told.claim_shares(claims) == ((0.5, 0.0, 0.5), (0.0, 0.25, 0.25))
@@ -83,7 +83,7 @@ def test_neighbours_alone_are_told_where_a_report_would_be_too_long() -> None:
     for systems in (2, 15, 40, 200, 1400):
         reach = max_reported_rank_distance(figures, systems)
         order = np.ones(systems * (systems - 1) // 2, dtype=np.int8)
-        told = ReportedPairs.within_reach(order, systems, reach).pairs
+        told = ReportedPairs.select_within_rank_distance(order, systems, reach).pairs
         assert len(told) * len(figures.designs) * len(figures.document_counts) <= MOST_REPORTED
         assert set(told) == {(i, j) for i in range(systems) for j in range(i + 1, min(systems, i + reach + 1))}
     assert [max_reported_rank_distance(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]

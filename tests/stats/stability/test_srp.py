@@ -12,7 +12,7 @@ from app.design.entropy import normalized_entropy
 from app.stats.stability.srp import (
     compare_studies,
     find_better_of_pairs,
-    mark_stable_study_pairs,
+    mark_stable_pairs_of_studies,
     pooled_srp,
     srp_monte_carlo_error,
 )
@@ -34,7 +34,7 @@ CLAIMS: Claims = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], dtype=np.int8)
 
 def test_the_worked_example_has_an_srp_of_four_sixths() -> None:
     order = find_better_of_pairs(MEANS, -1)
-    matrix = mark_stable_study_pairs(CLAIMS, order)
+    matrix = mark_stable_pairs_of_studies(CLAIMS, order)
     assert not matrix[0, 1]
     assert not matrix[0, 2], "a tie is not stable"
     assert matrix[1:].all()
@@ -93,7 +93,7 @@ def test_a_group_larger_than_what_is_held_at_once_is_counted_whole(monkeypatch: 
 
 def test_the_error_of_one_group_is_the_jackknife_over_its_studies() -> None:
     means, made = studies(3, 15)
-    matrix = mark_stable_study_pairs(made, find_better_of_pairs(means, -1)).astype(float)
+    matrix = mark_stable_pairs_of_studies(made, find_better_of_pairs(means, -1)).astype(float)
     np.fill_diagonal(matrix, 0)
     without = []
     for b in range(15):

@@ -14,7 +14,7 @@ import pytest
 
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
-from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
 
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared"
 needs_public_data = [
@@ -49,7 +49,7 @@ def side_by_side() -> Ratings:
 
 @cache
 def side_by_side_arrays() -> MultiplyRatedDocuments:
-    return extract_multiply_rated(side_by_side())
+    return extract_multiply_rated_documents(side_by_side())
 
 
 @cache

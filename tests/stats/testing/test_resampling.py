@@ -10,7 +10,7 @@ from scipy import stats
 
 from app.domain.recipe import NAMED, Recipe
 from app.stats import intervals
-from app.stats.inference.by_document import estimate_precision
+from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.ranking.caveats import _DRAWN
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
@@ -71,7 +71,7 @@ def test_draws_take_as_many_documents_as_there_are_whatever_the_chunk(monkeypatc
 @pytest.mark.parametrize(("n", "kind"), [(19, "bca"), (30, "t")])
 def test_few_documents_and_t_take_the_linearized_interval(n: int, kind: str) -> None:
     sums, weights = documents(n)
-    width = intervals.interval_half_widths(estimate_precision(sums, weights), 0.05)
+    width = intervals.interval_half_widths(estimate_ratio_precision(sums, weights), 0.05)
     low, high = resampling.bootstrap_intervals(sums[None], weights[None], alpha=0.05, kind=kind, seed=1)
     estimate = sums.sum() / weights.sum()
     assert (low[0], high[0]) == pytest.approx((estimate - width, estimate + width))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stats.timing.active_time import ActivityLog, PageVisibility, ScreenWordCounts, derive_actions_from_log
+from app.stats.timing.active_time import ActivityLog, PageVisibilityChange, ScreenWordCounts, derive_actions_from_log
 from app.stats.timing.timing import compute_work_stretches, payable_seconds_by_rater_and_day, trim_overlapping_stretches
 
 SECOND = 1_000_000
@@ -27,7 +27,7 @@ def page(
     rater: int = 0,
     task: int = 0,
     session: int = 0,
-    signs: Sequence[PageVisibility] | None = None,
+    signs: Sequence[PageVisibilityChange] | None = None,
     items: Sequence[int] | None = None,
     segments: Sequence[int] | None = None,
 ) -> ActivityLog:
@@ -46,7 +46,7 @@ def page(
         at_ms=np.array([round(t * 1000) for t in at], dtype=np.int64),
         received=np.array([round(t * SECOND) for t in arrived], dtype=np.int64),
         since=np.full(n, round(since * SECOND), dtype=np.int64),
-        sign=codes([int(one) for one in signs] if signs else int(PageVisibility.SEEN)),
+        sign=codes([int(one) for one in signs] if signs else int(PageVisibilityChange.SEEN)),
         item=codes(list(items) if items else 1),
         segment=codes(list(segments) if segments else -1),
     )
@@ -102,11 +102,11 @@ def test_events_that_arrive_out_of_order_are_taken_in_the_order_of_the_page() ->
 
 def test_a_hidden_page_counts_nothing_until_it_is_seen_again() -> None:
     signs = [
-        PageVisibility.SEEN,
-        PageVisibility.HIDDEN,
-        PageVisibility.NOTHING,
-        PageVisibility.SEEN,
-        PageVisibility.SEEN,
+        PageVisibilityChange.SEEN,
+        PageVisibilityChange.HIDDEN,
+        PageVisibilityChange.NOTHING,
+        PageVisibilityChange.SEEN,
+        PageVisibilityChange.SEEN,
     ]
     assert counted(page([0, 10, 20, 30, 40], 100, signs=signs)) == [10.0, 10.0]
 
@@ -153,14 +153,17 @@ def test_nothing_recorded_is_nothing_paid() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.integers(-4000, 4000), st.integers(0, 400), st.integers(0, 1), st.sampled_from(list(PageVisibility))
+            st.integers(-4000, 4000),
+            st.integers(0, 400),
+            st.integers(0, 1),
+            st.sampled_from(list(PageVisibilityChange)),
         ),
         min_size=1,
         max_size=30,
     )
 )
 def test_whatever_pages_say_nobody_is_paid_more_than_the_time_between_lease_and_last_arrival(
-    events: list[tuple[int, int, int, PageVisibility]],
+    events: list[tuple[int, int, int, PageVisibilityChange]],
 ) -> None:
     logs = []
     for session in (0, 1):

@@ -11,16 +11,16 @@ from app.domain.errors import Invalid
 from app.stats.side_tables import RatingEventTable
 from app.stats.timing import timing
 from app.stats.timing.pace import RaterHandInHistory, _gaps, forecast_campaign_end, tasks_per_time_unit
-from app.stats.timing.timing import RaterActions, WorkStretches
+from app.stats.timing.timing import RaterActionLog, WorkStretches
 
 SECOND = 1_000_000
 
 
 def actions(
     at: list[float], *, words: float = 50.0, visible: list[bool] | None = None, session: int = 0
-) -> RaterActions:
+) -> RaterActionLog:
     n = len(at)
-    return RaterActions(
+    return RaterActionLog(
         rater=np.zeros(n, dtype=np.int32),
         session=np.full(n, session, dtype=np.int32),
         at=np.array([round(t * SECOND) for t in at], dtype=np.int64),
@@ -29,9 +29,9 @@ def actions(
     )
 
 
-def together(*parts: RaterActions) -> RaterActions:
+def together(*parts: RaterActionLog) -> RaterActionLog:
     names = ("rater", "session", "at", "visible", "words")
-    return RaterActions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return RaterActionLog(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def test_a_gap_is_capped_by_the_words_on_the_screen() -> None:
@@ -108,7 +108,7 @@ def test_a_revision_counts_where_the_score_changed() -> None:
 
 def test_speeding_up_is_a_negative_slope() -> None:
     words = np.full(100, 20.0)
-    found = timing.pace_slope(20 * np.exp(-0.5 * np.arange(100) / 100), words)
+    found = timing.estimate_rater_pace_slope(20 * np.exp(-0.5 * np.arange(100) / 100), words)
     assert found is not None
     assert found[0] == pytest.approx(-0.5)
     assert timing.words_per_hour(words, np.full(100, 10.0)) == pytest.approx(7200)

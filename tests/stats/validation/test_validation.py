@@ -205,7 +205,7 @@ def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
 def test_a_study_of_its_own_design_has_its_rows_and_a_growing_one_has_parts_of_them() -> None:
     rows = world(9)
     own = CampaignWithRedrawnScores.from_ratings(rows, None)
-    drawn = own.draw_study("skewed", np.random.default_rng(1))
+    drawn = own.draw_null_study("skewed", np.random.default_rng(1))
     assert (drawn.system == rows.system).all()
     assert (drawn.segment == rows.segment).all()
     assert drawn.score.std() == pytest.approx(rows.score.std(), rel=1e-6)

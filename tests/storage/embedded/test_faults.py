@@ -151,7 +151,7 @@ def test_a_start_that_fails_is_tried_three_times_in_all(
 
     monkeypatch.setattr(cluster, "_pg_ctl", start)
     with pytest.raises(embedded.ServerNotStarting) if starts_at > 3 else nullcontext():
-        assert cluster.start_server_and_wait(stopped.cluster)
+        assert cluster.start_server_unless_running(stopped.cluster)
     assert tries == [1, 2, 3][:tried]
 
 

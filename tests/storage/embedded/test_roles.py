@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from app.storage import embedded
-from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.roles import find_or_create_serving_role
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def acts_as(url: str, role: str) -> tuple[str, str]:
 
 
 def test_the_owner_of_our_own_server_serves_as_the_lesser_role(postgres: embedded.EmbeddedServer) -> None:
-    role = prepare_serving_role(postgres.url())
+    role = find_or_create_serving_role(postgres.url())
     assert role == "plumbline_app"
     assert acts_as(postgres.url(), role) == ("plumbline_app", "plumbline_app")
 
@@ -66,12 +66,12 @@ def test_the_lesser_role_cannot_touch_what_the_owner_owns(
 
 
 def test_an_owner_who_may_not_create_roles_serves_alone(bare: embedded.EmbeddedServer) -> None:
-    assert prepare_serving_role(bare.url()) is None
+    assert find_or_create_serving_role(bare.url()) is None
 
 
 def test_an_owner_who_may_not_act_as_an_existing_role_serves_alone(bare: embedded.EmbeddedServer) -> None:
     administer(bare, "CREATE ROLE plumbline_app")
-    assert prepare_serving_role(bare.url()) is None
+    assert find_or_create_serving_role(bare.url()) is None
 
 
 @pytest.mark.parametrize("version", ["newest", "15"])
@@ -86,7 +86,7 @@ def test_an_owner_who_may_create_roles_has_the_lesser_role_made(
             server = stack.enter_context(embedded.start_server(data_dir, bin_dir=bin_dir))
             administer(server, "DROP ROLE plumbline_app")
         administer(server, "ALTER ROLE plumbline CREATEROLE")
-        assert prepare_serving_role(server.url()) == prepare_serving_role(server.url()) == "plumbline_app"
+        assert find_or_create_serving_role(server.url()) == find_or_create_serving_role(server.url()) == "plumbline_app"
         assert acts_as(server.url(), "plumbline_app")[0] == "plumbline_app"
 
 

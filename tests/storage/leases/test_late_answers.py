@@ -46,7 +46,7 @@ class Two:
         return await write_judgments(connection, self.write_target, [self.answer], self.asking[0].actor)
 
     async def leases(self, connection: Connection) -> Any:
-        return await leases.lease_next_task(connection, self.asking[1])
+        return await leases.lease_held_or_next_task(connection, self.asking[1])
 
     def rated(self) -> int:
         """How many ratings of the document the person has, or is about to give."""

@@ -68,7 +68,7 @@ def _declare_dots(
 
 
 @attach_chart_declaration(_declare_dots)
-def plot_dots(
+def plot_dot_rows(
     title: str,
     below: str,
     rows: Sequence[DotPlotRow],

@@ -30,7 +30,7 @@ class VarianceBar:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterInterval:
+class RaterSeverity:
     """The severity of one rater."""
 
     name: str
@@ -68,13 +68,13 @@ def plot_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _declare_intervals(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+def _declare_intervals(title: str, below: str, marks: Sequence[RaterSeverity], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     rows = [RowChartMark(mark.name, mark.value, mark.interval, to={"rater": mark.name}) for mark in marks]
     return RowChart(title, below, rows, lines=[0.0])
 
 
 @attach_chart_declaration(_declare_intervals)
-def plot_caterpillar(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
+def plot_caterpillar(title: str, below: str, marks: Sequence[RaterSeverity], notes: Sequence[str]) -> bytes:
     """Draw one line per rater with the 95 % interval, lowest first, as SVG; of many raters, only the ends are drawn."""
     shown, more = _choose_extreme_raters(marks)
     left = MARGIN + max((len(_name(mark.name)) for mark in shown), default=8) * CHARACTER + 12
@@ -174,7 +174,7 @@ def _make_surface(
     return DrawingSurface(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 
 
-def _choose_extreme_raters(marks: Sequence[RaterInterval]) -> tuple[list[RaterInterval], list[str]]:
+def _choose_extreme_raters(marks: Sequence[RaterSeverity]) -> tuple[list[RaterSeverity], list[str]]:
     if len(marks) <= MOST_ROWS:
         return list(marks), []
     half = MOST_ROWS // 2

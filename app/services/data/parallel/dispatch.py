@@ -28,7 +28,7 @@ from app.formats.base import (
     Format,
     InputFile,
     LineLocation,
-    ParallelReadHooks,
+    MultiprocessReadHooks,
     ReadContext,
     ReaderLimits,
     ReadLog,
@@ -112,9 +112,9 @@ class ReaderProcess:
         self._numbers.append(number)
         self._lines.append(line)
         self._size += len(line)
-        return self._size > HAND and self.send_lines()
+        return self._size > HAND and self.send_waiting_lines()
 
-    def send_lines(self) -> bool:
+    def send_waiting_lines(self) -> bool:
         """Send the lines that wait, and return whether the reader wants no more."""
         if self._lines:
             self.send(LineBatch(self._numbers.tobytes(), "\n".join(self._lines).encode()))
@@ -123,7 +123,7 @@ class ReaderProcess:
 
     def end_lines(self) -> None:
         """Tell the reader that there are no more lines."""
-        self.send_lines()
+        self.send_waiting_lines()
         self.send(LinesEnd())
 
     def receive_facts(self) -> ReaderFacts:
@@ -141,7 +141,7 @@ class ReaderProcess:
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
         self._threads[-1].start()
 
-    def next_chunk(self) -> CopyChunk | ReaderDone:
+    def next_chunk_or_log(self) -> CopyChunk | ReaderDone:
         """Return the next chunk, or the final log. Raises Invalid, StorageFull and ReaderLost."""
         message = self._chunks.get()
         if isinstance(message, AppError):
@@ -235,7 +235,7 @@ class RemoteRecords:
         left = list(self._readers)
         while left:
             for reader in tuple(left):
-                message = reader.next_chunk()
+                message = reader.next_chunk_or_log()
                 if isinstance(message, ReaderDone):
                     left.remove(reader)
                     merge_read_logs(self._log, [message.log])
@@ -287,7 +287,7 @@ def has_at_least_bytes(size: int, files: Sequence[InputFile], limits: ReaderLimi
 
 
 def _share_out_lines(
-    spread: ParallelReadHooks,
+    spread: MultiprocessReadHooks,
     readers: Sequence[ReaderProcess],
     files: Sequence[InputFile],
     limits: ReaderLimits,
@@ -322,7 +322,7 @@ def _share_out_lines(
 
 
 def _deal_file(
-    spread: ParallelReadHooks, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
+    spread: MultiprocessReadHooks, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
 ) -> bool:
     """Share out the lines of one file, and return whether there were too many bad ones to continue. Raises Invalid."""
     deals = [reader.add_line for reader in readers]
@@ -331,7 +331,7 @@ def _deal_file(
     for number, line in lines:
         about, is_data = spread.make_document_finder(LineLocation(file.name, number), line, own)
         for reader in readers:
-            reader.send_lines()
+            reader.send_waiting_lines()
             reader.send(FileStart(file.name, number, line))
         if is_data:
             deals[_share(about(line))](number, line)

@@ -56,7 +56,7 @@ class LinesEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class TooManyBadLines:
+class TooManyBadLinesMessage:
     """Sent by a reader: there are too many bad lines, so send no more lines."""
 
 

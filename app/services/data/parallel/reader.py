@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from app import formats, protocols
 from app.domain.errors import Invalid, StorageFull
 from app.formats.base import MOST_ERRORS, DocumentSubsetReader, ReadContext, ReadLog
-from app.protocols.base import resolve_scoring_options
+from app.protocols.base import parse_scoring_options
 from app.services.data.parallel.messages import (
     ChunkEnd,
     CopyBlock,
@@ -28,7 +28,7 @@ from app.services.data.parallel.messages import (
     ReaderRefusal,
     ReaderStart,
     RecordReadingStart,
-    TooManyBadLines,
+    TooManyBadLinesMessage,
 )
 from app.services.data.staging_writer import StagingWriter, reduce_garbage_collection
 from app.storage.imports.copy_text import CopyBuffer
@@ -77,21 +77,21 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentSubsetReader, 
     said = False
     while not isinstance(message := inbox.recv(), LinesEnd):
         if isinstance(message, FileStart):
-            part.begin_file(message.file, message.number, message.line)
+            part.begin_file_with_first_line(message.file, message.number, message.line)
         elif isinstance(message, LineBatch):
             take, numbers = part.add_line, array("q", message.numbers)
             for number, line in zip(numbers, message.text.decode().split("\n"), strict=True):
                 take(number, line)
         if log.n_bad > MOST_ERRORS and not said:
             said = True
-            outbox.send(TooManyBadLines())
+            outbox.send(TooManyBadLinesMessage())
 
 
 def _send_chunks(outbox: Connection, part: DocumentSubsetReader, judge: RecordReadingStart, log: ReadLog) -> None:
     """Make records, and send the staged lines chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
-    judged_by = protocol, resolve_scoring_options(protocol, judge.options)
+    judged_by = protocol, parse_scoring_options(protocol, judge.options)
     stage = StagingWriter(lambda: judged_by, CopyBuffer(lambda table, data: outbox.send(CopyBlock(table, data))))
     counted = _EarlierCounts()
     for record in part.records():

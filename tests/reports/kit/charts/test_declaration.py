@@ -8,7 +8,7 @@ import pytest
 
 from app.reports import registry
 from app.reports.kit.charts import canvas
-from app.reports.kit.charts.correlations import DotPlotRow, plot_dots
+from app.reports.kit.charts.correlations import DotPlotRow, plot_dot_rows
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.charts.declaration import collect_chart_values
 from app.reports.kit.charts.heat import HeatMap, HeatMapCell, plot_heat_map
@@ -36,13 +36,13 @@ def test_a_chart_is_declared_without_being_drawn(key, name, monkeypatch):
 
 
 def test_a_chart_is_drawn_as_before_afterwards():
-    draw = partial(plot_dots, "Title", "below", [DotPlotRow("A", [0.2, 0.4], 0.3)], [])
+    draw = partial(plot_dot_rows, "Title", "below", [DotPlotRow("A", [0.2, 0.4], 0.3)], [])
     assert collect_chart_values(draw) is not None
     assert draw().startswith(b"<?xml")
 
 
 def test_rows_hold_each_value_and_the_mean():
-    chart = collect_chart_values(partial(plot_dots, "Title", "below", [DotPlotRow("A", [0.2, 0.4], 0.3)], []))
+    chart = collect_chart_values(partial(plot_dot_rows, "Title", "below", [DotPlotRow("A", [0.2, 0.4], 0.3)], []))
     assert [(mark["series"], mark["value"]) for mark in chart["marks"]] == [("each", 0.2), ("each", 0.4), ("mean", 0.3)]
     assert chart["series"] == ["each", "mean"]
 
@@ -63,4 +63,4 @@ def test_cells_say_where_they_stand_and_what_they_are_of():
 
 
 def test_what_shows_nothing_is_left_to_its_picture():
-    assert collect_chart_values(partial(plot_dots, "Title", "below", [], [])) is None
+    assert collect_chart_values(partial(plot_dot_rows, "Title", "below", [], [])) is None
