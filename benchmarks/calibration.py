@@ -30,7 +30,7 @@ from app.domain.recipe import NAMED, Recipe
 from app.reports.forecast.report import list_few_document_warnings
 from app.reports.gate.caveats import list_decision_caveats
 from app.reports.gate.earlier_looks import EarlierLooks
-from app.stats.aggregate import average_segment_scores, make_score_matrix
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.quality.choices import CHECKS
@@ -269,7 +269,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as in `stats.replication`
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes_and_labels()[0] if world.topics > 1 else None
-    laid = make_score_matrix(average_segment_scores(this), this.labels, domains=domains)
+    laid = make_score_matrix(average_ratings_per_segment(this), this.labels, domains=domains)
     said = (*caveats.document_claim_assumption_caveats(this, laid), *list_few_document_warnings(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
 
@@ -296,9 +296,9 @@ def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
     for turn in range(2):
         made = replace(drawn, rater=(drawn.rater + turn) % world.raters)
         rng = np.random.Generator(np.random.PCG64([SEED, number, 1]))  # the same documents, systems and raters
-        level = world.process.draw_document_effects(made, rng, 1)[0]
+        level = world.process.draw_system_levels_on_documents(made, rng, 1)[0]
         noise = np.random.Generator(np.random.PCG64([SEED, number, 2 + turn]))
-        rows = made.zero_scored_ratings()
+        rows = made.make_ratings_scored_zero()
         scores = np.repeat(level, made.lengths, axis=1).ravel() + world.process.segment * noise.normal(size=len(rows))
         parts.append(rows.with_scores(scores))
     report = make_rater_quality_report(together(parts[0], parts[1]))

@@ -22,7 +22,7 @@ from sqlalchemy import text
 
 from app.services.tasks import progress
 from app.services.tasks.progress_cache import ProgressCountCache
-from app.services.tasks.progress_view import ProgressScope
+from app.services.tasks.progress_view import ProgressVisibility
 from app.storage.db import Database
 from benchmarks import pages
 from benchmarks.hot import throw_away
@@ -30,7 +30,7 @@ from benchmarks.processes import load_average, scheduled_seconds
 from tests.grown import grow
 
 KEY: Final = "watched"
-SIGHT: Final = ProgressScope(raters=True, systems=True, team=None)
+SIGHT: Final = ProgressVisibility(raters=True, systems=True, team=None)
 GOAL: Final = 10
 POSTS: Final = 6
 """Judgments between two looks: those of a hundred raters in two seconds."""

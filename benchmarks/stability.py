@@ -28,7 +28,7 @@ from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
-from app.stats.stability.srp import find_better_of_pairs, mark_stable_pairs_of_studies
+from app.stats.stability.srp import find_better_of_pairs, mark_stable_study_pairs
 from app.stats.stability.studies import gather_study_ratings, normalized_document_sums
 from app.stats.stability.testing import (
     SignificanceRule,
@@ -144,7 +144,7 @@ def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
             signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
         )[:, 0]
         means = sums.sum(axis=1) / found.n_segments.sum()
-        held = mark_stable_pairs_of_studies(made, find_better_of_pairs(means, -1))
+        held = mark_stable_study_pairs(made, find_better_of_pairs(means, -1))
         pairs = list(itertools.combinations(range(SYSTEMS), 2))
         named = [{(a, b) if c > 0 else (b, a) for (a, b), c in zip(pairs, row, strict=True) if c} for row in made]
         return means, named, float((held.sum() - studies) / (studies * (studies - 1)))

@@ -146,15 +146,15 @@ def study_file(folder: str) -> Figures:
 
     from app.domain.recipe import NAMED
     from app.reports.inputs.file_sums import SummableRatingsFile
-    from app.stats.stability.block_sums import sum_item_ratings_of_blocks
+    from app.stats.stability.block_sums import sum_item_ratings_over_blocks
     from app.stats.stability.chunks import StabilitySimulator
     from app.stats.stability.curves import compute_stability_curves
     from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 
     source = SummableRatingsFile(_open_made_up_file(folder), NAMED["srp-paper"])
     ranked, _ = source.summarize_ranked_ratings_by_rater_and_system()
-    sums = sum_item_ratings_of_blocks(
-        source.iterate_ranked_blocks_with_errors(),
+    sums = sum_item_ratings_over_blocks(
+        source.iterate_blocks_with_error_counts(),
         np.unique(ranked.system),
         centre=source.compute_ranked_rater_moments().overall,
         labels=source.file.labels,

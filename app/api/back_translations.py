@@ -45,7 +45,7 @@ class BackTranslationsCopyOut(ResponseModel):
     data_version: int = Field(description="Of the other campaign.")
 
 
-class RaterWrittenOutputOut(ResponseModel):
+class OutputAuthorOut(ResponseModel):
     """Who wrote an output."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -59,7 +59,7 @@ class RaterWrittenOutputOut(ResponseModel):
 
 
 EXAMPLE = BackTranslationsCopyOut(outputs=529, unchanged=0, systems=3, documents=5, raters=4, left={}, data_version=1)
-AUTHOR = RaterWrittenOutputOut.model_validate(
+AUTHOR = OutputAuthorOut.model_validate(
     {"system": "A", "document": "d1", "position": 1, "rater": "bt1", "link": None, "from": "bt"}
 )
 
@@ -78,14 +78,16 @@ def copy_back_translations(
     session: SessionDep,
 ) -> BackTranslationsCopyOut:
     """Of the same systems, on the same segments. Asking again takes what is new; what a task shows there stays."""
-    outcome = back_translations.copy_back_translations(session, campaign, body.to, rater=body.rater, actor=caller.actor)
+    outcome = back_translations.copy_back_translations_as_outputs(
+        session, campaign, body.to, rater=body.rater, actor=caller.actor
+    )
     return BackTranslationsCopyOut.model_validate(outcome)
 
 
 @router.get(
     "",
     summary="List who wrote the outputs",
-    responses=example_response(200, Page[RaterWrittenOutputOut](items=[AUTHOR], next=None)),
+    responses=example_response(200, Page[OutputAuthorOut](items=[AUTHOR], next=None)),
 )
 def list_rater_written_outputs(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -93,10 +95,8 @@ def list_rater_written_outputs(
     session: SessionDep,
     limit: Limit = 50,
     cursor: After = 0,
-) -> Page[RaterWrittenOutputOut]:
+) -> Page[OutputAuthorOut]:
     """Outputs of this campaign that raters of another wrote: by whom, where it is kept, and there."""
     authors = back_translations.list_rater_written_outputs(session, campaign, after=cursor, limit=limit + 1)
     page = make_page(authors, limit, lambda one: str(one.cursor))
-    return Page[RaterWrittenOutputOut](
-        items=[RaterWrittenOutputOut.model_validate(one) for one in page.items], next=page.next
-    )
+    return Page[OutputAuthorOut](items=[OutputAuthorOut.model_validate(one) for one in page.items], next=page.next)

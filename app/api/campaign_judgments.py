@@ -11,7 +11,7 @@ from app.api.models.recipe import Key
 from app.api.models.tasks import LARGEST
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.tasks import campaign_judgments
 from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.web.access import Manager
@@ -208,10 +208,10 @@ def void_judgments(
 ) -> Response:
     """All that the filter names now, from the next data version on. Nothing is deleted."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         done = campaign_judgments.void_judgments(
             session, campaign, JudgmentFilter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor
         )
-        return IdempotentAnswer(200, VoidJudgmentsOut.model_validate(done).model_dump_json().encode())
+        return IdempotentResponse(200, VoidJudgmentsOut.model_validate(done).model_dump_json().encode())
 
     return once(session, caller, make)

@@ -14,7 +14,7 @@ from app.api.protocols import JudgmentMeasureOut, Name, make_measure_out
 from app.api.tasks import FORMS, JudgmentFormOut
 from app.services.campaigns import protocols
 from app.services.campaigns.protocols import CampaignProtocol, ProtocolNameAndOptions
-from app.services.tasks.preview import load_task_preview
+from app.services.tasks.preview import make_task_preview
 from app.web.access import Manager, Public
 from app.web.answers import json_response
 from app.web.bodies import BodyModel, declare_json_body
@@ -138,7 +138,7 @@ def preview_protocol(
 ) -> TaskPreviewOut:
     """As `GET …/preview` shows the campaign's own. Nothing is stored."""
     written = ProtocolNameAndOptions(body.protocol, body.options)
-    view, forms = load_task_preview(session, campaign, presentation=presentation, written=written)
+    view, forms = make_task_preview(session, campaign, presentation=presentation, written=written)
     return TaskPreviewOut(task=TaskOut.from_view(view), forms=[JudgmentFormOut.from_form(form) for form in forms])
 
 

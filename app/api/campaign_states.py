@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from app.api.campaigns import EXAMPLE, CampaignOut, Key
 from app.domain.keys import KEY_PATTERN, check_addressable
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Caller
 from app.services.data import cloning
 from app.services.plans import campaign_states
@@ -94,7 +94,7 @@ def clone_campaign(
 ) -> Response:
     """A draft with its settings, test set, guidelines, qualification and recipes, but no raters, plans or judgments."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         view = cloning.clone_campaign(session, campaign, **body.model_dump(), actor=caller.actor)
         return created_response(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 

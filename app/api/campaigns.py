@@ -11,7 +11,7 @@ from app.api.models.times import Time
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.reports.inputs.campaign import CampaignInfo
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.campaigns import campaigns
 from app.services.campaigns import settings as campaign_settings
 from app.services.campaigns.campaigns import CampaignSort, NewCampaign
@@ -163,7 +163,7 @@ def create_campaign(
 ) -> Response:
     """A campaign in state draft; judgments come by imports or from raters."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         view = _create(session, body, actor=caller.actor)
         return created_response(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 

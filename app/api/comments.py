@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from app.api.models.tasks import ItemNumber, ScreenNumber, SegmentNumber, TaskId
 from app.domain.comments import LONGEST_COMMENT
 from app.services.tasks import comments
-from app.services.tasks.comments import CommentPlace
+from app.services.tasks.comments import CommentTarget
 from app.web.access import RaterCaller
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import SessionDep
@@ -47,7 +47,7 @@ def put_screen_comment(
     rater: RaterCaller, task: TaskId, screen: ScreenNumber, body: Body, session: SessionDep
 ) -> CommentRevisionOut:
     """Where the campaign's setting `screen_comments` is on. It takes the place of an earlier one."""
-    place = CommentPlace(screen=screen)
+    place = CommentTarget(screen=screen)
     return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
 
 
@@ -63,7 +63,7 @@ def put_output_comment(
     rater: RaterCaller, task: TaskId, item: ItemNumber, segment: SegmentNumber, body: Body, session: SessionDep
 ) -> CommentRevisionOut:
     """Where segments are judged and `output_comments` is on. It takes the place of an earlier one."""
-    place = CommentPlace(item=item, segment=segment)
+    place = CommentTarget(item=item, segment=segment)
     return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
 
 
@@ -79,5 +79,5 @@ def put_document_comment(
     rater: RaterCaller, task: TaskId, item: ItemNumber, body: Body, session: SessionDep
 ) -> CommentRevisionOut:
     """Where whole documents are judged and `output_comments` is on. It takes the place of an earlier one."""
-    place = CommentPlace(item=item)
+    place = CommentTarget(item=item)
     return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))

@@ -16,7 +16,7 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ExclusionTarget, Subject
 from app.reports.inputs import named_recipes
 from app.reports.kit.report import StoredReport
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Caller
 from app.services.campaigns import exclusions
 from app.services.campaigns.exclusions import ExclusionEffect, ExclusionSort
@@ -118,7 +118,7 @@ def _store_exclusion(
 ) -> Response:
     with database.transaction() as session:
 
-        def make() -> IdempotentAnswer:
+        def make() -> IdempotentResponse:
             view = exclusions.create_exclusion(session, campaign, wanted, reason=reason, actor=caller.actor)
             return created_response(
                 ExclusionOut.from_view(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}"

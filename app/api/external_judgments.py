@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, JsonValue, RootModel, StringConstraints
 
 from app.api.models.recipe import Key
 from app.api.models.times import TimeIn
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.data import recording
 from app.services.data.recording import ExternalJudgment
 from app.services.people import raters
@@ -102,11 +102,11 @@ def record_judgments(
     """
     sent = [ExternalJudgment(**one.model_dump()) for one in body.root]
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         if not caller.has_rights_of("manager"):
             raters.require_enrolled_raters(session, campaign, [one.rater for one in sent], declare=declare)
         recorded = recording.record_external_judgments(session, campaign, sent, declare=declare, actor=caller.actor)
         out = RecordedJudgmentsOut.model_validate(recorded, from_attributes=True)
-        return IdempotentAnswer(200, out.model_dump_json().encode())
+        return IdempotentResponse(200, out.model_dump_json().encode())
 
     return once(session, caller, make)

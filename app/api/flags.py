@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from app.api.models.tasks import LARGEST, TaskId
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
@@ -164,9 +164,9 @@ def create_flag(
 ) -> Response:
     """About a task that the rater has or had; it stays with the rater."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         name = flags.create_flag(session, task, **body.model_dump(), rater=rater)
-        return IdempotentAnswer(201, CreatedFlagOut(flag=name).model_dump_json().encode())
+        return IdempotentResponse(201, CreatedFlagOut(flag=name).model_dump_json().encode())
 
     return once(session, rater, make)
 

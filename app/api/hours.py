@@ -19,7 +19,7 @@ from app.api.models.hours import (
     SearchWords,
     Team,
 )
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.people import hours
 from app.services.people.hours import HoursAdjustmentOrDispute
 from app.web.access import Coordinator, Manager
@@ -117,7 +117,7 @@ def adjust_hours(
 ) -> Response:
     """Add seconds, or take some off; with `answers` it accepts a dispute, in whole or in part."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         return _answer(hours.adjust_hours(session, campaign, **body.model_dump(), actor=caller.actor))
 
     return once(session, caller, make)
@@ -141,11 +141,11 @@ def refuse_hours_dispute(
 ) -> Response:
     """With a reason that the rater sees."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         return _answer(hours.refuse_hours_dispute(session, campaign, **body.model_dump(), actor=caller.actor))
 
     return once(session, caller, make)
 
 
-def _answer(made: HoursAdjustmentOrDispute) -> IdempotentAnswer:
-    return IdempotentAnswer(201, HoursAdjustmentOut.model_validate(made).model_dump_json().encode())
+def _answer(made: HoursAdjustmentOrDispute) -> IdempotentResponse:
+    return IdempotentResponse(201, HoursAdjustmentOut.model_validate(made).model_dump_json().encode())

@@ -14,14 +14,14 @@ from app.api.models.imports import (
     ROW,
     FileOut,
     ImportIn,
+    ImportListRowOut,
     ImportOut,
     ImportReport,
-    ImportRowOut,
 )
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.formats.base import InputFile
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.data import imports
@@ -110,17 +110,17 @@ def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: Se
     return ImportOut.from_view(imports.get_import(session, campaign, id))
 
 
-@router.get("", summary="List imports", responses=example_response(200, Page[ImportRowOut](items=[ROW], next=None)))
+@router.get("", summary="List imports", responses=example_response(200, Page[ImportListRowOut](items=[ROW], next=None)))
 def list_imports(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[ImportRowOut]:
+) -> Page[ImportListRowOut]:
     """In the order in which they were announced."""
     views = imports.list_imports(session, campaign, after=cursor, limit=limit + 1)
-    return make_page([ImportRowOut.model_validate(one) for one in views], limit, lambda one: one.public_id)
+    return make_page([ImportListRowOut.model_validate(one) for one in views], limit, lambda one: one.public_id)
 
 
 @router.get(
@@ -191,7 +191,7 @@ def _import_now(
     with database.transaction() as session:
         campaigns.get_campaign(session, campaign)
 
-        def make() -> IdempotentAnswer:
+        def make() -> IdempotentResponse:
             report = imports.run_import_in_transaction(
                 session,
                 campaign,
@@ -204,13 +204,13 @@ def _import_now(
                 bound=caller.campaign is not None,
                 beside=True,
             )
-            return IdempotentAnswer(200, ImportReport.model_validate(report).model_dump_json().encode())
+            return IdempotentResponse(200, ImportReport.model_validate(report).model_dump_json().encode())
 
         if asked.dry_run:
             return Response(make().body, media_type="application/json")
         return once(session, caller, make)
 
 
-def _announce_import(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentAnswer:
+def _announce_import(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentResponse:
     announced = ImportOut.from_view(imports.create_import(session, campaign, format=format, options=options))
     return created_response(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from app.api.models.raters import Key
 from app.api.models.times import Time, TimeIn
 from app.services.access import sessions, tokens
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.people import invitations
 from app.services.people.invitations import InvitationSort
 from app.storage.db import Session
@@ -208,7 +208,7 @@ def create_invitation(
 ) -> Response:
     """Whoever holds the link can enrol, until the places are taken: publish it on the platform and nowhere else."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         given = body.model_dump(exclude={"count"})
         made = invitations.create_invitation(session, campaign, seats=body.count, by=caller, **given)
         plain = {name: getattr(made.invitation, name) for name in PLAIN}

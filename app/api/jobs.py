@@ -113,7 +113,7 @@ def get_job_report(
     if shown is not None:
         return shown(request, caller, report, drawn.picture)
     return report_routes.report_response(
-        request, caller, report_requests.find_report_by_job_kind(view.kind), report, drawn.picture
+        request, caller, report_requests.find_report_kind_of_job(view.kind), report, drawn.picture
     )
 
 

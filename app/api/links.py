@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from app.api.models.raters import Key, RaterKey
 from app.api.models.times import Time
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.people import links
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator
@@ -79,7 +79,7 @@ def create_rater_link(
 ) -> Response:
     """It signs its rater in. The one before, and every session it opened, ends at once."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         made = links.renew_rater_link(session, campaign, rater, days=days, by=caller)
         link = make_landing_link(request, token=made.secret)
         out = RaterLinkOut(rater=made.rater, link=link, expires_at=made.expires_at, qr=draw_qr_code(link))
@@ -108,9 +108,9 @@ def create_rater_links(
 ) -> Response:
     """One line a rater who is active or paused. The links they had before end at once."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         made = links.renew_rater_links(session, campaign, body.team, body.raters, days=body.days, by=caller)
         data = links.encode_links_csv(made, lambda secret: make_landing_link(request, token=secret))
-        return IdempotentAnswer(201, data, content_type=CSV, secret=True)
+        return IdempotentResponse(201, data, content_type=CSV, secret=True)
 
     return once(session, caller, make)

@@ -11,7 +11,7 @@ from app.api.models.recipe import Key
 from app.api.models.times import Time
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_rater_and_task_keys
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.campaigns import locks
 from app.services.campaigns.locks import AnalysisLockChain, AnalysisLockRequest
 from app.web.access import Manager, Viewer
@@ -148,8 +148,10 @@ def create_analysis_lock(
     `recipe=locked` asks for the one that does.
     """
 
-    def make() -> IdempotentAnswer:
-        chain = locks.lock_analysis(session, campaign, AnalysisLockRequest(**body.model_dump()), actor=caller.actor)
+    def make() -> IdempotentResponse:
+        chain = locks.set_or_amend_analysis_lock(
+            session, campaign, AnalysisLockRequest(**body.model_dump()), actor=caller.actor
+        )
         return created_response(make_lock_history_out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)

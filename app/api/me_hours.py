@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 
 from app.api.models.hours import DISPUTE, OWN, HoursAdjustmentOwn, HoursDisputeIn, Offset, OwnHoursAndAdjustmentsOut
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.people import hours
 from app.web.access import RaterCaller
 from app.web.bodies import declare_json_body
@@ -40,8 +40,8 @@ def dispute_hours(
 ) -> Response:
     """A manager answers; both stay on record."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         made = hours.dispute_hours(session, rater, seconds=body.seconds, reason=body.reason)
-        return IdempotentAnswer(201, HoursAdjustmentOwn.model_validate(made).model_dump_json().encode())
+        return IdempotentResponse(201, HoursAdjustmentOwn.model_validate(made).model_dump_json().encode())
 
     return once(session, rater, make)

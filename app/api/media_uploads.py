@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from app.api.media import REFUSED, Name
 from app.api.models.media import MEDIA, MediaOut
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.media import uploads
 from app.services.media.uploads import UploadView
 from app.web.access import Manager
@@ -71,7 +71,7 @@ def create_media_upload(
 ) -> Response:
     """Send the parts to the address of the answer. An upload is deleted after a week without a part."""
 
-    def create() -> IdempotentAnswer:
+    def create() -> IdempotentResponse:
         sha256 = None if body.sha256 is None else bytes.fromhex(body.sha256)
         view = uploads.create_upload(
             session, policy, campaign, name=body.name, size=body.size, sha256=sha256, actor=caller.actor
@@ -134,7 +134,7 @@ def patch_media_upload(
 
 
 @router.delete("/{upload}", status_code=204, summary="Give an upload up")
-def delete_media_upload(
+def delete_partial_upload(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     upload: UploadId,
@@ -142,7 +142,7 @@ def delete_media_upload(
     policy: MediaPolicyDep,
 ) -> Response:
     """What has arrived is deleted."""
-    uploads.delete_upload(session, policy, campaign, upload)
+    uploads.abandon_upload(session, policy, campaign, upload)
     return Response(status_code=204)
 
 

@@ -16,7 +16,7 @@ from app.api.models.design import DesignJson, ReportJson
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit.report import StoredReport
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Caller
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
@@ -242,7 +242,7 @@ def _create_or_preview_plan(
 
     with database.transaction() as session:
 
-        def frozen() -> IdempotentAnswer:
+        def frozen() -> IdempotentResponse:
             view = make(session)
             return created_response(make_plan_out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
 

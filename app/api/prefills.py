@@ -23,7 +23,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class ErrorPrefillIn(BodyModel):
+class PrefillSourceIn(BodyModel):
     """Whose errors are to be shown."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -51,7 +51,7 @@ EXAMPLE = ErrorPrefillOut(outputs=529, errors=611, raters=4, left={"output chang
 def prefill_errors_from_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[ErrorPrefillIn, declare_json_body(ErrorPrefillIn, first_round={"from": "ted-ende"})],
+    body: Annotated[PrefillSourceIn, declare_json_body(PrefillSourceIn, first_round={"from": "ted-ende"})],
     session: SessionDep,
 ) -> ErrorPrefillOut:
     """With the outputs that both have, to the letter. Raters see neither whose they are nor what was noted.

@@ -11,7 +11,7 @@ from app.api.models.tasks import EXAMPLE, TaskOut
 from app.api.tasks import FORMS, JudgmentFormOut
 from app.design.design import MOST_COLUMNS
 from app.domain.keys import KEY_PATTERN
-from app.services.tasks.preview import load_task_preview
+from app.services.tasks.preview import make_task_preview
 from app.web.access import Manager
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -52,5 +52,5 @@ def get_task_preview(
 
     Nothing is stored or counted.
     """
-    view, forms = load_task_preview(session, campaign, document=document, presentation=presentation, columns=columns)
+    view, forms = make_task_preview(session, campaign, document=document, presentation=presentation, columns=columns)
     return TaskPreviewOut(task=TaskOut.from_view(view), forms=[JudgmentFormOut.from_form(form) for form in forms])

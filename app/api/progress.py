@@ -11,7 +11,7 @@ from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress, progress_days
 from app.services.tasks.progress_days import JudgmentDay, JudgmentDaysView
 from app.services.tasks.progress_jobs import request_missing_counts
-from app.services.tasks.progress_view import ProgressScope
+from app.services.tasks.progress_view import ProgressVisibility
 from app.web.access import Viewer, ViewerOrCoordinator
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -39,7 +39,7 @@ def get_progress(
     Viewers see no raters; coordinators see their team, and no systems. Beyond two million judgments a worker
     counts; until it has done so once, the response is 503.
     """
-    sight, counts = ProgressScope.for_caller(caller), request.app.state.counts
+    sight, counts = ProgressVisibility.for_caller(caller), request.app.state.counts
     with request_missing_counts(database), database.transaction(snapshot=True) as session:
         seen = progress.load_progress_fingerprint(session, campaign, sight)
         return conditional_response(

@@ -11,7 +11,7 @@ from app.api.kit.rater_search import RaterWords
 from app.api.models.raters import Language, RaterKey
 from app.api.models.tasks import SourceAndTextLayoutOut
 from app.api.models.times import Time
-from app.services.access.idempotency import IdempotentAnswer as Sent
+from app.services.access.idempotency import IdempotentResponse as Sent
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.people import qualification
 from app.services.people.qualification import MarkedQualificationAttempt, QualificationSort, QualificationTest

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.raters import Key, RaterKey
 from app.api.models.times import Time
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.people import rater_messages
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator, RaterCaller
@@ -89,9 +89,9 @@ def send_messages(
 ) -> Response:
     """Their pages show it until they say that they read it. All of them get it, or nobody where one cannot."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         sent = rater_messages.send_messages(session, campaign, body.raters, text=body.text, by=caller)
-        return IdempotentAnswer(201, MessagesSentOut(sent=sent).model_dump_json().encode())
+        return IdempotentResponse(201, MessagesSentOut(sent=sent).model_dump_json().encode())
 
     return once(session, caller, make)
 

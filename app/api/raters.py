@@ -29,7 +29,7 @@ from app.api.models.raters import (
     RaterTableIn,
 )
 from app.domain.keys import KEY_PATTERN
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterSort, RaterView
 from app.services.tasks import quality_policy
@@ -118,12 +118,12 @@ def enrol_raters(
 ) -> Response:
     """All or nobody: the list is checked whole, and each fault is named by its place in it."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         enrolment.enrol_raters(session, campaign, body.keys, body.to_enrolment(), by=caller, dry_run=dry_run)
         idle = idle_raters.list_idle_warnings_on_enrolment(session, campaign, body.keys)
         out = EnrolledRatersOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
-            return IdempotentAnswer(200, out.model_dump_json().encode())
+            return IdempotentResponse(200, out.model_dump_json().encode())
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters")
 
     return once(session, caller, make)
@@ -148,7 +148,7 @@ def import_raters(
 ) -> Response:
     """Each as their line says, all or nobody; a fault is named by its line."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         wanted = body.parse_lines()
         if body.new_keys:
             wanted = enrolment.assign_missing_rater_keys(session, campaign, wanted)
@@ -159,7 +159,7 @@ def import_raters(
         idle = idle_raters.list_idle_warnings_on_enrolment(session, campaign, keys)
         out = RatersImportedOut(enrolled=keys, new_teams=made, dry_run=dry_run, warnings=idle)
         if dry_run:
-            return IdempotentAnswer(200, out.model_dump_json().encode())
+            return IdempotentResponse(200, out.model_dump_json().encode())
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters")
 
     return once(session, caller, make)

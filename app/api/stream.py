@@ -10,7 +10,7 @@ from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_jobs import request_missing_counts
-from app.services.tasks.progress_view import ProgressFingerprint, ProgressScope
+from app.services.tasks.progress_view import ProgressFingerprint, ProgressVisibility
 from app.storage.db import Database
 from app.storage.organizations import pin_current_organization
 from app.web.access import ViewerOrCoordinator, may_still_receive_response
@@ -42,7 +42,7 @@ async def stream_progress(
     Who does not ask for `text/event-stream`, as `EventSource` does, gets one event and the end.
     """
     live: LiveStreams = request.app.state.live
-    sight = ProgressScope.for_caller(caller)
+    sight = ProgressVisibility.for_caller(caller)
     look = partial(_read_progress, database, request.app.state.counts, campaign, sight)
     if choose_media_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.run_in_thread(partial(look, None))
@@ -61,14 +61,14 @@ async def stream_progress(
     )
 
 
-def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> ProgressFingerprint:
+def _read_snapshot(database: Database, campaign: str, sight: ProgressVisibility) -> ProgressFingerprint:
     """Read a snapshot. Raises NotFound before anything is sent."""
     with database.transaction() as session:
         return progress.load_progress_fingerprint(session, campaign, sight)
 
 
 def _read_progress(
-    database: Database, counts: ProgressCountCache, campaign: str, sight: ProgressScope, known: str | None
+    database: Database, counts: ProgressCountCache, campaign: str, sight: ProgressVisibility, known: str | None
 ) -> LiveSnapshot | None:
     """Return the progress, unless the client knows it already, which takes only a few look-ups to see."""
     with request_missing_counts(database), database.transaction(snapshot=True) as session:

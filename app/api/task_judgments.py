@@ -29,7 +29,7 @@ from app.api.models.tasks import (
 from app.protocols import PreferencePayload
 from app.services.people.raters import ActingRater
 from app.services.tasks import judging
-from app.services.tasks.judging import AnswerAddress, JudgingService, ScreenAddress, SentAnswer
+from app.services.tasks.judging import AnswerAddress, JudgingService, ScreenAnswerAddress, SentAnswer
 from app.web.deps import JudgingServiceDep
 from app.web.examples import example_response
 from app.web.fast.rater_cache import CachedRater
@@ -75,7 +75,7 @@ async def put_comparison(
     service: JudgingServiceDep,
 ) -> Response:
     """Columns in groups from best to worst; by the rules of the judgment of a segment."""
-    return await _judge(service, task, SentAnswer(ScreenAddress(screen), body, seen), rater)
+    return await _judge(service, task, SentAnswer(ScreenAnswerAddress(screen), body, seen), rater)
 
 
 @fast.put(
@@ -140,9 +140,9 @@ async def post_judgments(
     return JudgmentsStoredOut(judgments=[make_judgment_receipt_out(one) for one in receipts])
 
 
-def _address(judgment: TaskJudgmentIn | TaskComparisonIn) -> AnswerAddress | ScreenAddress:
+def _address(judgment: TaskJudgmentIn | TaskComparisonIn) -> AnswerAddress | ScreenAnswerAddress:
     return (
-        ScreenAddress(judgment.screen)
+        ScreenAnswerAddress(judgment.screen)
         if isinstance(judgment, TaskComparisonIn)
         else AnswerAddress(judgment.item, judgment.segment)
     )

@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 from app.api.models.times import Time, TimeIn
 from app.domain.keys import KEY_PATTERN
 from app.services.access import tokens
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Given, Role, TokenSort
 from app.web.access import AnyRole, Manager
 from app.web.answers import ResponseModel
@@ -125,7 +125,7 @@ def create_token(
 ) -> Response:
     """An admin makes any token, a manager those of viewers, coordinators and front-ends of its campaigns."""
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         # Checks only new tokens: a repeated request gets its earlier answer, even if that token has expired since.
         if body.expires_at is not None:
             tokens.check_future_expiry(session, body.expires_at)

@@ -13,7 +13,7 @@ from app.api.models.times import Time
 from app.domain.markup import parse_markup_if_present
 from app.services.people import tutorials
 from app.services.people.answer_rule import MOST_COLUMNS
-from app.services.people.tutorials import TutorialCourse, TutorialLesson, TutorialSort
+from app.services.people.tutorials import RaterTutorial, TutorialLesson, TutorialSort
 from app.web.access import Manager, RaterCaller
 from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
@@ -138,7 +138,7 @@ def put_tutorial_answer(
     session: SessionDep,
 ) -> TutorialAnswerOut:
     """Whether it is right, and why. The first answer is kept for the manager; no ranking counts any."""
-    mark = tutorials.mark_tutorial_answer(session, rater, item, body.payload, body.payloads)
+    mark = tutorials.grade_tutorial_answer(session, rater, item, body.payload, body.payloads)
     payload = None if mark.payload is None else dict(mark.payload)
     return TutorialAnswerOut.model_validate(
         {
@@ -186,7 +186,7 @@ def _make_layout_out(lesson: TutorialLesson) -> TutorialLessonLayoutOut:
     )
 
 
-def _make_course_out(course: TutorialCourse) -> TutorialCourseOut:
+def _make_course_out(course: RaterTutorial) -> TutorialCourseOut:
     items = [
         TutorialLessonOut(
             item=one.n,

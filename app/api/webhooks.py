@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from app.api.models.times import Time
-from app.services.access.idempotency import IdempotentAnswer
+from app.services.access.idempotency import IdempotentResponse
 from app.services.webhooks import webhooks
 from app.services.webhooks.addresses import LONGEST_URL
 from app.services.webhooks.events import EVENT_KINDS, MEANINGS, DeliveredKind, EventKind
@@ -147,7 +147,7 @@ def create_webhook(
     What is not taken is sent again, later each time, for three days.
     """
 
-    def make() -> IdempotentAnswer:
+    def make() -> IdempotentResponse:
         made = webhooks.create_webhook(
             session,
             campaign,

@@ -88,7 +88,7 @@ def _check_in_database(*, check: bool) -> list[AuditChainVerification | DataSeal
 def _check_on_server(remote: _remote.RemoteServer) -> Iterator[AuditChainVerification]:
     """Yield the last row of each chain that the token may see; no hash is recomputed."""
     last: dict[str | None, AuditEntryOut] = {}
-    for item in remote.list_items("/v1/audit"):  # newest first
+    for item in remote.iterate_list("/v1/audit"):  # newest first
         row = AuditEntryOut.model_validate(item)
         last.setdefault(row.campaign, row)
     for campaign in sorted(last, key=lambda key: (key is None, key or "")):

@@ -35,7 +35,9 @@ def copy_back_translations(
         body = remote.send_change("POST", path, {}, {"to": to, "rater": rater})
     else:
         with context.upgrade_and_open_database() as database, database.transaction() as session:
-            outcome = service.copy_back_translations(session, campaign, to, rater=rater, actor=context.get_actor_name())
+            outcome = service.copy_back_translations_as_outputs(
+                session, campaign, to, rater=rater, actor=context.get_actor_name()
+            )
         body = BackTranslationsCopyOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write_to_stdout([body])

@@ -105,7 +105,7 @@ def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Pla
             organization = (keys[number],) if number in keys else ()
             places += [
                 Place((*organization, row.key, row.name), missing[bytes(row.sha256)])
-                for row in rows.load_campaign_media_with_hashes(session, list(missing))
+                for row in rows.load_media_by_hashes(session, list(missing))
             ]
     return tuple(places)
 

@@ -18,7 +18,7 @@ from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.raters_at_work import SimulatedRaterSettings
 from app.cli.kit.terminal import format_ranking_table
 from app.cli.report import print_report_body
-from app.cli.serving.own_server import serve_in_background
+from app.cli.serving.own_server import serve_in_child_process
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import (
     CannotListen,
@@ -80,7 +80,7 @@ def run_demo(
         campaign = _load(database)
         secret = _issue(database, campaign, ours=settings.database_url is None)
         listener = _bind_configured_or_free_port(stack, settings.host, settings.port)
-        with serve_in_background(url, role, listener):
+        with serve_in_child_process(url, role, listener):
             managed = CampaignClient(RemoteServer(format_socket_origin(listener), secret), campaign)
             _say_what_is_there(console, managed, settings)
             _collect(console, database, managed)

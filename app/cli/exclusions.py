@@ -40,7 +40,7 @@ def register_commands(app: typer.Typer) -> None:
 def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List exclusions in the order in which they were added, including lifted ones."""
     remote = _remote.find_configured_remote(server)
-    rows = list(remote.list_items(_path(campaign))) if remote is not None else _load_exclusions(campaign)
+    rows = list(remote.iterate_list(_path(campaign))) if remote is not None else _load_exclusions(campaign)
     if as_json:
         write_to_stdout([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
         return

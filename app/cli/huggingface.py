@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit.bundles import open_verified_bundle, print_bundle_verification, verify_and_reproduce_bundle
+from app.cli.kit.bundles import print_bundle_verification, verify_and_open_bundle, verify_and_reproduce_bundle
 from app.client.huggingface import HuggingFaceClient
 from app.config import Settings
 from app.domain.errors import Invalid, Place
@@ -41,7 +41,7 @@ def push_bundle(
         why = "is needed: a token that may write, best as the file /run/secrets/plumbline_huggingface_token"
         raise Invalid("the settings are not valid", places=(Place(("PLUMBLINE_HUGGINGFACE_TOKEN",), why),))
     _check_name(dataset)
-    with open_verified_bundle(bundle) as folder, _hub(settings) as hub:
+    with verify_and_open_bundle(bundle) as folder, _hub(settings) as hub:
         hub.create_dataset_if_missing(dataset, private=not public)
         commit = hub.push_bundle(dataset, folder, message="Release bundle of Plumbline")
     typer.echo(f"{commit}\nTo verify it: plumbline huggingface verify {dataset} --revision {commit}")

@@ -15,7 +15,7 @@ from app.cli.kit.outputs import Json, write_to_stdout
 from app.client import remote as _remote
 from app.config import Settings, make_media_policy
 from app.domain.errors import Invalid, Place
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.domain.media_elements import make_media_name_from_path, split_pdf_page_from_path
 from app.services.media import library
 from app.storage.media.files import hash_file
@@ -81,7 +81,7 @@ def _files(paths: list[Path]) -> list[tuple[str, Path]]:
 
 
 def _name(path: str, page: int | None) -> str:
-    return make_media_name_from_path(path, page=page) or make_key(path)
+    return make_media_name_from_path(path, page=page) or convert_name_to_key(path)
 
 
 def _send(remote: _remote.RemoteServer, campaign: str, name: str, file: Path) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _send(remote: _remote.RemoteServer, campaign: str, name: str, file: Path) ->
 def list_media(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List the media files of a campaign."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        items: list[dict[str, Any]] = list(remote.list_items(_path(campaign)))
+        items: list[dict[str, Any]] = list(remote.iterate_list(_path(campaign)))
     else:
         with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             views = library.list_media(session, campaign, after=None, limit=None)

@@ -19,7 +19,7 @@ from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import THE_OPERATOR
 from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
-from app.services.pearmut.moving import CampaignMoveResult, move_campaign, read_running_campaigns
+from app.services.pearmut.moving import CampaignMoveResult, import_running_campaign, read_running_campaigns
 
 OLD_IDS = typer.Option(
     "--old-ids",
@@ -62,7 +62,9 @@ def take_over_running_pearmut(
     running = read_running_campaigns(folder, campaign)
     actor = context.get_actor_name()
     with context.upgrade_and_open_database() as database, database.transaction() as session:
-        moved = [move_campaign(session, one, by=THE_OPERATOR, actor=actor, old_ids=old_ids) for one in running]
+        moved = [
+            import_running_campaign(session, one, by=THE_OPERATOR, actor=actor, old_ids=old_ids) for one in running
+        ]
     _show([(one.added, one) for one in moved], as_json=as_json)
 
 

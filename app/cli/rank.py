@@ -116,7 +116,7 @@ def _rank_in_database(asked: RankArguments) -> Iterator[bytes]:
             chosen = apply_query_options_to_recipe(base, asked.choices)
         if asked.table == SEGMENTS:
             yield from render_segment_scores(
-                ranking_report.compute_ranking_for_segment_scores(database, asked.campaign, recipe=chosen, as_of=when)
+                ranking_report.compute_ranking_with_fewest_draws(database, asked.campaign, recipe=chosen, as_of=when)
             )
             return
         body = ranking_report.find_or_compute_ranking(database, asked.campaign, recipe=chosen, as_of=when).body

@@ -47,7 +47,7 @@ def register_commands(app: typer.Typer) -> None:
 def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List raters by key, including those known only from judgments."""
     remote = _remote.find_configured_remote(server)
-    listed = list(remote.list_items(_path(campaign))) if remote is not None else _load_raters(campaign)
+    listed = list(remote.iterate_list(_path(campaign))) if remote is not None else _load_raters(campaign)
     if as_json:
         write_to_stdout([json.dumps({"items": listed, "next": None}, ensure_ascii=False).encode()])
         return

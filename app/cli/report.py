@@ -111,7 +111,9 @@ def print_campaign_report(names: list[str], options: Options, how: ReportOutputO
             "the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_list_kinds())}"),)
         )
     kind = (
-        registry.WITH_OWN_ROUTES[f"campaign/{name}"] if name in OF_RATERS else report_requests.find_report_by_name(name)
+        registry.WITH_OWN_ROUTES[f"campaign/{name}"]
+        if name in OF_RATERS
+        else report_requests.find_report_kind_by_name(name)
     )
     return _answer(ReportArguments(kind, (campaign,), options, how))
 
@@ -122,7 +124,10 @@ def print_comparison_report(names: list[str], options: Options, how: ReportOutpu
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
     _answer(
         ReportArguments(
-            report_requests.find_report_by_name(names[0], "campaigns"), tuple(dict.fromkeys(names[1:])), options, how
+            report_requests.find_report_kind_by_name(names[0], "campaigns"),
+            tuple(dict.fromkeys(names[1:])),
+            options,
+            how,
         )
     )
 

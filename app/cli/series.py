@@ -21,7 +21,7 @@ from app.cli.kit import context
 from app.cli.kit.outputs import Json
 from app.cli.kit.series_steps import RemoteSeriesBackend
 from app.cli.kit.terminal import format_plain_table
-from app.cli.side_by_side import print_series_ranking
+from app.cli.side_by_side import print_series_rankings
 from app.client import remote as _remote
 from app.config import Settings
 from app.domain.errors import Invalid, Place
@@ -67,7 +67,7 @@ def run_series_steps(
     }
     for name in wanted:
         if name == RANKING:
-            print_series_ranking(content.series, recipe=content.recipe, as_json=as_json, server=server)
+            print_series_rankings(content.series, recipe=content.recipe, as_json=as_json, server=server)
             continue
         with _backend(server) as backend:
             if name == LINKS:

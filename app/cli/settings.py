@@ -84,7 +84,7 @@ def list_print_or_store_recipes(
     if remote is not None:
         at = f"{_path(campaign)}/recipes"
         if name is None:
-            _print([one["name"] for one in remote.list_items(at)])
+            _print([one["name"] for one in remote.iterate_list(at)])
         elif given is not None:
             _print(json.loads(remote.send_change("PUT", f"{at}/{quote(name, safe='')}", {}, given))["recipe"])
         else:

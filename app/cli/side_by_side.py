@@ -32,7 +32,7 @@ Ask = Callable[[Database], RankingsSideBySide]
 
 def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("rank-series")(print_series_ranking)
+    app.command("rank-series")(print_series_rankings)
 
 
 def print_recipe_comparison(
@@ -51,7 +51,7 @@ def print_recipe_comparison(
     )
 
 
-def print_series_ranking(
+def print_series_rankings(
     series: Annotated[str, typer.Argument(help="Name of the series, as in the campaigns' settings.")],
     recipe: Annotated[str, typer.Option(help="Recipe name as defined in each campaign, including custom recipes.")] = (
         "recommended"

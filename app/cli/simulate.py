@@ -69,7 +69,7 @@ def simulate_raters(
                 run_rehearsal(managed, model, SimulatedRaterSettings(workers, speed, patience)), as_json=as_json
             )
             return
-        about, outputs = managed.fetch_campaign_for_simulation(), managed.stream_outputs()
+        about, outputs = managed.fetch_campaign_for_simulation(), managed.fetch_outputs_for_simulation()
         _write(
             encode_rater_model(
                 make_rater_model_template(

@@ -57,7 +57,7 @@ def put_team(
 
 def _load_teams(campaign: str, server: str | None) -> list[dict[str, object]]:
     if (remote := _remote.find_configured_remote(server)) is not None:
-        return list(remote.list_items(_path(campaign)))
+        return list(remote.iterate_list(_path(campaign)))
     with context.upgrade_and_open_database() as database, database.transaction() as session:
         views = service.list_teams(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
         return [TeamOut.model_validate(view).model_dump(mode="json") for view in views]

@@ -64,7 +64,7 @@ def revoke_token(token: Annotated[str, typer.Argument(help="The part of the toke
 
 def _list_tokens(remote: _remote.RemoteServer | None) -> list[TokenOut]:
     if remote is not None:
-        return [TokenOut.model_validate(item) for item in remote.list_items("/v1/tokens")]
+        return [TokenOut.model_validate(item) for item in remote.iterate_list("/v1/tokens")]
     with context.upgrade_and_open_database() as database, database.transaction() as session:
         return [TokenOut.model_validate(view) for view in _load_all_tokens(session)]
 

@@ -45,11 +45,11 @@ class CampaignClient:
         """Return the keys of raters who are enrolled and active."""
         return [
             str(one["key"])
-            for one in self.remote.list_items(f"{self.campaign_path}/raters")
+            for one in self.remote.iterate_list(f"{self.campaign_path}/raters")
             if one["state"] == "active"
         ]
 
-    def stream_outputs(self) -> Iterator[OutputForSimulation]:
+    def fetch_outputs_for_simulation(self) -> Iterator[OutputForSimulation]:
         """Yield every output, read from the export as it arrives."""
         sources: dict[tuple[str, int], str | None] = {}
         for line in self._lines():
@@ -79,7 +79,7 @@ class CampaignClient:
 
     def count_judgments_in_open_tasks(self) -> int:
         """Count the segment judgments in tasks that are not handed in."""
-        tasks = self.remote.list_items(f"{self.campaign_path}/tasks")
+        tasks = self.remote.iterate_list(f"{self.campaign_path}/tasks")
         return sum(int(str(one["segments"] or 0)) for one in tasks if one["state"] in ("free", "leased"))
 
     def enrol_rater(self, rater: str, enrolment: Mapping[str, object]) -> None:

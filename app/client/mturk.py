@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
 from app.client.mturk_question import CODE_FIELD, make_hit_question_xml
-from app.client.settlement import INVITATION, InvitationAndStudyIds, PlatformRefusal, PlatformWording, StudySubmission
+from app.client.settlement import INVITATION, PlatformRefusal, PlatformWording, StudyLinkIds, StudySubmission
 from app.domain.errors import Invalid, Place, Unavailable
 
 REGION = "us-east-1"  # the only one
@@ -122,12 +122,12 @@ class MTurkClient:
         for page in self._client.get_paginator("list_hits").paginate():
             yield from page["HITs"]
 
-    def fetch_invitation_and_study_ids(self, study: str) -> InvitationAndStudyIds:
+    def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
         """Return the invitation of a HIT, None if it was made elsewhere. Raises the errors of `create_study`."""
         with _own_errors():
             annotation = str(self._client.get_hit(HITId=study)["HIT"].get("RequesterAnnotation") or "")
         invitation = annotation.removeprefix(ANNOTATION)
-        return InvitationAndStudyIds(invitation if re.fullmatch(INVITATION, invitation) else None, study)
+        return StudyLinkIds(invitation if re.fullmatch(INVITATION, invitation) else None, study)
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:
         """Yield all submitted assignments of a HIT, page by page. Raises the errors of `create_study`."""
@@ -143,7 +143,7 @@ class MTurkClient:
             self._deciding.approve_assignment(AssignmentId=submission)
         return True
 
-    def reject_submission(self, submission: str) -> bool:
+    def refuse_payment(self, submission: str) -> bool:
         """Reject an assignment that awaits a decision; return whether it was rejected. Raises as `create_study`."""
         with _own_errors():
             if not self._awaits(submission):

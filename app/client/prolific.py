@@ -11,9 +11,9 @@ from urllib.parse import quote
 import httpx
 
 from app.client.settlement import (
-    InvitationAndStudyIds,
     PlatformRefusal,
     PlatformWording,
+    StudyLinkIds,
     StudySubmission,
     add_study_to_link,
 )
@@ -92,9 +92,9 @@ class ProlificClient:
         self._change("PATCH", _study(study), {"external_study_url": add_study_to_link(url, study)})
         return study
 
-    def fetch_invitation_and_study_ids(self, study: str) -> InvitationAndStudyIds:
+    def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
         """Return the ids in a study's address. Raises as `create_study`, ProlificRefusal also for an unknown study."""
-        return InvitationAndStudyIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
+        return StudyLinkIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:
         """Yield all submissions of a study, page by page. Raises ProlificRefusal, ProlificUnreachable."""
@@ -118,7 +118,7 @@ class ProlificClient:
         """Pay a submission if it awaits a decision; return whether it was paid. Raises as `list_submissions`."""
         return self._decide(submission, "transition/", {"action": "APPROVE"})
 
-    def reject_submission(self, submission: str) -> bool:
+    def refuse_payment(self, submission: str) -> bool:
         """Ask a participant to return a submission unpaid; return whether this did it. Raises as `list_submissions`."""
         return self._decide(submission, "request-return/", {"request_return_reasons": [RETURN_REASON]})
 

@@ -55,7 +55,7 @@ class RemoteServer:
                 raise _refusal(answer)
             yield from answer.iter_bytes()
 
-    def list_items(self, path: str) -> Iterator[dict[str, object]]:
+    def iterate_list(self, path: str) -> Iterator[dict[str, object]]:
         """Yield every item of a list, page by page. Raises the errors of `stream_body`."""
         query: dict[str, str | int | Sequence[str]] = {"limit": 200}
         while True:

@@ -41,7 +41,7 @@ class StudySubmission:
 
 
 @dataclass(frozen=True, slots=True)
-class InvitationAndStudyIds:
+class StudyLinkIds:
     """The ids in a study's link: the invitation to which it leads, and the study itself; None if missing.
 
     A platform copies a study together with its link. The study's id in the link distinguishes the original from its
@@ -52,11 +52,11 @@ class InvitationAndStudyIds:
     study: str | None
 
     @classmethod
-    def from_link(cls, link: str) -> InvitationAndStudyIds:
+    def from_link(cls, link: str) -> StudyLinkIds:
         """Read the ids from the fragment of a link.
 
         >>> link = f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1"
-        >>> InvitationAndStudyIds.from_link(link).study
+        >>> StudyLinkIds.from_link(link).study
         's1'
         """
         try:
@@ -69,7 +69,7 @@ class InvitationAndStudyIds:
 
 
 def add_study_to_link(link: str, study: str) -> str:
-    """Add a study to an invitation's link, as `InvitationAndStudyIds` reads it.
+    """Add a study to an invitation's link, as `StudyLinkIds` reads it.
 
     >>> add_study_to_link("https://plumbline.example.org/#invitation=i.s", "s1")
     'https://plumbline.example.org/#invitation=i.s&study=s1'
@@ -97,7 +97,7 @@ class CrowdPlatform(Protocol):
 
     words: ClassVar[PlatformWording]
 
-    def fetch_invitation_and_study_ids(self, study: str) -> InvitationAndStudyIds:
+    def fetch_study_link_ids(self, study: str) -> StudyLinkIds:
         """Return the ids in the link of a study."""
 
     def list_submissions(self, study: str) -> Iterator[StudySubmission]:
@@ -106,7 +106,7 @@ class CrowdPlatform(Protocol):
     def approve_submission(self, submission: str) -> bool:
         """Pay a submission if it awaits a decision; return whether it was paid."""
 
-    def reject_submission(self, submission: str) -> bool:
+    def refuse_payment(self, submission: str) -> bool:
         """Refuse to pay a submission if it awaits a decision; return whether this did it."""
 
 

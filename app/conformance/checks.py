@@ -38,13 +38,13 @@ class SimulatedFrontEnd:
         sent_headers = {"Authorization": f"Bearer {self.secret}", **headers}
         return self.client.request(method, path, json=body, headers=sent_headers)
 
-    def request_lease(self) -> httpx.Response:
+    def send_lease_request(self) -> httpx.Response:
         """Request a task."""
         return self.send_request("POST", f"{self.campaign}/lease")
 
     def lease_task(self) -> Mapping[str, Any] | None:
         """Return the leased task; None if there is none."""
-        answer = self.request_lease()
+        answer = self.send_lease_request()
         task: Mapping[str, Any] | None = answer.json()["task"] if answer.status_code == httpx.codes.OK else None
         return task
 

@@ -222,7 +222,7 @@ def _check_hand_in(at: TaskCheckContext) -> Iterator[CheckResult]:
         "releasing what is handed in is 409", at.front.send_request("POST", f"{at.task_path}/release"), CONFLICT
     )
     yield CheckResult("the task says that it is handed in", at.front.get_task(at.task)["state"] == "handed_in")
-    next_task = at.front.request_lease().json()
+    next_task = at.front.send_lease_request().json()
     yield CheckResult(
         "there is no other task, and it says why",
         next_task["task"] is None and next_task["why"] == "finished",

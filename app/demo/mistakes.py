@@ -71,7 +71,7 @@ def plant_errors(
     segment: DemoSegment, domain: DomainGrammar, variant: int, severities: Sequence[Severity], rng: np.random.Generator
 ) -> TranslationWithErrors:
     """Return a translation with one error for each given severity, as far as the sentence has room for them."""
-    pieces = segment.split_translation(variant)
+    pieces = segment.make_translation_pieces(variant)
     edits: dict[int, tuple[Severity, PieceReplacement]] = {}
     free = set(range(len(pieces)))
     for severity in severities:

@@ -35,7 +35,7 @@ class DemoSegment:
     sentence: SentenceTemplate
     filling: Filling
 
-    def split_translation(self, variant: int) -> list[TranslationPiece]:
+    def make_translation_pieces(self, variant: int) -> list[TranslationPiece]:
         """Return one of the two German translations, without errors, as pieces."""
         return _split_template(self.sentence.german[variant], self.filling)
 

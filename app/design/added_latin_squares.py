@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.grouping import GroupedOutputs
 from app.design.latin_square import assign_outputs_by_latin_squares, explain_outputs_without_rater
-from app.design.open_groups import LatinSquareRaterAssignment
+from app.design.open_groups import LatinSquareCellRater
 from app.design.plan import Bucket, UnmetRequest
 from app.design.values import TestSet
 from app.domain.plural_forms import pluralize
@@ -25,10 +25,10 @@ NO_RATERS = "nobody is left in their bucket"
 class AddedDocumentSquares:
     """Latin squares for added documents. cells: who edits which output."""
 
-    cells: Mapping[Cell, LatinSquareRaterAssignment]
+    cells: Mapping[Cell, LatinSquareCellRater]
     unmet: tuple[UnmetRequest, ...]
 
-    def find_editor(self, stretch: int, system: str) -> LatinSquareRaterAssignment | None:
+    def find_editor(self, stretch: int, system: str) -> LatinSquareCellRater | None:
         """Return who edits an output; None if nobody does or no new square covers it."""
         return self.cells.get((stretch, system))
 
@@ -61,7 +61,7 @@ def assign_added_documents(
     stretches: dict[str, list[int]] = defaultdict(list)
     for n, stretch in enumerate(grouped.stretches):
         stretches[test_set.documents[stretch.document].key].append(n)
-    cells: dict[Cell, LatinSquareRaterAssignment] = {}
+    cells: dict[Cell, LatinSquareCellRater] = {}
     lacking: list[str] = []
     alone: list[str] = []
     for bucket in buckets:
@@ -80,7 +80,7 @@ def assign_added_documents(
             )
             for n, row in zip(sentences, rows.tolist(), strict=True):
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
-                    cells[n, systems[system]] = LatinSquareRaterAssignment(nth, rater, 1 / len(systems))
+                    cells[n, systems[system]] = LatinSquareCellRater(nth, rater, 1 / len(systems))
     return AddedDocumentSquares(
         cells,
         (

@@ -50,7 +50,7 @@ def make_planned_item_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Planned
     arms = _arms(rngs, work, rows)
     result = []
     for number, (group, unit, turn, place) in enumerate(rows):
-        stretch = work.outputs.stretches[work.outputs.stretch_of_group(group)]
+        stretch = work.outputs.stretches[work.outputs.segment_range_index_of_group(group)]
         planned = PlannedItemGroup(
             number + 1,
             int(work.layout.bucket[work.layout.cell[group]]) + 1,
@@ -73,7 +73,7 @@ def _rows(work: TaskInputs) -> list[tuple[int, int, int, int]]:
     rows: list[tuple[int, int, int, int]] = []
     nth: Counter[int] = Counter()
     for group in range(len(raters)):
-        unit = (work.outputs.stretch_of_group(group) if latin else group) + 1
+        unit = (work.outputs.segment_range_index_of_group(group) if latin else group) + 1
         for place in np.flatnonzero(raters[group] >= 0).tolist():
             nth[unit] += 1
             label = work.labels[group] if work.labels else (unit, nth[unit])

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from app.design.control_positions import KINDS, ControlPositions, count_control_positions
+from app.design.control_positions import KINDS, ControlPositions, count_controls_by_position
 from app.design.entropy import normalized_entropy
 from app.design.plan import Plan, PlanItem, Task
 from app.design.values import WorkSize
@@ -116,7 +116,7 @@ def compute_plan_properties(plan: Plan) -> PlanProperties:
         positions=_positions(plan),
         connected=group_connected_raters(rated, plan.raters),
         control_density=compute_control_item_density(plan),
-        places=count_control_positions(plan),
+        places=count_controls_by_position(plan),
         pair_judgments=_pair_judgments(plan, rated),
         rated_twice=len({(g.unit, g.bucket) for g in plan.groups if g.nth > 1}),
         rater_pairs=_rater_pairs(plan),

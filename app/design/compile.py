@@ -197,7 +197,7 @@ def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets
         sizes = np.array([len(pool) for pool in buckets.pools])
         several = choose_overlap_documents(draw.rng("overlap"), design.overlap, buckets.of_document, sizes)
         document = np.array(
-            [grouped.stretches[grouped.stretch_of_group(g)].document for g in range(len(grouped.groups))]
+            [grouped.stretches[grouped.segment_range_index_of_group(g)].document for g in range(len(grouped.groups))]
         )
         ratings[np.isin(document, several)] = design.overlap.ratings_per_item
     return ratings
@@ -216,7 +216,7 @@ def _latin(
     propensity: Floats = np.zeros((layout.n_groups, 1))
     code = {name: n for n, name in enumerate(names)}
     group_of = {
-        (grouped.stretch_of_group(g), code[grouped.entries[members[0]].systems[0]]): g
+        (grouped.segment_range_index_of_group(g), code[grouped.entries[members[0]].systems[0]]): g
         for g, members in enumerate(grouped.groups)
     }
     if len(group_of) < len(grouped.stretches) * len(names):

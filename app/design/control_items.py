@@ -88,7 +88,7 @@ def _choose(
         chosen: list[ItemToPlace] = []
         for kind, count in needed.items():
             drawn = [own[n] for n in rng.permutation(len(own))]
-            able = drawn if draw < DRAWS else room.shortest_control_originals(kind, len(own), own)
+            able = drawn if draw < DRAWS else room.choose_shortest_control_originals(kind, len(own), own)
             if kind == "reference":
                 able = [piece for piece in able if references.get(piece.document)]
             picked = [able[n % len(able)] for n in range(count)] if able else []

@@ -40,7 +40,7 @@ class ControlPositions:
         return self.misplaced_share > MUCH and sum((n - chance) ** 2 / chance for n, chance in pairs) > SURELY
 
 
-def count_control_positions(plan: Plan) -> tuple[ControlPositions, ...]:
+def count_controls_by_position(plan: Plan) -> tuple[ControlPositions, ...]:
     """Count the positions of every kind of control item in a plan."""
     seen = np.zeros((len(KINDS), TENTHS), dtype=np.int64)
     chance = np.zeros((len(KINDS), TENTHS))

@@ -18,7 +18,7 @@ from app.design.values import Bools, Codes
 
 
 @dataclass(frozen=True, slots=True)
-class EvenedLoads:
+class LoadRebalancing:
     """largest, smallest: groups of the raters with most and fewest. bound: no deal within the buckets has a largest
     load below it. moved: how many groups changed hands."""
 
@@ -33,7 +33,7 @@ class EvenedLoads:
         return self.largest == self.bound
 
 
-def even_out_loads(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> EvenedLoads:
+def even_out_loads(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> LoadRebalancing:
     """Exchange extra groups, in place, until the loads differ as little as the buckets allow.
 
     Parameters
@@ -47,7 +47,7 @@ def even_out_loads(rng: np.random.Generator, layout: AllocationInput, raters: Co
             state.exchange(rng, giver, taker)
             moved += 1
     used = np.flatnonzero(state.may.any(axis=0))
-    return EvenedLoads(int(state.load.max()), int(state.load[used].min()), state.bound(), moved)
+    return LoadRebalancing(int(state.load.max()), int(state.load[used].min()), state.bound(), moved)
 
 
 class _RaterLoads:

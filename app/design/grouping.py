@@ -32,19 +32,19 @@ class GroupedOutputs:
     entries: tuple[DistinctOutput, ...]
     groups: tuple[tuple[int, ...], ...]
 
-    def group_work_size(self, group: int) -> WorkSize:
+    def work_size_of_group(self, group: int) -> WorkSize:
         """Return how much there is to judge in a group."""
         members = self.groups[group]
         return self.stretches[self.entries[members[0]].stretch].work_size.multiplied_by(len(members))
 
-    def stretch_of_group(self, group: int) -> int:
+    def segment_range_index_of_group(self, group: int) -> int:
         """Return the stretch of a group."""
         return self.entries[self.groups[group][0]].stretch
 
     def group_sizes(self, unit: Unit) -> Codes:
         """Return the sizes of all groups in one unit, shape (G,)."""
         return np.array(
-            [self.group_work_size(group).count_in(unit) for group in range(len(self.groups))], dtype=np.int64
+            [self.work_size_of_group(group).count_in(unit) for group in range(len(self.groups))], dtype=np.int64
         )
 
 

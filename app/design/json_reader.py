@@ -97,7 +97,7 @@ class JsonObjectReader:
             return None
         return value if isinstance(value, str) else None
 
-    def read_optional_key_list(self, name: str) -> tuple[str, ...] | None:
+    def read_optional_distinct_texts(self, name: str) -> tuple[str, ...] | None:
         """Read a list of different keys, or null."""
         value = self._get(name)
         if value is None:

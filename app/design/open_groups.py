@@ -14,7 +14,7 @@ from app.design.values import Rater, WorkSize
 
 
 @dataclass(frozen=True, slots=True)
-class LatinSquareRaterAssignment:
+class LatinSquareCellRater:
     """A rating in a Latin square: the rater, the number of the rating of the segment, and the rater's probability."""
 
     nth: int
@@ -37,7 +37,7 @@ class OpenGroup:
     bucket: int
     before: PlannedItemGroup | None
     late: bool
-    square: LatinSquareRaterAssignment | None = None
+    square: LatinSquareCellRater | None = None
 
     @property
     def intended_rater(self) -> str | None:
@@ -116,13 +116,13 @@ class _GroupHolders:
         rater = self._able.get(key)
         if rater is None or (not again and key in self._on_unit[group.unit]):
             return False
-        size = self._found.group_work_size(group.material)
+        size = self._found.work_size_of_group(group.material)
         return rater.capacity is None or (self._load[key] + size).count_in(rater.capacity_unit) <= rater.capacity
 
     def give_group(self, group: OpenGroup, key: str) -> None:
         """Give a group to a rater."""
         self.assignments[group.material] = key
-        self._load[key] += self._found.group_work_size(group.material)
+        self._load[key] += self._found.work_size_of_group(group.material)
         self._on_unit[group.unit].add(key)
         self._groups[group.bucket, key] += 1
         self._of[key] += 1
@@ -155,7 +155,7 @@ class _GroupHolders:
         return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can_take(group, key)]
 
     def _take_back_group(self, group: OpenGroup, key: str) -> None:
-        self._load[key] += self._found.group_work_size(group.material).multiplied_by(-1)
+        self._load[key] += self._found.work_size_of_group(group.material).multiplied_by(-1)
         self._on_unit[group.unit].discard(key)
         self._groups[group.bucket, key] -= 1
         self._of[key] -= 1

@@ -68,7 +68,7 @@ def _design(at: JsonObjectReader) -> Design:
         ratings_per_item=ratings,
         overlap=_overlap(at, structure, ratings),
         buckets=at.read_object_within("buckets", _buckets, BucketRules()),
-        systems=at.read_optional_key_list("systems"),
+        systems=at.read_optional_distinct_texts("systems"),
         documents=at.read_any_shape("documents", _documents, DocumentChoice()),
         task=at.read_object_within("task", lambda inner: _task(inner, structure), _task_of(structure)),
         arms=at.read_list("arms", _arm),
@@ -136,7 +136,7 @@ def _buckets(at: JsonObjectReader) -> BucketRules:
 
 def _bucket(at: JsonObjectReader) -> ExplicitBucket:
     return ExplicitBucket(
-        at.read_text("name"), at.read_optional_key_list("raters"), at.read_optional_key_list("documents")
+        at.read_text("name"), at.read_optional_distinct_texts("raters"), at.read_optional_distinct_texts("documents")
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from app.design.design import Arm, Design
-from app.design.even_out import EvenedLoads
+from app.design.even_out import LoadRebalancing
 from app.design.values import Role, WorkSize
 
 
@@ -129,7 +129,7 @@ class Plan:
     tasks: tuple[Task, ...]
     unmet: tuple[UnmetRequest, ...] = ()
     notes: tuple[str, ...] = ()
-    evened: EvenedLoads | None = None
+    evened: LoadRebalancing | None = None
     common: tuple[PlanItem, ...] = ()
     inputs: str = ""
 

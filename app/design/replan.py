@@ -271,7 +271,7 @@ def _open_work(
         systems_of = grouped.entries[pack[0]].systems
         names = [(key, stretch.first, stretch.last, name) for name in (systems_of if state.single(plan) else ("",))]
         groups = next((old[name] for name in names if name in old), [])
-        square = squares.find_editor(grouped.stretch_of_group(of), systems_of[0])
+        square = squares.find_editor(grouped.segment_range_index_of_group(of), systems_of[0])
         ratings = [(square.nth, ())] if square else _ratings(plan, state, groups, key, systems_of)
         if ratings and names[0] not in units:
             units[names[0]] = groups[0].unit if groups else next(fresh)

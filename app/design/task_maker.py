@@ -159,7 +159,7 @@ class RaterTaskMaker:
 
     def _make_unplaced_items(self, group: PlannedItemGroup, of: int) -> list[ItemToPlace]:
         grouped = self.work.outputs
-        stretch = grouped.stretches[grouped.stretch_of_group(of)]
+        stretch = grouped.stretches[grouped.segment_range_index_of_group(of)]
         return [
             ItemToPlace(
                 group.document,

@@ -94,13 +94,13 @@ class TaskCapacity:
             count = quota.screens if quota else count_needed_control_screens(self.controls, len(own), widths)
             return [piece for n in range(count) for piece in repeatable[n % len(repeatable)]]
         needed = quota.kinds if quota else count_needed_control_items(self.controls, len(own))
-        return [piece for kind, n in needed.items() for piece in self.shortest_control_originals(kind, n, own)]
+        return [piece for kind, n in needed.items() for piece in self.choose_shortest_control_originals(kind, n, own)]
 
     def fits_item_alone(self, piece: ItemToPlace) -> bool:
         """Whether an item that alone exceeds the regular share fits a task with its controls."""
         return replace(self, regular_share=1.0).fits([(piece,)])
 
-    def shortest_control_originals(self, kind: str, count: int, own: Sequence[ItemToPlace]) -> list[ItemToPlace]:
+    def choose_shortest_control_originals(self, kind: str, count: int, own: Sequence[ItemToPlace]) -> list[ItemToPlace]:
         """Return the shortest originals for control items of a kind; a repeat must be of an item judged before."""
         able = list(own) if kind == "repeat" or not self.spare else list(self.spare)
         return [able[n % len(able)] for n in range(count)]
@@ -157,13 +157,13 @@ def _split_block(rng: np.random.Generator, block: ScreenBlock, room: TaskCapacit
     """Split a block into the fewest even parts that fit a task each; empty if not even single screens fit."""
     for count in range(2, len(block) + 1):
         parts = [block[len(block) * n // count : len(block) * (n + 1) // count] for n in range(count)]
-        quotas = distribute_control_items(rng, parts, room)
+        quotas = compute_control_quotas(rng, parts, room)
         if all(room.fits(part, quota) for part, quota in zip(parts, quotas, strict=True)):
             return [PartialTask(list(part), quota=quota, whole=True) for part, quota in zip(parts, quotas, strict=True)]
     return []
 
 
-def distribute_control_items(
+def compute_control_quotas(
     rng: np.random.Generator, parts: Sequence[ScreenBlock], room: TaskCapacity
 ) -> Sequence[ControlQuota | None]:
     """Return each part's share of the control items of a group.

@@ -11,7 +11,7 @@ from app.design.assignment import assign_groups_evenly, check_pool_sizes, count_
 from app.design.capacity import assign_groups_by_capacity
 from app.design.design import Design
 from app.design.entropy import assign_groups_for_target_entropy
-from app.design.even_out import EvenedLoads, even_out_loads
+from app.design.even_out import LoadRebalancing, even_out_loads
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
 from app.design.overlap import assign_overlap_groups
@@ -25,7 +25,7 @@ class GroupAllocation:
 
     raters: Codes
     propensity: Floats
-    evened: EvenedLoads | None = None
+    evened: LoadRebalancing | None = None
 
 
 def assign_raters_to_groups(

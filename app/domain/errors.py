@@ -86,6 +86,7 @@ class RateLimitExceeded(AppError):
     """This was done too often lately; wait before you try again."""
 
     kind = "too_many"
+    published = "TooMany"
 
 
 class Unavailable(AppError):

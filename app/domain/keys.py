@@ -27,16 +27,16 @@ def check_addressable(name: str) -> str:
     return name
 
 
-def make_key(name: str) -> str:
+def convert_name_to_key(name: str) -> str:
     """Make a key for any name: the name itself if it is a key, else a readable form with a digest of the whole.
 
     The digest distinguishes names that differ only in characters that a key cannot contain.
 
-    >>> make_key("Online-W")
+    >>> convert_name_to_key("Online-W")
     'Online-W'
-    >>> make_key("Online W")
+    >>> convert_name_to_key("Online W")
     'Online_W~8004a8ca'
-    >>> make_key("..")
+    >>> convert_name_to_key("..")
     '..~5ec1f7e7'
     """
     return name if is_key(name) else shorten_name_to_key(name, LONGEST)

@@ -12,7 +12,7 @@ from html import unescape
 from typing import Final
 
 from app.domain.instructions import extract_instruction_text
-from app.domain.keys import LONGEST, make_key, shorten_name_to_key
+from app.domain.keys import LONGEST, convert_name_to_key, shorten_name_to_key
 
 OPENING: Final = r"^\s*<(audio|video|img)(?=[\s/>])"
 """The beginning of a text that is media; Postgres uses the same pattern, ignoring case."""
@@ -96,7 +96,7 @@ def make_media_name_from_path(path: str, *, page: int | None = None, folder: str
         parts = parts[1:]
     if not parts or ".." in parts:
         return None
-    return make_pdf_page_name(make_key(":".join(parts)), page)
+    return make_pdf_page_name(convert_name_to_key(":".join(parts)), page)
 
 
 def split_pdf_page_from_path(path: str) -> tuple[str, int | None]:
@@ -120,7 +120,7 @@ def make_pdf_page_name(name: str, page: int | None) -> str:
     if page is None:
         return name
     mark = f"{_PAGE_MARK}{page}"
-    whole = make_key(name)
+    whole = convert_name_to_key(name)
     return (whole if len(whole) + len(mark) <= LONGEST else shorten_name_to_key(whole, LONGEST - len(mark))) + mark
 
 

@@ -181,7 +181,7 @@ class OutputJudgments:
     position: int
     given: Sequence[Given]
 
-    def rows(self) -> Iterator[JudgmentRow]:
+    def iterate_rows(self) -> Iterator[JudgmentRow]:
         """Yield the judgments one by one."""
         for rater, file, line, payload in self.given:
             at = LineLocation(file, line)

@@ -21,7 +21,7 @@ from app.domain.errors import StorageFull, Unavailable
 from app.domain.tracing import continue_trace, current_traceparent
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
-from app.storage.processes import ProcessIdleTimer
+from app.storage.processes import IdleTimeMeter
 from app.storage.ratings_folder import RatingsFolder
 
 NICE = 10  # a weight of 110, where a process for raters' requests has 1024: about a tenth of a busy processor
@@ -65,7 +65,7 @@ class ComputingProcess:
         Raises ComputingFailed if the process ends by itself, ComputingUnavailable if a later attempt may succeed.
         """
         line = self._start()
-        still = ProcessIdleTimer(self._process.pid or 0) if self._process is not None else None
+        still = IdleTimeMeter(self._process.pid or 0) if self._process is not None else None
         self.last_job, self.used = entry.job_id, time.monotonic()
         line.send((entry.task, entry.job_id, entry.n, current_traceparent()))
         asked = time.monotonic()

@@ -137,7 +137,7 @@ class WebhookSender:
                 if not await self._ask(partial(delivery.record_delivery, self._database, pending, result)):
                     log.warning("webhook event %s: %s", pending.message_id, result.error or f"status {result.status}")
                     return
-            await self._ask(partial(delivery.release_webhook, self._database, webhook))
+            await self._ask(partial(delivery.release_webhook_claim, self._database, webhook))
         except AppError as error:  # the claim expires, and the event is sent again
             log.warning("waiting for the database: %s", error.title())
 

@@ -189,7 +189,7 @@ class QueueEntryComputer:
                 return
             if held.n_done + 1 == held.n_chunks:
                 stored.mark_job_finishing(session, row.id)
-                jobs_queue.enqueue_entries(session, [jobs.make_finish_queue_entry(held)])
+                jobs_queue.enqueue_entries(session, [jobs.make_report_queue_entry(held)])
             elif n + WINDOW < held.n_chunks:
                 jobs_queue.enqueue_entries(session, [jobs.make_chunk_queue_entry(held, n + WINDOW)])
 
@@ -223,7 +223,7 @@ def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
     own = OWN.get(request.kind)
     if own is not None:
         return own(database, request)
-    kind = report_requests.find_report_by_job_kind(request.kind)
+    kind = report_requests.find_report_kind_of_job(request.kind)
     given = parse_report_options(kind, request.arguments)
     with database.transaction() as session:
         about = store.filter_settings_read_by_report(

@@ -79,7 +79,7 @@ def _next_without_lease(
 def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, session: Session) -> pages.Response:
     progress = pages.load_user_progress(session, user)
     if leased.task is not None:
-        place = pages.find_place_of_task(user, progress, leased.task.task)
+        place = pages.find_document_index_of_task(user, progress, leased.task.task)
         response = pages.make_item_response(session, user, progress, place, state.files.instructions)
         return sign_asset_addresses(session, user, response)
     if leased.why == "wait":

@@ -76,7 +76,7 @@ class CampaignUserIn(CampaignTokenIn):
     note: Annotated[str, Field(max_length=10_000)] | None = None
 
 
-class NewUsersIn(CampaignTokenIn):
+class NewUserCountIn(CampaignTokenIn):
     """How many users."""
 
     users: StrictInt = 1

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.domain.errors import Invalid
-from app.pearmut.bodies import CampaignTokenIn, CampaignUserIn, NewCampaignsIn, NewUsersIn, read_body
+from app.pearmut.bodies import CampaignTokenIn, CampaignUserIn, NewCampaignsIn, NewUserCountIn, read_body
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
@@ -89,7 +89,7 @@ async def set_user_note(request: Request) -> Response:
 @router.post("/add-new-user")
 async def add_users(request: Request) -> Response:
     """Enrol more users; their links are in this answer only."""
-    body = await read_body(request, NewUsersIn)
+    body = await read_body(request, NewUserCountIn)
 
     def work(session: Session, loaded: PearmutCampaign, by: Caller) -> object:
         links = dashboard.add_users(session, loaded, body.users, by=by)

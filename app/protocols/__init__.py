@@ -20,7 +20,7 @@ from app.protocols.kit.forms import (
     make_rater_form,
     make_rubric,
     payload_type,
-    screen_widgets,
+    screen_preference_widgets,
     widgets_at_level,
 )
 from app.protocols.kit.marked_errors import list_span_faults as span_faults
@@ -36,7 +36,7 @@ from app.protocols.kit.screens import PreferencePayload, check_preference
 from app.protocols.kit.visible_texts import (
     ShownText,
     VisibleTextKinds,
-    find_texts_shown_on_basis,
+    find_text_kinds_of_basis,
     list_shown_texts,
     list_visible_text_labels,
 )
@@ -57,7 +57,7 @@ __all__ = [
     "convert_to_custom_options",
     "count_prefill_outcomes",
     "count_prefill_outcomes_without_ids",
-    "find_texts_shown_on_basis",
+    "find_text_kinds_of_basis",
     "get_protocol",
     "list_judged_levels",
     "list_known_severities",
@@ -66,7 +66,7 @@ __all__ = [
     "make_rater_form",
     "make_rubric",
     "payload_type",
-    "screen_widgets",
+    "screen_preference_widgets",
     "span_faults",
     "widgets_at_level",
 ]

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
-from app.reports.inputs.segment_scores import ScoredSegments, load_metric_scores, make_rater_segment_scores
+from app.reports.inputs.segment_scores import RaterOrMetricScores, load_metric_scores, make_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
@@ -38,7 +38,7 @@ class DocumentDifficultyOptions(RecipeAndSeedOptions):
     )
 
 
-class DocumentMeansBySystem(FrozenFiniteResultModel):
+class SystemMeansOnDocument(FrozenFiniteResultModel):
     """One document. means: by system, in the order of `systems`; null where it was not judged."""
 
     document: str
@@ -76,7 +76,7 @@ class DocumentDifficultyView(ReportHeader):
     document_sd: float | None = Field(description="SD (n − 1) of the means of documents.")
     system_sd: float | None = Field(description="SD (n − 1) of the means of systems.")
     systems: list[SystemOnJudgedDocuments] = Field(description="Best first.")
-    documents: list[DocumentMeansBySystem] = Field(description="Easiest first.")
+    documents: list[SystemMeansOnDocument] = Field(description="Easiest first.")
 
 
 def _prepare(
@@ -91,7 +91,9 @@ def _prepare(
     )
 
 
-def _result(inputs: RecipeInput, options: DocumentDifficultyOptions, scores: ScoredSegments) -> DocumentDifficultyView:
+def _result(
+    inputs: RecipeInput, options: DocumentDifficultyOptions, scores: RaterOrMetricScores
+) -> DocumentDifficultyView:
     means = average_scores_by_document_and_system(scores.rows)
     done = "judged" if options.metric is None else "scored"
     systems = _systems(means, inputs, scores)
@@ -103,15 +105,15 @@ def _result(inputs: RecipeInput, options: DocumentDifficultyOptions, scores: Sco
         higher_is_better=scores.rows.higher_is_better,
         coverage=number_or_none(means.filled_cell_share),
         same_documents=means.is_fully_crossed,
-        document_sd=number_or_none(means.document_mean_sd),
-        system_sd=number_or_none(means.system_mean_sd),
+        document_sd=number_or_none(means.sd_of_document_means),
+        system_sd=number_or_none(means.sd_of_system_means),
         systems=systems,
         documents=list(_documents(means, scores)),
     )
 
 
 def _systems(
-    means: DocumentDifficultyTable, inputs: RecipeInput, scores: ScoredSegments
+    means: DocumentDifficultyTable, inputs: RecipeInput, scores: RaterOrMetricScores
 ) -> list[SystemOnJudgedDocuments]:
     names = scores.rows.labels.systems
     return [
@@ -127,9 +129,9 @@ def _systems(
     ]
 
 
-def _documents(means: DocumentDifficultyTable, scores: ScoredSegments) -> Iterator[DocumentMeansBySystem]:
+def _documents(means: DocumentDifficultyTable, scores: RaterOrMetricScores) -> Iterator[SystemMeansOnDocument]:
     for i, code in enumerate(means.documents.tolist()):
-        yield DocumentMeansBySystem(
+        yield SystemMeansOnDocument(
             document=scores.rows.labels.documents[code],
             domain=scores.documents.domain[code],
             segments=int(scores.documents.segments[code]),
@@ -141,7 +143,7 @@ def _documents(means: DocumentDifficultyTable, scores: ScoredSegments) -> Iterat
 
 
 def _warnings(
-    means: DocumentDifficultyTable, scores: ScoredSegments, systems: list[SystemOnJudgedDocuments], done: str
+    means: DocumentDifficultyTable, scores: RaterOrMetricScores, systems: list[SystemOnJudgedDocuments], done: str
 ) -> Iterator[str]:
     yield from scores.warnings
     if not means.documents.size:
@@ -184,7 +186,7 @@ def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
         Column(heading="Mean", key="mean", digits=digits),
         Column(heading="Expected from its documents", key="expected", digits=digits),
     ]
-    documents: list[Column[DocumentMeansBySystem]] = [
+    documents: list[Column[SystemMeansOnDocument]] = [
         Column(heading="Document", key="document", names=True),
         Column(heading="Domain", text=lambda row: row.domain or NONE),
         Column(heading="Segments", key="segments", digits=0),
@@ -201,7 +203,7 @@ def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
 class _Cell(NamedTuple):
     """One system on one document, without a mean if there are no scores."""
 
-    document: DocumentMeansBySystem
+    document: SystemMeansOnDocument
     system: SystemOnJudgedDocuments
     mean: float | None
     n: int

@@ -18,7 +18,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.correlations import DotPlotRow, plot_dot_rows
 from app.reports.kit.columns import Column, make_csv_rows_function, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
-from app.stats.disagreements import find_rater_disagreements, find_system_differences_on_segments
+from app.stats.disagreements import find_rater_differences_on_outputs, find_system_differences_on_segments
 from app.stats.ratings import Ratings
 from app.storage.db import Session
 
@@ -119,7 +119,7 @@ def _code(name: str, key: str, keys: Sequence[str]) -> int:
 
 
 def _between_raters(rows: Ratings, options: DisagreementOptions) -> tuple[list[DisagreementRow], int]:
-    worst, compared = find_rater_disagreements(rows, options.most)
+    worst, compared = find_rater_differences_on_outputs(rows, options.most)
     labels = rows.labels
     return [
         DisagreementRow(

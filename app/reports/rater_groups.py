@@ -139,7 +139,7 @@ def _load_answers(session: Session, snapshot: CampaignSnapshot, name: str) -> _A
         )
     if not wanted:
         return None
-    every = questionnaires.load_answers_by_rater(session, snapshot.campaign_id)
+    every = questionnaires.load_answers_of_all_raters(session, snapshot.campaign_id)
     return _Answers(wanted[0], {rater: given.get(wanted[0].name) for rater, given in every.items()})
 
 
@@ -148,7 +148,7 @@ def _answers_key(session: Session, snapshot: CampaignSnapshot) -> list[object]:
     names = {question.name for question in _grouping_questions(snapshot)}
     if not names:
         return []
-    every = questionnaires.load_answers_by_rater(session, snapshot.campaign_id)
+    every = questionnaires.load_answers_of_all_raters(session, snapshot.campaign_id)
     kept = {rater: {name: given[name] for name in sorted(names & given.keys())} for rater, given in every.items()}
     return [hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()]
 

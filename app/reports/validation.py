@@ -102,7 +102,7 @@ def _prepare(
 
 def _select_worlds(validation: RecipeValidator, options: RecipeValidationOptions) -> tuple[World, ...]:
     """Return the worlds that are requested and apply, in their order."""
-    applies = {*TWO, *(validation.own.applicable_worlds() if options.worlds else ())}
+    applies = {*TWO, *(validation.own.applicable_simulated_worlds() if options.worlds else ())}
     return tuple(world for world in WORLDS if world in applies)
 
 

@@ -74,7 +74,7 @@ class SeenScreen:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingJudgmentAddress:
+class AddressOfMissingJudgment:
     """The address of a judgment that is missing."""
 
     item: int | None = None
@@ -92,7 +92,7 @@ class SeenTask:
     asked: tuple[str, ...]
     screens: tuple[SeenScreen, ...]
     items: tuple[SeenItem, ...]
-    missing: tuple[MissingJudgmentAddress, ...]
+    missing: tuple[AddressOfMissingJudgment, ...]
 
 
 _ADAPTER = TypeAdapter(SeenTask)

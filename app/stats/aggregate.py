@@ -116,7 +116,9 @@ class ScoreMatrix:
         return np.add.reduceat(self.present.astype(np.intp), self.starts, axis=1)
 
 
-def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", median: bool = False) -> SegmentScores:
+def average_ratings_per_segment(
+    ratings: Ratings, *, repeats: Repeats = "average", median: bool = False
+) -> SegmentScores:
     """Average the ratings of each (system, segment).
 
     `average`: average the repeats of each rater first, then the raters. `pool`: give all ratings equal weight (WMT).

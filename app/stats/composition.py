@@ -133,7 +133,7 @@ def compute_co_occurrence_shares(table: Table) -> Floats:
     return shares_
 
 
-def count_rarely_co_occurring_pairs(table: Table, least: float = 0.5) -> int:
+def count_system_pairs_rarely_together(table: Table, least: float = 0.5) -> int:
     """Count system pairs in which less than a share `least` of the owners of one system also judged the other.
 
     Source: Knowles 2021, §5.4 (pairs that are hardly compared under the same conditions).

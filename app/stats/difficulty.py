@@ -43,12 +43,12 @@ class DocumentDifficultyTable:
         return float((self.n > 0).mean()) if self.n.size else nan
 
     @property
-    def document_mean_sd(self) -> float:
+    def sd_of_document_means(self) -> float:
         """SD (n − 1) of the document means; NaN below two documents."""
         return _sd(self.document_mean)
 
     @property
-    def system_mean_sd(self) -> float:
+    def sd_of_system_means(self) -> float:
         """SD (n − 1) of the system means; NaN below two systems."""
         return _sd(self.system_mean)
 

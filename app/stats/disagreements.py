@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class RaterDisagreement:
+class RaterDifferenceOnOutput:
     """An output that several raters scored, with the raters (codes) of the lowest and the highest mean score.
 
     segment, system: of the output. spread: highest minus lowest. n: number of raters.
@@ -49,7 +49,7 @@ class SystemDifferenceOnSegment:
         return abs(self.first - self.second)
 
 
-def find_rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagreement], int]:
+def find_rater_differences_on_outputs(rows: Ratings, most: int) -> tuple[list[RaterDifferenceOnOutput], int]:
     """Return up to `most` outputs with the largest spread between raters, and how many have two or more raters.
 
     Several scores by one rater for one output count as their mean. Ties keep the order of segments and systems.
@@ -68,7 +68,7 @@ def find_rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagr
         start, end = int(starts[output]), int(starts[output] + counts[output])
         low, high = start + int(means[start:end].argmin()), start + int(means[start:end].argmax())
         disagreements.append(
-            RaterDisagreement(
+            RaterDifferenceOnOutput(
                 segment=int(segment[start]),
                 system=int(system[start]),
                 lowest=float(means[low]),

@@ -21,7 +21,11 @@ from app.stats import intervals
 from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import adjust_p_values
-from app.stats.testing.permutation import PairsWithSameSegments, capped_number_of_permutations, count_permuted_sums
+from app.stats.testing.permutation import (
+    PairsWithSameSegments,
+    capped_number_of_permutations,
+    count_extreme_permuted_sums,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,9 @@ def _permutation_p_values(sums: Sequence[tuple[Floats, Floats]], alpha: float) -
         return np.empty(0)
     draws = capped_number_of_permutations(len(blocks), alpha)
     size = sums[0][0].size
-    counted = count_permuted_sums(blocks, len(blocks), size, permutations=draws, seed=DEFAULT_SEED, two_sided=True)
+    counted = count_extreme_permuted_sums(
+        blocks, len(blocks), size, permutations=draws, seed=DEFAULT_SEED, two_sided=True
+    )
     return counted.p_values(plus_one=True)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
-from app.stats.metrics.pairs import PERMUTATIONS, PairPValues, compute_pair_p_values
+from app.stats.metrics.pairs import PERMUTATIONS, PairPValues, compute_system_pair_p_values
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Bools, Floats, Ratings
 
@@ -165,7 +165,7 @@ class _MeansByGroup:
         at = (self.system[rated], self.segment[rated])
         score[at], present[at] = self.mean[group][rated] * rows.better_sign, True
         unit = rows.labels.segment_document.astype(np.intp)
-        return compute_pair_p_values(score, present, unit, permutations=permutations, seed=seed)
+        return compute_system_pair_p_values(score, present, unit, permutations=permutations, seed=seed)
 
 
 def _figures(rows: Ratings, here: Bools, means: _MeansByGroup, group: int) -> RaterGroupStatistics:

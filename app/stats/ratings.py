@@ -170,7 +170,7 @@ class Ratings:
             in_order = (before < after) | ((before == after) & in_order)
         return bool(in_order.all())
 
-    def canonical_order(self) -> npt.NDArray[np.intp]:
+    def canonical_order_indices(self) -> npt.NDArray[np.intp]:
         """Return the current indices of the rows in canonical order."""
         return np.lexsort(
             (
@@ -189,9 +189,9 @@ class Ratings:
     def in_canonical_order(self, order: npt.NDArray[np.intp] | None = None) -> Self:
         """Return the rows in canonical order, with judgments renumbered by first appearance.
 
-        order: `canonical_order()` if the caller has it already.
+        order: `canonical_order_indices()` if the caller has it already.
         """
-        order = self.canonical_order() if order is None else order
+        order = self.canonical_order_indices() if order is None else order
         rows = {name: getattr(self, name)[order] for name in COLUMNS}
         _, first, inverse = np.unique(rows["judgment"], return_index=True, return_inverse=True)
         rank = np.empty(first.size, dtype=np.int32)

@@ -35,7 +35,9 @@ def upsert_login_account(session: Session, *, issuer: str, subject: str, name: s
     return account_id
 
 
-def insert_login_session(session: Session, *, digest: bytes, account_id: int, sid: str | None, sealed: bytes) -> None:
+def insert_single_sign_on_session(
+    session: Session, *, digest: bytes, account_id: int, sid: str | None, sealed: bytes
+) -> None:
     """Store the identity provider's data for the browser session with this hash."""
     of = sa.select(sessions.c.id).where(sessions.c.hash == digest).scalar_subquery()
     values = {"session_id": of, "account_id": account_id, "sid": sid, "sealed": sealed, "checked_at": _NOW}

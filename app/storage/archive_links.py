@@ -13,7 +13,7 @@ ArchiveLinkRecord = sa.Row[Any]
 _OPEN = archive_links.c.revoked_at.is_(None)
 
 
-def find_archive_link(session: Session, campaign_id: int) -> ArchiveLinkRecord | None:
+def find_archive_link_of_campaign(session: Session, campaign_id: int) -> ArchiveLinkRecord | None:
     """Return the campaign's archive link that is not revoked."""
     return session.execute(
         sa.select(archive_links).where(archive_links.c.campaign_id == campaign_id, _OPEN)

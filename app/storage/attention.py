@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.attention import KIND
-from app.storage.rater_results import load_rater_results_page, make_rater_results_subquery
+from app.storage.rater_results import load_rater_results_page, wrap_query_as_rater_results
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -71,7 +71,7 @@ _SHARE = f"""
 SELECT avg(({_OUTCOME} = 'passed')::int) FROM tasks t
 WHERE t.campaign_id = :campaign AND t.rater_id = :rater AND t.state = 'handed_in' AND {IS_CHECK.format(task="t")}
   AND {_FIRST} AND {_OUTCOME} IN ('passed', 'failed')"""
-_RESULTS = make_rater_results_subquery(
+_RESULTS = wrap_query_as_rater_results(
     f"""
 SELECT r.key AS rater, x.key AS team, count(t.id) FILTER (WHERE {_FIRST}) AS checks,
        count(t.id) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,

@@ -34,7 +34,7 @@ SELECT o.id, o.system, o.document, o.position, v.how FROM (
 JOIN ({OUTPUTS}) o ON o.id = v.output_id ORDER BY o.id"""
 
 
-def load_stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
+def load_output_ids_and_texts(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
     """Return the outputs with id and text, by (system, document, position)."""
     rows = execute_full_scan(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.system, row.document, row.position): row for row in rows}

@@ -60,19 +60,19 @@ def has_citus(connection: sa.Connection | Session) -> bool:
     return bool(connection.execute(sa.text(_WITH_CITUS)).scalar())
 
 
-def is_organization_distributed(connection: sa.Connection | Session, organization: int) -> bool:
+def is_organization_schema_distributed(connection: sa.Connection | Session, organization: int) -> bool:
     """Tell whether the tables of an organization are distributed."""
     if not has_citus(connection):
         return False
     return bool(connection.execute(sa.text(_DISTRIBUTED), {"schema": organization_schema(organization)}).scalar())
 
 
-def distribute_organization(connection: sa.Connection, organization: int) -> bool:
+def distribute_organization_schema(connection: sa.Connection, organization: int) -> bool:
     """Let Citus put an organization's tables, found by the search path, on one node; return whether this happened.
 
     Nothing happens without Citus, or if they are already distributed. Writes to the organization wait meanwhile.
     """
-    if not has_citus(connection) or is_organization_distributed(connection, organization):
+    if not has_citus(connection) or is_organization_schema_distributed(connection, organization):
         return False
     _declare_references(connection)
     use_clock_for_default_times(connection)

@@ -203,7 +203,7 @@ def find_data_version_time(session: Session, campaign_id: int, version: int) -> 
     return made_at
 
 
-def load_judgment_locations(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
+def locate_judgments_in_tasks(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
     """Return the place of each judgment: judgment_id, rater_id, task_id, item, segment (0: the whole item)."""
     with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         packed_row = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}

@@ -14,7 +14,7 @@ KEPT = "7 days"
 
 
 @dataclass(frozen=True, slots=True)
-class StoredIdempotentAnswer:
+class StoredIdempotentResponse:
     """The request and the response of a key. body: None if the response contained a secret and was not stored."""
 
     request_hash: bytes
@@ -37,12 +37,12 @@ def claim_idempotency_key(session: Session, token_id: int, key: str, request_has
     return taken.one_or_none() is not None
 
 
-def load_idempotent_response(session: Session, token_id: int, key: str) -> StoredIdempotentAnswer:
+def load_idempotent_response(session: Session, token_id: int, key: str) -> StoredIdempotentResponse:
     """Return the response of a taken key, by a second statement, which sees the claim for which the first waited."""
     c = idempotency.c
     query = sa.select(c.request_hash, c.status, c.body, c.content_type, c.location)
     row = session.execute(query.where(c.token_id == token_id, c.key == key)).one()
-    return StoredIdempotentAnswer(*row)
+    return StoredIdempotentResponse(*row)
 
 
 def store_idempotent_response(

@@ -128,7 +128,7 @@ def increment_entry_ending_count(session: Session, queue_id: int, what: Ended) -
     return session.execute(sa.text(statement), {"id": queue_id, "what": what}).scalar() or 0
 
 
-def retry_queue_entry(session: Session, queue_id: int) -> None:
+def requeue_stalled_entry(session: Session, queue_id: int) -> None:
     """Let another worker take a stalled entry."""
     set_queue_search_path(session)
     call = "SELECT procrastinate_retry_job_v2(:id, now(), NULL, NULL, NULL)"

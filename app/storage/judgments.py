@@ -226,7 +226,7 @@ def append_staged_judgments(session: Session, *, campaign_id: int, profile_id: i
     """
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     session.execute(text(APPEND), keys)
-    seals.collect_row_hashes(session, APPENDED)
+    seals.collect_hashes_in_temporary_table(session, APPENDED)
     if profile_id is not None:
         session.execute(text(SCORE), keys)
 
@@ -249,7 +249,7 @@ def require_judgments_of_staged_voids(session: Session, campaign_id: int) -> Non
 def apply_staged_voids(session: Session, *, campaign_id: int, version: int) -> int:
     """Void the judgments of the staged voids and new revisions of void ones; return how many were not void before."""
     keys = {"campaign": campaign_id, "version": version}
-    seals.collect_row_hashes(session)
+    seals.collect_hashes_in_temporary_table(session)
     statements = (seals.hash_collecting_insert_sql(seals.VOID, sql) for sql in (VOID, STILL_VOID))
     return sum(int(getattr(session.execute(text(sql), keys), "rowcount", 0)) for sql in statements)
 

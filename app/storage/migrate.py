@@ -72,7 +72,7 @@ def _upgrade(connection: sa.Connection, organization: int, revision: str) -> Non
         queue_schema.apply_queue_migrations(connection)
     else:
         set_id_range_of_schema_tables(connection, organization)
-        if distribution.is_organization_distributed(connection, organization):
+        if distribution.is_organization_schema_distributed(connection, organization):
             distribution.use_clock_for_default_times(connection)
     grant_rights_to_serving_role(connection, organization)
     connection.commit()

@@ -55,7 +55,7 @@ def add_organization(
 def place_organization_on_citus_node(url: str, number: int) -> bool:
     """Put the tables of an organization on a Citus node, if the server has Citus; return whether they were moved."""
     with LockedMigrationConnection(url, number) as connection:
-        done = distribution.distribute_organization(connection, number)
+        done = distribution.distribute_organization_schema(connection, number)
         connection.commit()
         return done
 

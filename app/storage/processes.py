@@ -33,7 +33,7 @@ def is_process_stopped(pid: int) -> bool:
     return status is not None and status.state == STOPPED
 
 
-class ProcessIdleTimer:
+class IdleTimeMeter:
     """Measures how long a process has been idle, by the times it is given: a pause of the caller does not count."""
 
     def __init__(self, pid: int) -> None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.rater_results import load_rater_results_page, make_rater_results_subquery
+from app.storage.rater_results import load_rater_results_page, wrap_query_as_rater_results
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -22,7 +22,7 @@ from app.storage.tables import enrolments, qualification_attempts, qualification
 Row = sa.Row[Any]
 
 
-class QualificationNotFound(NotFound):
+class QualificationTestNotFound(NotFound):
     """This campaign has no test to pass."""
 
     published = "NoQualification"
@@ -42,7 +42,7 @@ def insert_qualification_test(session: Session, campaign_id: int, values: Mappin
     session.execute(sa.insert(qualifications).values(campaign_id=campaign_id, **values))
 
 
-def lock_rater_attempts(session: Session, rater_id: int) -> None:
+def lock_rater_for_attempt(session: Session, rater_id: int) -> None:
     """Let only one attempt of a rater be counted at a time, until the transaction ends."""
     session.execute(sa.select(enrolments.c.rater_id).where(enrolments.c.rater_id == rater_id).with_for_update())
 
@@ -59,7 +59,7 @@ def insert_attempt_or_waiver(session: Session, campaign_id: int, rater_id: int, 
     session.execute(sa.insert(qualification_attempts).values(row))
 
 
-_RESULTS = make_rater_results_subquery(
+_RESULTS = wrap_query_as_rater_results(
     """
 SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) AS best,
   coalesce(bool_or(a.passed), false) AS passed,

@@ -83,18 +83,12 @@ def load_answers_page_by_rater(
     return session.execute(text(query), {**keys, **make_word_condition_values(words)}).all()
 
 
-def load_answers_by_rater(session: Session, campaign_id: int) -> dict[str, dict[str, object]]:
+def load_answers_of_all_raters(session: Session, campaign_id: int) -> dict[str, dict[str, object]]:
     """Return the latest answers of all raters, by the rater's key and the name of the question."""
     answers: dict[str, dict[str, object]] = {}
     for row in session.execute(text(_GROUPS), {"campaign": campaign_id}):
         answers.setdefault(row.rater, {}).update(row.answers)
     return answers
-
-
-def has_answers(session: Session, campaign_id: int) -> bool:
-    """Tell whether any rater has answered."""
-    q = questionnaire_answers.c
-    return bool(session.execute(sa.select(sa.select(q.n).where(q.campaign_id == campaign_id).exists())).scalar_one())
 
 
 def erase_answers(session: Session, campaign_id: int, rater_id: int) -> None:

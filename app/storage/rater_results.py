@@ -15,7 +15,7 @@ from app.storage.word_search import filter_by_words
 Row = sa.Row[Any]
 
 
-def make_rater_results_subquery(query: str, **columns: type[TypeEngine[Any]] | TypeEngine[Any]) -> sa.Subquery:
+def wrap_query_as_rater_results(query: str, **columns: type[TypeEngine[Any]] | TypeEngine[Any]) -> sa.Subquery:
     """Wrap a query about the campaign `:campaign` that selects the keys `rater` and `team` and other columns."""
     named = {"rater": sa.Text, "team": sa.Text, **columns}
     return sa.text(query).columns(*(sa.column(name, kind) for name, kind in named.items())).subquery("results")

@@ -65,7 +65,7 @@ class CampaignLabels:
     segment_position: Ints
 
 
-def encode_ratings(
+def make_ratings_from_joined_columns(
     columns: dict[str, npt.NDArray[Any]], names: CampaignLabels, frame: RatingsMetadata
 ) -> RatingsWithJudgmentIds:
     """Make ratings from joined columns, in canonical order.
@@ -103,7 +103,7 @@ def encode_ratings(
     )
     if order is not None:
         return RatingsWithJudgmentIds(ratings, columns["judgment_id"])
-    order = ratings.canonical_order()
+    order = ratings.canonical_order_indices()
     return RatingsWithJudgmentIds(ratings.in_canonical_order(order), columns["judgment_id"][order])
 
 

@@ -30,8 +30,8 @@ from app.storage.rating_codes import (
     LabelledIds,
     RatingsMetadata,
     RatingsWithJudgmentIds,
-    encode_ratings,
     filter_rows,
+    make_ratings_from_joined_columns,
 )
 
 __all__ = ["RatingsMetadata", "RatingsWithJudgmentIds", "load_ratings"]
@@ -145,9 +145,9 @@ def load_ratings(
     keep = _latest(scores)
     if keep is not None:
         scores = filter_rows(scores, keep)
-    names = load_campaign_labels(session, campaign_id)
+    names = load_id_labels_of_campaign(session, campaign_id)
     _code_items(items, credited, names)
-    return encode_ratings(ItemDataJoiner(items, credited).join_scores(scores), names, frame)
+    return make_ratings_from_joined_columns(ItemDataJoiner(items, credited).join_scores(scores), names, frame)
 
 
 def load_rated_items_and_omitted_ids(
@@ -250,7 +250,7 @@ def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
     return keep
 
 
-def load_campaign_labels(session: Session, campaign_id: int) -> CampaignLabels:
+def load_id_labels_of_campaign(session: Session, campaign_id: int) -> CampaignLabels:
     """Return the labels of a campaign's ids."""
     keys = {"campaign": campaign_id}
     columns = session.execute(

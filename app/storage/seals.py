@@ -114,7 +114,7 @@ def sealed_insert_sql(kind: int, insert: str) -> str:
 def hash_collecting_insert_sql(kind: int, insert: str) -> str:
     """Return a statement that adds rows under the version that is being created, and stores their hashes.
 
-    It stores them in the same place as `collect_row_hashes`.
+    It stores them in the same place as `collect_hashes_in_temporary_table`.
     """
     kept = f"SELECT {seal_row_columns_sql(kind, 'x')} FROM stored x"
     return f"WITH stored AS ({insert} RETURNING *) INSERT INTO sealed_rows {kept}"
@@ -125,7 +125,7 @@ def seal_empty_version(session: Session, campaign_id: int, version: int) -> None
     session.execute(text(_EMPTY), {"campaign": campaign_id, "version": version})
 
 
-def collect_row_hashes(session: Session, rows: str | None = None) -> None:
+def collect_hashes_in_temporary_table(session: Session, rows: str | None = None) -> None:
     """Create the table for hashes of the version that is being created, and store those of judgments, if any.
 
     rows: a query for all columns of these judgments.
@@ -139,7 +139,7 @@ def collect_row_hashes(session: Session, rows: str | None = None) -> None:
 
 def seal_collected_version(session: Session, campaign_id: int, version: int) -> None:
     """Seal a version with the hashes collected for it."""
-    collect_row_hashes(session)
+    collect_hashes_in_temporary_table(session)
     session.execute(text(_WITH_ROWS), {"campaign": campaign_id, "version": version})
     session.execute(text("TRUNCATE sealed_rows"))
 
@@ -186,7 +186,7 @@ class PurgedRows:
         self.ids.append(row)
         self.hashes.append(digest)
 
-    def query_parameters(self) -> dict[str, object]:
+    def sql_parameters(self) -> dict[str, object]:
         """Return the rows as parameters of a query."""
         return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
@@ -194,7 +194,7 @@ class PurgedRows:
 def check_version_seals(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
     """Return each version with its seal and its rows, and whether the rows are still as they were sealed."""
     with plan_for_full_scans(session):
-        return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.query_parameters()}).all()
+        return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.sql_parameters()}).all()
 
 
 def load_sealable_campaigns(session: Session) -> list[Row]:
@@ -241,7 +241,7 @@ def seal_unsealed_versions(
     had = find_last_seal(session, campaign_id)
     after, before = (had.version, had.hash) if had is not None else (0, bytes(32))
     with plan_for_full_scans(session):
-        rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.query_parameters()}).all()
+        rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.sql_parameters()}).all()
     hashes: list[bytes] = []
     for row in rows:
         before = hashlib.sha256(before + row.said + row.content).digest()

@@ -162,7 +162,7 @@ def _history(scores: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[np.int
     return nth, first
 
 
-def load_error_table(
+def load_marked_error_table(
     session: Session, campaign_id: int, judgment_ids: Ids, *, field: str, weigh: Mapping[tuple[str, str | None], float]
 ) -> ErrorTable:
     """Return all errors marked in the rows, from the list `field` of their payloads.

@@ -185,10 +185,10 @@ def mark_task_handed_in(session: Session, campaign_id: int, task_id: int, *, rat
         ),
         keys,
     )
-    note_lease_ending(session, campaign_id, task_id, "handed_in")
+    record_how_lease_ended(session, campaign_id, task_id, "handed_in")
 
 
-def note_lease_ending(session: Session, campaign_id: int, task_id: int, how: str) -> None:
+def record_how_lease_ended(session: Session, campaign_id: int, task_id: int, how: str) -> None:
     """Note how the last lease of a task ended."""
     session.execute(
         text(
@@ -277,7 +277,7 @@ def load_tasks_page(
 _CREDITED = text("SELECT item_id, system_id FROM credits WHERE campaign_id = :campaign AND item_id = ANY(:ids)")
 
 
-def load_systems_of_items(session: Session, campaign_id: int, ids: Collection[int]) -> Mapping[int, list[int]]:
+def load_system_ids_by_item(session: Session, campaign_id: int, ids: Collection[int]) -> Mapping[int, list[int]]:
     """Return the ids of the systems whose outputs the items show, by item."""
     systems: dict[int, list[int]] = {item: [] for item in ids}
     for row in session.execute(_CREDITED, {"campaign": campaign_id, "ids": sorted(ids)}):

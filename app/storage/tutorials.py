@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage.rater_results import load_rater_results_page, make_rater_results_subquery
+from app.storage.rater_results import load_rater_results_page, wrap_query_as_rater_results
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -32,7 +32,7 @@ SELECT d.key AS document, g.position, g.source, g.meta, (
 FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
 WHERE d.campaign_id = :campaign AND d.kind = 'tutorial'
 ORDER BY d.position NULLS LAST, d.key COLLATE "C", g.position LIMIT :most"""
-_RESULTS = make_rater_results_subquery(
+_RESULTS = wrap_query_as_rater_results(
     """
 SELECT r.key AS rater, t.key AS team, count(a.position) AS answered, count(a."right") AS marked,
   count(*) FILTER (WHERE a."right") AS "right", max(a.at) AS at

@@ -216,7 +216,7 @@ def stop_webhook(session: Session, webhook_id: int, *, because: str) -> None:
     session.execute(sa.update(webhooks).where(webhooks.c.id == webhook_id).values(**values))
 
 
-def release_webhook(session: Session, webhook_id: int) -> None:
+def release_webhook_claim(session: Session, webhook_id: int) -> None:
     """Let other workers take the webhook."""
     session.execute(sa.update(webhooks).where(webhooks.c.id == webhook_id).values(claimed_until=None))
 

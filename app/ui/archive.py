@@ -18,7 +18,7 @@ from app.domain.media_elements import parse_media_element
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndexPage
-from app.services.data.archived_media import ArchivedMedia, add_media_addresses
+from app.services.data.archived_media import ArchivedMediaFile, add_media_addresses
 from app.ui.assets import STYLE, load_static_files
 from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page
@@ -176,9 +176,9 @@ def _document_values(document: ArchivedDocument, home: str, following: str | Non
 class TextMediaFinder:
     """Finds the file that a text refers to, with what the text says about it; None if it refers to none."""
 
-    files: Mapping[str, ArchivedMedia]
+    files: Mapping[str, ArchivedMediaFile]
 
-    def __call__(self, text: str | None) -> ArchivedMedia | None:
+    def __call__(self, text: str | None) -> ArchivedMediaFile | None:
         """Return the file of a text; its `captions` become their address."""
         element = parse_media_element(text)
         file = None if element is None else self.files.get(element.name)

@@ -73,7 +73,7 @@ def asset_address(name: str) -> str:
 
 
 @cache
-def list_preloaded_modules(name: str) -> tuple[str, ...]:
+def list_modules_to_preload(name: str) -> tuple[str, ...]:
     """Return all modules that a module imports, directly or indirectly, so that a page can fetch them at once."""
     files = load_static_files().items()
     sources = {path: file.content.decode() for path, file in files if file.media_type == MEDIA_TYPES[".js"]}

@@ -146,7 +146,7 @@ class PageMessages:
             text = self.translate(singular if form == "one" else many)
         else:
             text = entry.get(form, entry["other"])
-        return fill_placeholders(text, {"n": self.format_count(n), **values})
+        return fill_placeholders(text, {"n": self.format_whole_number(n), **values})
 
     def is_left_in_english(self, text: str) -> bool:
         """Return whether a text of the services stays in English on a page in another language."""
@@ -189,10 +189,10 @@ class PageMessages:
         text = cell.replace(", ", "; ") if FIGURES.fullmatch(cell) else cell
         return NUMBER.sub(lambda found: found[0].translate(marks), text)
 
-    def format_count(self, n: int) -> str:
+    def format_whole_number(self, n: int) -> str:
         """Format a whole number.
 
-        >>> PageMessages("de", {}).format_count(7406), PageMessages("en", {}).format_count(7406)
+        >>> PageMessages("de", {}).format_whole_number(7406), PageMessages("en", {}).format_whole_number(7406)
         ('7.406', '7,406')
         """
         return f"{n:,}".replace(",", LANGUAGES[self.language].thousands)

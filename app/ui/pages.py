@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app.domain.errors import AppError, Unauthorized
 from app.services.access.sessions import derive_csrf_token
 from app.ui import messages
-from app.ui.assets import asset_address, list_preloaded_modules
+from app.ui.assets import asset_address, list_modules_to_preload
 from app.ui.refusals import render_refusal_sentence
 from app.web.cookies import Who, read_session_cookie
 from app.web.negotiation import choose_media_type
@@ -119,7 +119,7 @@ def render_page(
     shared = {
         "asset": asset_address,
         "address_query": request.query_params,
-        "modules": list_preloaded_modules,
+        "modules": list_modules_to_preload,
         "csrf": derive_csrf_token(cookie) if cookie else None,
         "language": language,
         "right_to_left": messages.LANGUAGES[language].right_to_left,
@@ -128,7 +128,7 @@ def render_page(
         "catalogue": asset_address(catalogue) if catalogue else None,
         "refusals": _refusals_address(language),
         # A page that says what went wrong must not depend on the database.
-        "organization": get_organization_directory(request).find_current_name()
+        "organization": get_organization_directory(request).find_name_for_current_request()
         if cookie and who == "staff" and status == OK
         else None,
         "_": words.translate,
@@ -139,7 +139,7 @@ def render_page(
         "sentence": words.render_as_sentence,
         "shown": words.translate_cell,
         "code": messages.render_code_spans,
-        "figure": words.format_count,
+        "figure": words.format_whole_number,
     }
     if taken := [name for name in values if callable(shared.get(name))]:
         raise ValueError(f"functions that templates call cannot be replaced: {taken}")

@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from app.domain.errors import AppError, Forbidden, Unauthorized, Unavailable
 from app.services.access import single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
-from app.services.access.provider_roles import list_organizations_of_groups, list_roles_in_organization
+from app.services.access.provider_roles import filter_roles_by_organization, list_organizations_of_groups
 from app.services.access.sessions import NewSession
 from app.services.access.single_sign_on import NoGroupFits
 from app.services.every_organization import run_for_each_organization
@@ -127,7 +127,7 @@ def _start_session(
                 confirmed.person,
                 confirmed.tokens,
                 sid=confirmed.sid,
-                roles=list_roles_in_organization(roles, organization),
+                roles=filter_roles_by_organization(roles, organization),
                 lifetime=get_service_options(request).session_lifetime,
             )
         if new is not None:
@@ -152,7 +152,7 @@ async def receive_back_channel_logout(request: Request, provider: ProviderDep, d
     def carry_out() -> bool:
         with database.transaction() as session:
             now = clock.database_now(session)
-        notice = provider.read_logout_token(values[0], now=now)
+        notice = provider.verify_logout_token(values[0], now=now)
 
         def end() -> bool:
             with database.transaction() as session:

@@ -58,7 +58,7 @@ async def get_database(request: Request) -> Database:
     return database_of_request(request)
 
 
-def get_session(request: Request) -> Iterator[Session]:
+def get_database_session(request: Request) -> Iterator[Session]:
     """Yield the request's transaction, which is committed before the response leaves, rolled back on any error."""
     with database_of_request(request).transaction() as session:
         yield session
@@ -78,7 +78,7 @@ async def get_media_settings(request: Request) -> MediaSettings:
 DatabaseDep = Annotated[Database, Depends(get_database)]
 JudgingServiceDep = Annotated[JudgingService, Depends(get_judging_service)]
 MediaPolicyDep = Annotated[MediaSettings, Depends(get_media_settings)]
-SessionDep = Annotated[Session, Depends(get_session, scope="function")]
+SessionDep = Annotated[Session, Depends(get_database_session, scope="function")]
 CampaignKey = Annotated[
     str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])
 ]

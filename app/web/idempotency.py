@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
 
-from app.services.access.idempotency import IdempotentAnswer, run_once_per_key
+from app.services.access.idempotency import IdempotentResponse, run_once_per_key
 from app.storage.db import Session
 from app.web.access import RATER_HEADER
 from app.web.bodies import hash_body
@@ -25,7 +25,7 @@ Key = Annotated[
 ]
 
 
-class TokenHolder(Protocol):
+class CredentialHolder(Protocol):
     """A caller or a rater, identified by a token."""
 
     @property
@@ -40,7 +40,7 @@ class IdempotentCreation:
         self._request = request
         self._key = key
 
-    def __call__(self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]) -> Response:
+    def __call__(self, session: Session, caller: CredentialHolder, make: Callable[[], IdempotentResponse]) -> Response:
         """Return the response of `make`, or the response stored the first time."""
         answer = self.create_once(session, caller, make)
         response = Response(answer.body, answer.status, media_type=answer.content_type)
@@ -51,8 +51,8 @@ class IdempotentCreation:
         return response
 
     def create_once(
-        self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]
-    ) -> IdempotentAnswer:
+        self, session: Session, caller: CredentialHolder, make: Callable[[], IdempotentResponse]
+    ) -> IdempotentResponse:
         """Return the answer as a value, for a creation that is only the first half of a response."""
         return run_once_per_key(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
 
@@ -70,9 +70,9 @@ class IdempotentCreation:
         return hashlib.sha256(head + hash_body(self._request)).digest()
 
 
-def created_response(model: BaseModel, *, location: str, secret: bool = False) -> IdempotentAnswer:
+def created_response(model: BaseModel, *, location: str, secret: bool = False) -> IdempotentResponse:
     """Return 201 with the new object and its address."""
-    return IdempotentAnswer(201, model.model_dump_json(by_alias=True).encode(), location=location, secret=secret)
+    return IdempotentResponse(201, model.model_dump_json(by_alias=True).encode(), location=location, secret=secret)
 
 
 async def get_idempotent_creation(request: Request, key: Key = None) -> IdempotentCreation:

@@ -10,7 +10,7 @@ from app.services.access.tokens import Caller
 from app.web.access import RoleLacksRights
 
 
-def check_request_may_name_raters(caller: Caller, kind: Report[Any, Any], given: Iterable[str]) -> None:
+def check_may_specify_raters(caller: Caller, kind: Report[Any, Any], given: Iterable[str]) -> None:
     """Raise RoleLacksRights if a viewer names raters, known or not. given: fields of the request."""
     named = sorted(kind.naming.intersection(given))
     if named and not caller.has_rights_of("manager"):

@@ -61,7 +61,7 @@ class OrganizationDirectory:
         """Return the number of an organization, or None if no organization has this key. The default one has no key."""
         return DEFAULT if key is None else next((one.number for one in self._list() if one.key == key), None)
 
-    def find_current_name(self) -> str | None:
+    def find_name_for_current_request(self) -> str | None:
         """Return the name of this request's organization; empty for the default one, None if there is no other one."""
         records = self._list()
         names = {one.number: one.name for one in records}

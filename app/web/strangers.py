@@ -107,7 +107,7 @@ class UnauthenticatedRequest:
 
     def uncount_arriving_body(self) -> None:
         """Stop counting this body as arriving."""
-        self._layer.forget_arriving_body(self.address, self)
+        self._layer.stop_counting_arriving_body(self.address, self)
 
     def lift_limits(self) -> None:
         """Lift the limits, because a valid credential was shown. May be called from any thread."""
@@ -165,7 +165,7 @@ class UnauthenticatedLimitsLayer:
             arriving.popitem(last=False)[0].stop_waiting_for_body()
         arriving[stranger] = None
 
-    def forget_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
+    def stop_counting_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
         """Stop counting a body that has arrived, or will not arrive."""
         arriving = self._arriving.get(address)
         if arriving is not None:

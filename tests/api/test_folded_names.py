@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from app.domain.keys import is_key, make_key
+from app.domain.keys import convert_name_to_key, is_key
 
 FOLDED = [".", ".."]
 KEPT = ["...", ".a", "..a", "a.", "-"]
@@ -14,8 +14,8 @@ KEPT = ["...", ".a", "..a", "a.", "-"]
 @pytest.mark.parametrize("name", FOLDED)
 def test_a_name_that_is_folded_away_is_no_key(name: str) -> None:
     assert not is_key(name)
-    assert is_key(make_key(name))
-    assert all(is_key(other) and make_key(other) == other for other in KEPT)
+    assert is_key(convert_name_to_key(name))
+    assert all(is_key(other) and convert_name_to_key(other) == other for other in KEPT)
 
 
 @pytest.mark.parametrize("name", FOLDED)

@@ -16,14 +16,14 @@ from sqlalchemy import text
 
 from app.services.tasks import progress, progress_cache, progress_jobs
 from app.services.tasks.progress_cache import ProgressCountCache
-from app.services.tasks.progress_view import Progress, ProgressScope
+from app.services.tasks.progress_view import Progress, ProgressVisibility
 from app.storage import campaigns
 from app.storage import progress as stored
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 from tests.working import drained
 
-ALL = ProgressScope(raters=True, systems=True, team=None)
+ALL = ProgressVisibility(raters=True, systems=True, team=None)
 EVENTS = 20
 
 

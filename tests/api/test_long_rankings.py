@@ -268,6 +268,6 @@ def test_segment_scores_do_not_hang_on_what_is_not_drawn_for_them(shared: World)
     for name in ("recommended", "wmt26", "google-mqm"):
         light, whole = (
             make(shared.spine.database, "mqm", recipe=NAMED[name])
-            for make in (ranking_report.compute_ranking_for_segment_scores, ranking_report.compute_ranking)
+            for make in (ranking_report.compute_ranking_with_fewest_draws, ranking_report.compute_ranking)
         )
         assert list(render_segment_scores(light)) == list(render_segment_scores(whole))

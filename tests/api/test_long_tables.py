@@ -65,7 +65,7 @@ def test_a_worker_makes_the_same_and_it_is_stored(
     drained(world.spine.database)
     for module, name in (
         (ingest, "make_ingest_report"),
-        (segment_scores.ranking_report, "compute_ranking_for_segment_scores"),
+        (segment_scores.ranking_report, "compute_ranking_with_fewest_draws"),
     ):
         monkeypatch.setattr(module, name, None)
     stored, of_job = world.get(path), world.get(f"{asked.headers['Location']}/report")

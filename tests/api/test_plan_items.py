@@ -37,7 +37,7 @@ def test_the_plan_in_force_is_listed_and_exported_item_by_item(
     assert lease(admin, auth("r1"))
     with database.transaction() as session:
         campaign = campaigns.load_campaign(session, "live").id
-        compiled = plans.unpack_plan(stored_plans.load_plan(session, campaign, None).compiled)
+        compiled = plans.decode_plan(stored_plans.load_plan(session, campaign, None).compiled)
     groups = {group.number: group for group in compiled.groups}
 
     paged = listed(admin)

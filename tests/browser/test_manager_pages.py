@@ -44,7 +44,7 @@ def test_every_way_of_a_campaign_leads_to_a_page_that_is_right_for_everybody(man
     `test_refused_fields` does so with each page of forms, filled in; those full of data are looked at here, too.
     """
     page = manager.page
-    with_forms = {of.route.replace("{campaign}", demo) for of in WITH_FORMS}
+    with_forms = {of.route_pattern.replace("{campaign}", demo) for of in WITH_FORMS}
     full = {f"/campaigns/{demo}{end}" for end in PATHS}
     manager.open(f"/campaigns/{demo}/quality")  # the overview shows verdicts where there are some
     first = ("/campaigns", f"/campaigns/{demo}")

@@ -130,7 +130,7 @@ def judge(served) -> None:
     managed = served.managed("own")
     model = make_rater_model_template(
         managed.fetch_campaign_for_simulation(),
-        managed.stream_outputs(),
+        managed.fetch_outputs_for_simulation(),
         managed.list_active_raters(),
         seed=1,
         qualities=QUALITIES,

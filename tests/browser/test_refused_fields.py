@@ -129,7 +129,7 @@ def test_every_value_that_a_form_sends_has_a_field_that_says_why_it_is_refused(
 ):
     page, traffic = manager.page, Traffic(manager.page)
     key = campaigns[of.name in OF_A_PLAN]
-    manager.open(of.route.replace("{campaign}", key))
+    manager.open(of.route_pattern.replace("{campaign}", key))
     sent: list[list[tuple[str | int, ...]]] = []
     refuse_all(page, sent)
     forms = sending(page)

@@ -128,7 +128,7 @@ def judge(managed) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
     model = make_rater_model_template(
         managed.fetch_campaign_for_simulation(),
-        managed.stream_outputs(),
+        managed.fetch_outputs_for_simulation(),
         managed.list_active_raters(),
         seed=1,
         qualities=QUALITIES,

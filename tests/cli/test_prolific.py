@@ -251,7 +251,7 @@ def test_what_prolific_refuses_leaves_no_invitation(
     refused = run("create", campaign, *NEW)
     assert refused.returncode == 2
     assert why in refused.stderr.decode()
-    listed = served.managed(campaign).remote.list_items(f"/v1/campaigns/{campaign}/invitations")
+    listed = served.managed(campaign).remote.iterate_list(f"/v1/campaigns/{campaign}/invitations")
     assert [one["live"] for one in listed] == [False]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from app.design.control_positions import ControlPositions, count_control_positions
+from app.design.control_positions import ControlPositions, count_controls_by_position
 from app.design.design import Grouping, Structure
 from app.design.parse import MIXES
 from app.design.plan import Plan, Task
@@ -107,7 +107,7 @@ def test_the_report_tells_what_structure_makes_places_guessable() -> None:
     def places(raters: int) -> dict[str, ControlPositions]:
         people = [Rater(f"r{n}") for n in range(raters)]
         plan = compiled({"overlap": None, "controls": rates}, (TestSet(documents, outputs), systems, people))
-        return {one.kind: one for one in count_control_positions(plan)}
+        return {one.kind: one for one in count_controls_by_position(plan)}
 
     alone, several = places(30), places(3)
     for one in (*alone.values(), *several.values()):

@@ -81,7 +81,7 @@ def test_the_repeats_of_33_workers_are_the_published_ones(asked: Asked, theirs: 
         )
     pairs = pair_with_originals(ratings, find_original_rows(ratings), RatingRole.REPEAT)
     for name, worker in theirs.items():
-        again, first = pairs.scores_of_rater(ratings.labels.raters.index(name))
+        again, first = pairs.paired_scores_of_rater(ratings.labels.raters.index(name))
         assert again.size == worker["repeat_pairs"]
         assert float(np.abs(again - first).mean()) == pytest.approx(worker["repeat_mean_abs_difference"], abs=1e-9)
 

@@ -66,7 +66,7 @@ HELD = {
     "_reader": PROGRAM,
     "_list_predecessors": PROGRAM,
     "find_head_revision": PROGRAM,
-    "list_preloaded_modules": PROGRAM,
+    "list_modules_to_preload": PROGRAM,
     "list_queue_migrations": PROGRAM,
     "load_refusal_patterns": PROGRAM,
     "load_catalogue": PROGRAM,

@@ -195,7 +195,7 @@ def session(place: Place, name: str) -> Eye:
     """What the second of two raters is sent, after the first has judged everything that both are given."""
     managed = campaign(place.served, name)
     planted = make_rater_model_template(
-        managed.fetch_campaign_for_simulation(), managed.stream_outputs(), ("r1", "r2"), seed=1
+        managed.fetch_campaign_for_simulation(), managed.fetch_outputs_for_simulation(), ("r1", "r2"), seed=1
     )
     forms = CampaignRaterForms.from_rater_model(planted)
     for rater in ("r2", "r1"):

@@ -70,7 +70,10 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
 def model(managed: CampaignClient, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
     """Raters as they are drawn, but for what is said of some."""
     drawn = make_rater_model_template(
-        managed.fetch_campaign_for_simulation(), managed.stream_outputs(), managed.list_active_raters(), seed=3
+        managed.fetch_campaign_for_simulation(),
+        managed.fetch_outputs_for_simulation(),
+        managed.list_active_raters(),
+        seed=3,
     )
     changed = {key: temper.model_copy(update=dict(tempers.get(key, {}))) for key, temper in drawn.raters.items()}
     return drawn.model_copy(update={"raters": changed})

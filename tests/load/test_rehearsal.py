@@ -41,7 +41,7 @@ def judged(managed: CampaignClient, made: Made, pace: SimulatedRaterSettings) ->
     """Let the raters judge all that there is."""
     planted = make_rater_model_template(
         managed.fetch_campaign_for_simulation(),
-        managed.stream_outputs(),
+        managed.fetch_outputs_for_simulation(),
         managed.list_active_raters(),
         seed=7,
         qualities=made.systems,
@@ -109,7 +109,7 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
         managed = set_up(served, "blind", SMALL, DESIGN)
         planted = make_rater_model_template(
             managed.fetch_campaign_for_simulation(),
-            managed.stream_outputs(),
+            managed.fetch_outputs_for_simulation(),
             managed.list_active_raters(),
             seed=7,
             qualities=SMALL.systems,

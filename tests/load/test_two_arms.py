@@ -57,7 +57,7 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     managed = set_up(served, key, MADE, design)
     model = make_rater_model_template(
         managed.fetch_campaign_for_simulation(),
-        managed.stream_outputs(),
+        managed.fetch_outputs_for_simulation(),
         managed.list_active_raters(),
         seed=7,
         qualities=MADE.systems,

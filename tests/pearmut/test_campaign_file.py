@@ -52,7 +52,7 @@ def test_a_rule_of_another_kind_is_refused_and_holds_nothing_against_anybody(
         assert refused.value.places[0].loc[-len(at) - 2 :] == ("validation", "Best", *at)
     # A campaign that was loaded before it was refused: the answer is taken.
     said = {"Best": {"score": 5, "error_spans": [{"start_i": 0, "end_i": 1}]}}
-    assert rules.evaluate_document_rules([item], [said]) in ([True], [False])
+    assert rules.evaluate_item_rules([item], [said]) in ([True], [False])
 
 
 def test_what_pearmut_itself_writes_is_read() -> None:

@@ -12,7 +12,12 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.moving import CampaignMoveResult, NoPearmutFolder, move_campaign, read_running_campaigns
+from app.services.pearmut.moving import (
+    CampaignMoveResult,
+    NoPearmutFolder,
+    import_running_campaign,
+    read_running_campaigns,
+)
 from app.storage.db import Database
 from tests.pearmut.campaigns import DOCUMENTS, FORM, Annotator, campaign
 
@@ -65,7 +70,7 @@ def folder(tmp_path: Path) -> Path:
 def move(database: Database, folder: Path, *, old_ids: bool = True) -> CampaignMoveResult:
     (running,) = read_running_campaigns(folder)
     with database.transaction() as session:
-        return move_campaign(session, running, by=THE_OPERATOR, actor="test", old_ids=old_ids)
+        return import_running_campaign(session, running, by=THE_OPERATOR, actor="test", old_ids=old_ids)
 
 
 def test_what_was_done_is_counted_on_both_sides(database: Database, folder: Path) -> None:

@@ -52,7 +52,7 @@ def test_planted_errors_lie_where_the_text_differs():
         for system in SYSTEMS:
             translations = outputs.translations[system.key, document.key]
             for segment, translation in zip(document.segments, translations, strict=True):
-                clean = {"".join(p.text for p in segment.split_translation(v)) for v in (0, 1)}
+                clean = {"".join(p.text for p in segment.make_translation_pieces(v)) for v in (0, 1)}
                 assert (translation.text in clean) == (not translation.mistakes)
                 for mistake in translation.mistakes:
                     if mistake.omission:

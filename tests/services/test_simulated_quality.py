@@ -21,7 +21,7 @@ from app.simulation import (
     generate_session_actions,
     make_rater_model_template,
 )
-from app.simulation.task_view import MissingJudgmentAddress, SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.simulation.task_view import AddressOfMissingJudgment, SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import RatingEventTable
@@ -83,7 +83,7 @@ def shown(texts: list[tuple[OutputForSimulation, RatingRole]], rng: Random) -> S
         words = text.text if role != RatingRole.DEGRADED else f"{text.text} {rng.random()}"
         sides = (SeenText("Source", "One two three.", "source"), SeenText("Text", words, "target"))
         segments.append(SeenSegment(nth, sides, None, None))
-    missing = tuple(MissingJudgmentAddress(1, nth) for nth in range(1, len(texts) + 1))
+    missing = tuple(AddressOfMissingJudgment(1, nth) for nth in range(1, len(texts) + 1))
     item = SeenItem(1, tuple(segments), None)
     return SeenTask("t", "segment", "leased", ("segment",), (SeenScreen(1, (1,), None),), (item,), missing)
 

@@ -18,7 +18,7 @@ from app.protocols import (
     list_judged_levels,
     make_rater_form,
     payload_type,
-    screen_widgets,
+    screen_preference_widgets,
 )
 from app.protocols.base import JudgedTexts, Span, parse_scoring_options
 from app.simulation import (
@@ -39,8 +39,8 @@ from app.simulation.answers import AnswerContext, fill_in_form, make_preference_
 from app.simulation.draws import SeededRandom
 from app.simulation.simulated_rater import TextOpinion
 from app.simulation.task_view import (
+    AddressOfMissingJudgment,
     LatestOwnAnswer,
-    MissingJudgmentAddress,
     SeenItem,
     SeenScreen,
     SeenSegment,
@@ -84,7 +84,7 @@ def task(texts, missing=None):
         SeenSegment(n, (SeenText("Source", "One two.", "source"), SeenText("Text", text, "target")), None, None)
         for n, text in enumerate(texts, 1)
     )
-    asked = missing if missing is not None else tuple(MissingJudgmentAddress(1, n) for n in range(1, len(texts) + 1))
+    asked = missing if missing is not None else tuple(AddressOfMissingJudgment(1, n) for n in range(1, len(texts) + 1))
     return SeenTask(
         "t_1", "document", "leased", ("segment",), (SeenScreen(1, (1,), None),), (SeenItem(1, segments, None),), asked
     )
@@ -118,7 +118,7 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
     values=st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=2, max_size=5), mode=st.sampled_from(["best", "ranking"])
 )
 def test_columns_are_compared_by_what_is_thought_of_each(values, mode):
-    (asked,) = screen_widgets(next(one for one in protocols.ALL.values() if one.contrastive), mode)
+    (asked,) = screen_preference_widgets(next(one for one in protocols.ALL.values() if one.contrastive), mode)
 
     sent = make_preference_payload("p", asked, values)
 
@@ -211,7 +211,7 @@ def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
     rest = list(
         generate_session_actions(
             SimulatedRater.from_rater_model(model(), "r1"),
-            task(texts, (MissingJudgmentAddress(1, 3),)),
+            task(texts, (AddressOfMissingJudgment(1, 3),)),
             forms,
             page="p",
         )
@@ -227,7 +227,7 @@ def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
 @pytest.mark.parametrize("revision", [1, 4])
 def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
     before = LatestOwnAnswer(revision, {"protocol": "da", "score": 1})
-    told = task([t.text for t in TEXTS[:2]], (MissingJudgmentAddress(1, 2), MissingJudgmentAddress(1)))
+    told = task([t.text for t in TEXTS[:2]], (AddressOfMissingJudgment(1, 2), AddressOfMissingJudgment(1)))
     (item,) = told.items
     shown = replace(item, judgment=before, segments=tuple(replace(one, judgment=before) for one in item.segments))
     calm = model(raters={"r1": RaterTraits(revisions=0.0)}, protocol="esa", options={"document_score": True})

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.stats.aggregate import average_segment_scores, make_score_matrix, round_scores
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix, round_scores
 from app.stats.ratings import Ratings
 
 Row = tuple[str, str, int, str, int, float]
@@ -64,7 +64,7 @@ def _twin(rows: list[Row], repeats: str) -> dict[tuple[str, str, int], float]:
 @given(ROWS, st.sampled_from(["average", "pool", "latest", "first"]))
 def test_segment_scores_agree_with_their_slow_twin(rows: list[Row], repeats: str) -> None:
     ratings = ratings_of(rows)
-    scores = average_segment_scores(ratings, repeats=repeats)
+    scores = average_ratings_per_segment(ratings, repeats=repeats)
     labels = ratings.labels
     found = {
         (
@@ -79,17 +79,17 @@ def test_segment_scores_agree_with_their_slow_twin(rows: list[Row], repeats: str
 
 def test_a_repeat_counts_within_its_rater_first_and_alike_in_a_pool() -> None:
     ratings = ratings_of([("A", "d", 1, "r", 1, 80.0), ("A", "d", 1, "r", 2, 70.0), ("A", "d", 1, "s", 1, 40.0)])
-    assert average_segment_scores(ratings, repeats="average").score.tolist() == [57.5]
-    assert average_segment_scores(ratings, repeats="pool").score == pytest.approx([190 / 3])
-    assert average_segment_scores(ratings, repeats="latest").score.tolist() == [55.0]
-    assert average_segment_scores(ratings, repeats="first").score.tolist() == [60.0]
+    assert average_ratings_per_segment(ratings, repeats="average").score.tolist() == [57.5]
+    assert average_ratings_per_segment(ratings, repeats="pool").score == pytest.approx([190 / 3])
+    assert average_ratings_per_segment(ratings, repeats="latest").score.tolist() == [55.0]
+    assert average_ratings_per_segment(ratings, repeats="first").score.tolist() == [60.0]
 
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
 def test_the_panel_holds_every_segment_score_in_its_place(rows: list[Row]) -> None:
     ratings = ratings_of(rows)
-    scores = average_segment_scores(ratings)
+    scores = average_ratings_per_segment(ratings)
     laid = make_score_matrix(scores, ratings.labels)
     for system, segment, score in zip(scores.system, scores.segment, scores.score, strict=True):
         i, j = laid.systems.tolist().index(system), laid.segments.tolist().index(segment)
@@ -103,7 +103,7 @@ def test_the_panel_holds_every_segment_score_in_its_place(rows: list[Row]) -> No
 @given(ROWS)
 def test_document_sums_agree_with_their_slow_twin(rows: list[Row]) -> None:
     ratings = ratings_of(rows)
-    laid = make_score_matrix(average_segment_scores(ratings), ratings.labels)
+    laid = make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)
     for i in range(len(laid.systems)):
         for document in range(laid.n_documents):
             here = [j for j in range(laid.segments.size) if laid.document[j] == document and laid.present[i, j]]

@@ -13,8 +13,8 @@ from app.stats.composition import (
     PARTS,
     compute_co_occurrence_shares,
     count_judgments_by_rater_or_task,
-    count_rarely_co_occurring_pairs,
     count_system_co_occurrence,
+    count_system_pairs_rarely_together,
 )
 from app.stats.ratings import RatingRole, Ratings
 
@@ -84,15 +84,15 @@ def test_all_outputs_of_a_source_in_one_task_put_every_system_with_every_other()
         higher_is_better=True,
     )
     assert count_system_co_occurrence(rows, rows.task).tolist() == [[2, 2, 2]] * 3
-    assert count_rarely_co_occurring_pairs(count_system_co_occurrence(rows, rows.task)) == 0
+    assert count_system_pairs_rarely_together(count_system_co_occurrence(rows, rows.task)) == 0
 
 
 def test_systems_that_rarely_meet_are_counted_as_apart_and_unmet_ones_are_not() -> None:
     table = np.array([[10, 4, 0], [4, 5, 0], [0, 0, 0]])
     assert compute_co_occurrence_shares(table)[0, 1] == 0.4
     assert np.isnan(compute_co_occurrence_shares(table)[2]).all()
-    assert count_rarely_co_occurring_pairs(table) == 1
-    assert count_rarely_co_occurring_pairs(table, 0.3) == 0
+    assert count_system_pairs_rarely_together(table) == 1
+    assert count_system_pairs_rarely_together(table, 0.3) == 0
 
 
 def test_nothing_judged_has_no_shares_and_no_pairs() -> None:
@@ -100,4 +100,4 @@ def test_nothing_judged_has_no_shares_and_no_pairs() -> None:
     found = count_judgments_by_rater_or_task(rows, rows.rater, np.zeros(rows.n_systems, dtype=bool))
     assert found.owner.size == 0
     assert found.share_of_owners_with_judgments("human") is None
-    assert count_rarely_co_occurring_pairs(count_system_co_occurrence(rows, rows.task)) == 0
+    assert count_system_pairs_rarely_together(count_system_co_occurrence(rows, rows.task)) == 0

@@ -80,7 +80,7 @@ def test_a_system_of_easy_documents_is_expected_to_be_better_though_it_is_not() 
     assert [rows.labels.systems[i] for i in found.systems] == ["B", "A"]
     assert found.system_mean.tolist() == found.expected.tolist() == [85.0, 60.0]
     assert found.filled_cell_share == 0.75
-    assert (found.document_mean_sd, found.system_mean_sd) == (
+    assert (found.sd_of_document_means, found.sd_of_system_means) == (
         np.std([90, 80, 40, 30], ddof=1),
         np.std([85, 60], ddof=1),
     )
@@ -92,5 +92,5 @@ def test_nothing_rated_and_one_cell_have_no_spread() -> None:
     assert math.isnan(none.filled_cell_share)
     one = average_scores_by_document_and_system(drawn(1).where(np.arange(50) == 0))
     assert (one.filled_cell_share, one.is_fully_crossed) == (1.0, True)
-    assert math.isnan(one.document_mean_sd)
-    assert math.isnan(one.system_mean_sd)
+    assert math.isnan(one.sd_of_document_means)
+    assert math.isnan(one.sd_of_system_means)

@@ -8,7 +8,7 @@ from statistics import mean
 
 import pytest
 
-from app.stats.disagreements import find_rater_disagreements, find_system_differences_on_segments
+from app.stats.disagreements import find_rater_differences_on_outputs, find_system_differences_on_segments
 from app.stats.ratings import Ratings
 
 
@@ -52,10 +52,12 @@ def test_raters_of_an_output_against_a_loop(rows):
             if len(raters) > 1:
                 means = [mean(scores) for scores in raters.values()]
                 spreads.append(max(abs(a - b) for a, b in combinations(means, 2)))
-    worst, compared = find_rater_disagreements(table, 1000)
+    worst, compared = find_rater_differences_on_outputs(table, 1000)
     assert [each.spread for each in worst] == pytest.approx(sorted(spreads, reverse=True))
     assert compared == len(spreads)
-    assert [each.spread for each in find_rater_disagreements(table, 3)[0]] == [each.spread for each in worst[:3]]
+    assert [each.spread for each in find_rater_differences_on_outputs(table, 3)[0]] == [
+        each.spread for each in worst[:3]
+    ]
 
 
 def test_two_systems_against_a_loop(rows):
@@ -84,7 +86,7 @@ def test_two_systems_against_a_loop(rows):
 def test_nothing_in_common_is_no_disagreement():
     table = ratings([("A", "d1", 1, "r1", 3.0), ("B", "d1", 2, "r1", 4.0)])
     assert find_system_differences_on_segments(table, 0, 1, 10) == ([], 0)
-    assert find_rater_disagreements(table, 10) == ([], 0)
+    assert find_rater_differences_on_outputs(table, 10) == ([], 0)
     nothing = table.where(table.score > 10)
-    assert find_rater_disagreements(nothing, 10) == ([], 0)
+    assert find_rater_differences_on_outputs(nothing, 10) == ([], 0)
     assert find_system_differences_on_segments(nothing, 0, 1, 10) == ([], 0)

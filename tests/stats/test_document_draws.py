@@ -23,7 +23,7 @@ from app.stats.calibration.lines import METHODS
 from app.stats.calibration.linking import LinkAnchors, fit_scale_link
 from app.stats.calibration.separation import estimate_system_gap
 from app.stats.metrics import pairs
-from app.stats.metrics.pairs import compute_pair_p_values
+from app.stats.metrics.pairs import compute_system_pair_p_values
 from app.stats.quality.alike_raters import _count_closer_draws, _iterate_rater_pairs
 from app.stats.quality.drift import _test_random_orders
 from app.stats.quality.levels import estimate_rater_levels_and_residuals
@@ -213,11 +213,11 @@ def test_raters_who_all_judge_everything_take_little_memory() -> None:
 def test_pairs_of_systems_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     score, present = normal(15 * 4_000).reshape(15, -1), np.random.default_rng(2).random((15, 4_000)) < 0.9
     unit = np.arange(4_000) // 20
-    at_once = compute_pair_p_values(score, present, unit, permutations=100)
+    at_once = compute_system_pair_p_values(score, present, unit, permutations=100)
     monkeypatch.setattr(pairs, "_HELD", 20_000)
     tracemalloc.start()
     try:
-        in_blocks = compute_pair_p_values(score, present, unit, permutations=100)
+        in_blocks = compute_system_pair_p_values(score, present, unit, permutations=100)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

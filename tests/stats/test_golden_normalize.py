@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import Recipe
-from app.stats.aggregate import average_segment_scores, make_score_matrix
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.normalize import moments_per_rater, normalize_ratings
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
-from app.stats.testing.permutation import count_permuted_sums
+from app.stats.testing.permutation import count_extreme_permuted_sums
 from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
@@ -81,10 +81,10 @@ def test_normalized_system_means_are_met(name: str, method: str) -> None:
 def test_document_permutation_agrees(name: str, method: str) -> None:
     given = ratings(name)
     scored = normalize_ratings(given, METHODS[method], moments=moments_per_rater(given)).scored
-    laid = make_score_matrix(average_segment_scores(scored), given.labels)
+    laid = make_score_matrix(average_ratings_per_segment(scored), given.labels)
     first, second = all_system_pairs(len(laid.systems))
     shared = reduce_pairs_to_common_segments(laid, -1, unit="document")
-    counts = count_permuted_sums(
+    counts = count_extreme_permuted_sums(
         shared.blocks, first.size, laid.n_documents, permutations=200_000, seed=1, two_sided=True
     )
     theirs = expected(name)["permutation_p"][method]

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from app.stats import intervals
-from app.stats.aggregate import average_segment_scores, make_score_matrix
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.ratings import Ratings
 
@@ -43,7 +43,9 @@ def test_relative_scores_stand_against_the_mean_of_all_systems_on_the_same_segme
         score=[x for _, _, x in rows],
         higher_is_better=True,
     )
-    found = intervals.document_sums_relative_to_mean(make_score_matrix(average_segment_scores(ratings), ratings.labels))
+    found = intervals.document_sums_relative_to_mean(
+        make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)
+    )
     assert found is not None
     sums, weights = found
     assert sums.sum(axis=1) / weights.sum(axis=1) == pytest.approx([8 / 6, -8 / 6])

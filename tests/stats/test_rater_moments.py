@@ -12,7 +12,7 @@ from app.domain.recipe import NAMED
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import RatingRole, Ratings
-from app.stats.robustness.reranking import select_normalized_rows
+from app.stats.robustness.reranking import select_and_normalize_rows
 
 BASE = replace(NAMED["recommended"], normalize="center", moments="calibration", test="none", clusters="none")
 # Each rater rates a system of their own, so that a system's score is that rater's.
@@ -99,6 +99,6 @@ def test_moments_by_calibration_are_refused_where_nobody_has_any(rows: Ratings) 
 
 def test_robustness_normalizes_as_the_ranking_does() -> None:
     recipe = replace(BASE, roles=("rating",))
-    found, _ = select_normalized_rows(ratings().in_canonical_order(), recipe)
+    found, _ = select_and_normalize_rows(ratings().in_canonical_order(), recipe)
     by_system = {found.labels.systems[code]: found.score[found.system == code].mean() for code in set(found.system)}
     assert by_system == pytest.approx(scores(rank_systems(ratings(), recipe)), abs=1e-9)

@@ -122,7 +122,7 @@ def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(data
     )
     assert restore_media(FolderMediaStore(tmp_path / "elsewhere"), archive) == 1
     with database.transaction() as session:
-        assert [row.name for row in rows.load_campaign_media_with_hashes(session, list(made.missing))] == [
+        assert [row.name for row in rows.load_media_by_hashes(session, list(made.missing))] == [
             "a.wav",
             "b.wav",
         ]

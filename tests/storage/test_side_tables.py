@@ -113,7 +113,9 @@ def test_errors_point_to_their_row_with_offsets_and_weights(spine: Spine) -> Non
     weights = {("minor", "Fluency/Grammar"): 1.0, ("major", None): 5.0}
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        errors = side_tables.load_error_table(session, campaign, loaded.judgment_ids, field="errors", weigh=weights)
+        errors = side_tables.load_marked_error_table(
+            session, campaign, loaded.judgment_ids, field="errors", weigh=weights
+        )
     sums = np.bincount(errors.row, weights=errors.weight, minlength=len(loaded.ratings))
     assert sums.tolist() == loaded.ratings.score.tolist()
     assert errors.start.tolist() == [-1, 0, 0]
@@ -141,7 +143,7 @@ def test_errors_agree_with_a_slow_reading_of_the_payloads(
     spine.take("c", "jsonl", "".join(lines).encode())
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        errors = side_tables.load_error_table(session, campaign, loaded.judgment_ids, field="errors", weigh={})
+        errors = side_tables.load_marked_error_table(session, campaign, loaded.judgment_ids, field="errors", weigh={})
     payloads = dict(spine.ask("SELECT id, payload FROM judgments"))
     slow = [
         (row, error.get("side", "target") == "target", *map(error.get, ("start", "end", "severity", "category")))

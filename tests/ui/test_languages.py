@@ -26,7 +26,7 @@ def in_german(page):
     return messages.load_page_messages("de", page.template.removesuffix(".html")).translate(page.name)
 
 
-PATHS = {page.route.format(campaign="demo"): in_german(page) for page in (*table.ABOVE, *table.PAGES.values())}
+PATHS = {page.route_pattern.format(campaign="demo"): in_german(page) for page in (*table.ABOVE, *table.PAGES.values())}
 VOID = {"meta", "link", "img", "input", "br"}
 
 

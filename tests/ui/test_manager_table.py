@@ -27,7 +27,7 @@ ALONE = [pages[0] for _, pages in table.GROUPS if len(pages) == 1]
 def line_of(page: ManagerPageDefinition) -> str:
     """A page's line of the table in the documents."""
     roles = ", ".join(sorted(page.roles, reverse=True))
-    return f"| {page.name} | `{page.route.replace('{campaign}', 'C')}` | {page.purpose} | {roles} |"
+    return f"| {page.name} | `{page.route_pattern.replace('{campaign}', 'C')}` | {page.purpose} | {roles} |"
 
 
 def menu_of(page: str) -> str:
@@ -44,19 +44,19 @@ def test_the_documents_list_the_pages_as_the_table_does() -> None:
 def test_each_page_has_one_route_and_a_template() -> None:
     routes = [route.path for route in ROUTES]
     for page in ALL:
-        served = page.route.replace("/power", "/{kind}")
+        served = page.route_pattern.replace("/power", "/{kind}")
         assert (page.name, routes.count(served)) == (page.name, 1)
         assert (TEMPLATES / page.template).exists(), page.name
 
 
 def test_no_page_of_managers_is_missing_in_the_table() -> None:
-    below = {f"{table.PAGES[name].route}/{{kind}}" for name in ("Reports", "Comparisons")}
-    below |= {f"{table.PAGES['Raters'].route}/{{rater}}", f"{table.PAGES['Jobs'].route}/{{job}}"}
+    below = {f"{table.PAGES[name].route_pattern}/{{kind}}" for name in ("Reports", "Comparisons")}
+    below |= {f"{table.PAGES['Raters'].route_pattern}/{{rater}}", f"{table.PAGES['Jobs'].route_pattern}/{{job}}"}
     files = {"/campaigns/{campaign}/stability-report.{shape}"}
     others = {
         route.path for route in ROUTES if not route.path.startswith(("/rate", "/assets", "/archive", "/oidc"))
     } - {"/"}
-    assert others == {page.route for page in ALL if page.path != "/reports/power"} | below | files
+    assert others == {page.route_pattern for page in ALL if page.path != "/reports/power"} | below | files
 
 
 def test_a_page_has_one_name_in_address_menu_and_title(sign_in: Any, demo: str) -> None:
@@ -64,11 +64,11 @@ def test_a_page_has_one_name_in_address_menu_and_title(sign_in: Any, demo: str) 
     menu = menu_of(browser.get(f"/campaigns/{demo}/overview").text)
     assert [name for _, name in ENTRY.findall(menu)] == [section for section, _ in table.GROUPS]
     shown = [page for page in table.PAGES.values() if page not in ALONE and page.name not in NOT_YET]
-    assert dict(LINK.findall(menu)) == {page.route.format(campaign=demo): page.name for page in shown}
+    assert dict(LINK.findall(menu)) == {page.route_pattern.format(campaign=demo): page.name for page in shown}
     for page in ALL:
-        text = browser.get(page.route.format(campaign=demo)).text
+        text = browser.get(page.route_pattern.format(campaign=demo)).text
         title = html.unescape(text.partition("<title>")[2].partition("</title>")[0])
-        assert title.partition(" · ")[0] == page.name, page.route
+        assert title.partition(" · ")[0] == page.name, page.route_pattern
     addresses = {page.name: page.path for page in ALL}
     assert addresses.pop("Ranking") == ""  # the campaign's own page
     of_report = addresses.pop("Study size for a difference")

@@ -193,7 +193,9 @@ def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
 def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, demo, database):
     with database.transaction() as session:
         recipes.put_named_recipe(session, demo, "by-segment", {"name": "google-mqm", "alpha": 0.01}, actor="test")
-        locks.lock_analysis(session, demo, locks.AnalysisLockRequest(recipe="by-segment", reason="late"), actor="test")
+        locks.set_or_amend_analysis_lock(
+            session, demo, locks.AnalysisLockRequest(recipe="by-segment", reason="late"), actor="test"
+        )
     offered = sign_in().get(f"/campaigns/{demo}").text
     assert offered.index("<option>by-segment</option>") < offered.index("<option>google-mqm</option>")
     for name in ("by-segment", "locked"):

@@ -51,7 +51,7 @@ def fill(database: Database) -> None:
     with database.transaction() as session:
         for wanted, why in ((ExclusionTarget("rater", "r0"), "=asleep"), (ExclusionTarget("system", "B"), "late")):
             exclusions.create_exclusion(session, "demo", wanted, reason=why, actor="test")
-        locks.lock_analysis(
+        locks.set_or_amend_analysis_lock(
             session,
             "demo",
             locks.AnalysisLockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"),

@@ -27,7 +27,7 @@ from app.web.access import Manager, Viewer, require_visible_campaigns
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
-from app.web.naming import check_request_may_name_raters
+from app.web.naming import check_may_specify_raters
 from app.web.negotiation import choose_media_type
 
 AnyKind = Report[Any, Any]
@@ -130,7 +130,7 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         shape: str = "",
         prefer: str = "",
     ) -> Response:
-        check_request_may_name_raters(caller, kind, given.model_fields_set)
+        check_may_specify_raters(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.list_keys()
         campaigns = require_visible_campaigns(caller, list_report_campaigns(kind, named, given))
         ask = partial(report_requests.find_or_queue_report, database, make_report_request(kind, campaigns, given))

@@ -23,7 +23,7 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
-from app.design.even_out import EvenedLoads
+from app.design.even_out import LoadRebalancing
 from app.design.plan import Bucket, UnmetRequest
 from app.design.values import Unit
 
@@ -152,7 +152,7 @@ class WorkEvenness(_OpenModel):
 
     normalized_entropy: float | None = None
     spread: list[LoadSpread] | None = None
-    evened: EvenedLoads | None = None
+    evened: LoadRebalancing | None = None
 
 
 class TaskControlShares(_OpenModel):

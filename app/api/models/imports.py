@@ -89,7 +89,7 @@ class ImportOut(BaseModel):
         return cls.model_validate({"import": view.public_id, **known, "report": view.report})
 
 
-class ImportRowOut(ResponseModel):
+class ImportListRowOut(ResponseModel):
     """An import in a list; its files and its report are looked at by themselves."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -124,7 +124,7 @@ ANNOUNCED = ImportOut.model_validate(
         "report": None,
     }
 )
-ROW = ImportRowOut(
+ROW = ImportListRowOut(
     public_id="i_0f3a9c51d27e4b6f8a1c2d3e4f506172",
     format="mqm-tsv",
     options={},

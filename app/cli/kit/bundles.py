@@ -17,7 +17,7 @@ from app.storage.embedded.roles import find_or_create_serving_role
 
 
 @contextmanager
-def open_verified_bundle(given: Path) -> Iterator[Path]:
+def verify_and_open_bundle(given: Path) -> Iterator[Path]:
     """Open an archive or a folder; yield a folder whose files are the same as in the release.
 
     Raises Invalid if there is no such file, and BundleAltered with the name of a file that was changed.
@@ -34,8 +34,11 @@ def open_verified_bundle(given: Path) -> Iterator[Path]:
 
 
 def verify_and_reproduce_bundle(given: Path) -> BundleVerification:
-    """Check an archive or a folder, then import and rank it in an empty database. Raises as `open_verified_bundle`."""
-    with open_verified_bundle(given) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
+    """Check an archive or a folder, then import and rank it in an empty database.
+
+    Raises as `verify_and_open_bundle`.
+    """
+    with verify_and_open_bundle(given) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         Path(name).chmod(0o755)  # under root, another user runs the database server
         with _empty(Path(name) / "data") as database:
             return bundle_check.reproduce_bundle(folder, database)

@@ -33,7 +33,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 NOTHING = "Nothing was changed."
 
 
-class InvitationNotEnded(Unavailable):
+class EndingInvitationFailed(Unavailable):
     """No study was created, and its invitation could not be ended."""
 
     published = "InvitationLeft"
@@ -66,7 +66,7 @@ def create_invitation_and_study(
 
     wanted: the body of the invitation. make: creates the study from the invitation's link and id; it may ask first.
 
-    Raises InvitationNotEnded if no study was created and the invitation cannot be ended.
+    Raises EndingInvitationFailed if no study was created and the invitation cannot be ended.
     """
     invitation = json.loads(remote.send_change("POST", f"{_path(campaign)}/invitations", {}, wanted))
     try:
@@ -77,17 +77,17 @@ def create_invitation_and_study(
 
 
 def end_invitation(remote: RemoteServer, campaign: str, invitation: str) -> None:
-    """End an invitation that no study leads to. Raises InvitationNotEnded."""
+    """End an invitation that no study leads to. Raises EndingInvitationFailed."""
     try:
         remote.send_request("DELETE", f"{_path(campaign)}/invitations/{invitation}")
     except (ServerRefusal, Unavailable) as error:
         why = f"{invitation}: {error.detail or error.title()}; end it on the page Raters, or run create again"
-        raise InvitationNotEnded(why) from error
+        raise EndingInvitationFailed(why) from error
 
 
 def list_unclaimed_invitation_ids(remote: RemoteServer, campaign: str, platform: str) -> list[str]:
     """Return the ids of a platform's invitations that still work, but that nobody has used yet."""
-    rows = remote.list_items(f"{_path(campaign)}/invitations")
+    rows = remote.iterate_list(f"{_path(campaign)}/invitations")
     return [str(row["invitation"]) for row in rows if row["platform"] == platform and row["live"] and not row["taken"]]
 
 
@@ -115,7 +115,7 @@ def settle_study_submissions(
 
 def _find_invitation(platform: CrowdPlatform, remote: RemoteServer, campaign: str, study: str) -> str:
     """Return the campaign's invitation that belongs to this study alone. Raises Invalid if there is none."""
-    link, words = platform.fetch_invitation_and_study_ids(study), platform.words
+    link, words = platform.fetch_study_link_ids(study), platform.words
     where = f"its link on {words.name}"
     if link.invitation is None:
         raise _not_of_the_campaign(f"{where} leads to no invitation; `plumbline {words.command} create` makes both")
@@ -142,7 +142,7 @@ def _read_handed_in(remote: RemoteServer, campaign: str, invitation: str) -> Col
     codes: dict[str, list[str]] = defaultdict(list)
     checks: dict[str, int] = defaultdict(int)
     elsewhere = set()
-    for completion in remote.list_items(f"{_path(campaign)}/completions"):
+    for completion in remote.iterate_list(f"{_path(campaign)}/completions"):
         participant = str(completion["external_id"] or "")
         if participant and completion["invitation"] == invitation:
             codes[participant].append(str(completion["code"]))
@@ -155,7 +155,7 @@ def _read_handed_in(remote: RemoteServer, campaign: str, invitation: str) -> Col
 def _carry_out(platform: CrowdPlatform, decisions: list[SubmissionDecision]) -> None:
     for decision in decisions:
         approves = decision.action == "approve"
-        done = (platform.approve_submission if approves else platform.reject_submission)(decision.submission.id)
+        done = (platform.approve_submission if approves else platform.refuse_payment)(decision.submission.id)
         what = "paid" if approves else platform.words.refused
         typer.echo(f"{decision.submission.id}: {what if done else 'decided meanwhile, left as it is'}")
 

@@ -87,9 +87,9 @@ class RemoteSeriesBackend:
         """Open a campaign."""
         self._remote.send_change("POST", f"{_path(campaign)}/open", {})
 
-    def load_raters_with_links(self, campaign: str) -> frozenset[str]:
-        """Return the raters who have a valid link or token."""
-        tokens = self._remote.list_items("/v1/tokens")
+    def load_raters_having_working_links(self, campaign: str) -> frozenset[str]:
+        """Return the raters who have a working link or token."""
+        tokens = self._remote.iterate_list("/v1/tokens")
         return frozenset(str(one["rater"]) for one in tokens if one["live"] and one["campaign"] == campaign)
 
     def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, str]:

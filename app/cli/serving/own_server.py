@@ -28,7 +28,7 @@ class ServerNotStarted(Unavailable):
 
 
 @contextmanager
-def serve_in_background(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
+def serve_in_child_process(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
     """Serve a database on a listening socket in a separate process, from its readiness to the end of the block.
 
     Raises ServerNotStarted.
@@ -48,7 +48,7 @@ def serve_in_background(url: str, role: str | None, listener: socket.socket) -> 
 @contextmanager
 def serve_on_free_port(url: str, role: str | None) -> Iterator[str]:
     """Start a server on a free loopback port, and yield its origin. Raises ServerNotStarted."""
-    with service.open_listening_socket("127.0.0.1", 0) as listener, serve_in_background(url, role, listener):
+    with service.open_listening_socket("127.0.0.1", 0) as listener, serve_in_child_process(url, role, listener):
         yield service.format_socket_origin(listener)
 
 

@@ -17,7 +17,7 @@ from app.cli.serving.metrics_folder import forget_prometheus_process
 from app.cli.serving.supervisor_connection import ConnectionToProcess
 from app.storage.embedded import ServerSupervisor, ServiceCondition
 from app.storage.embedded.supervision import LOOK_EVERY
-from app.storage.processes import ProcessIdleTimer
+from app.storage.processes import IdleTimeMeter
 from app.web.supervision import PartStates
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before an ended part is restarted; doubled each time
@@ -78,7 +78,7 @@ class SupervisedProcess:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
         self._kept: ConnectionToProcess | None = None
-        self._still = ProcessIdleTimer(0)
+        self._still = IdleTimeMeter(0)
         self._silent = self._ran = self._waited = 0.0
         self._pause = 0.0
         self._awaited: int | None = None  # the pipe from which an early-started process reads its environment
@@ -187,7 +187,7 @@ class SupervisedProcess:
             self._gone(f"it cannot be started ({error.strerror})")
             return
         self._kept.close_inherited_end()
-        self._still = ProcessIdleTimer(self._process.pid)
+        self._still = IdleTimeMeter(self._process.pid)
         self._silent = self._ran = 0.0
 
     def send_part_states(self, parts: PartStates) -> None:

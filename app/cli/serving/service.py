@@ -163,4 +163,4 @@ def run_parts_until_stopped(parts: Sequence[SupervisedPart], server: socket.sock
         supervisor.supervise_parts(parts)
     finally:
         server.close()
-        supervisor.stop_parts(parts, GRACE + 1)
+        supervisor.stop_service_parts(parts, GRACE + 1)

@@ -19,7 +19,7 @@ TELL_EVERY = 5.0  # seconds; states are also sent without a change, in case a pr
 log = logging.getLogger("plumbline.serve")
 
 
-class PartNotStarted(Unavailable):
+class SupervisedPartNotStarted(Unavailable):
     """The server did not start."""
 
     published = "NotStarted"
@@ -28,8 +28,8 @@ class PartNotStarted(Unavailable):
 def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
     """Keep the parts running until an exception of a signal handler says to stop.
 
-    Raises PartNotStarted if the first start of a part fails by itself, because another start would fail in the same
-    way.
+    Raises SupervisedPartNotStarted if the first start of a part fails by itself, because another start would fail in
+    the same way.
     """
     looked = told = time.monotonic()
     said: PartStates = {}
@@ -42,7 +42,7 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
                 seconds, may_start=not any(isinstance(one, SupervisedProcess) and one.is_starting for one in parts)
             )
             if isinstance(part, SupervisedProcess) and part.failed is not None:
-                raise PartNotStarted(f"{part.name} ended with exit code {part.failed}; the log says why")
+                raise SupervisedPartNotStarted(f"{part.name} ended with exit code {part.failed}; the log says why")
         current = list_part_states(parts)
         if current != said or now - told >= TELL_EVERY:
             said, told = current, now
@@ -55,7 +55,7 @@ def list_part_states(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str
     return {part.name: {"state": part.condition.state, "reason": part.condition.reason} for part in parts}
 
 
-def stop_parts(parts: Sequence[SupervisedPart], within: float) -> None:
+def stop_service_parts(parts: Sequence[SupervisedPart], within: float) -> None:
     """Stop all parts at once; they have this many seconds together."""
     for part in parts:
         part.request_stop()

@@ -18,9 +18,9 @@ from app.formats.appraise.batches import OURS
 from app.formats.appraise.without_tasks import list_outputs_by_document
 from app.formats.base import CampaignContents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownOutputRow
 from app.formats.esa import writer as _esa_write
-from app.formats.esa.names import EsaExportNames
+from app.formats.esa.names import EsaNamesByKey
 from app.formats.esa.writer import PREFIX, TYPES
-from app.formats.kit.references_judged import list_systems_or_reference
+from app.formats.kit.references_judged import list_judgment_systems_or_reference
 from app.formats.kit.strict_json import canonical_json
 
 BREAK = "<br>"
@@ -54,9 +54,9 @@ def _batches(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
     lost.update(names.lost)
 
 
-def _names(contents: CampaignContents, lost: Counter[str]) -> EsaExportNames:
+def _names(contents: CampaignContents, lost: Counter[str]) -> EsaNamesByKey:
     """Collect the names of systems and documents; the items contain the texts."""
-    names = EsaExportNames(Counter())
+    names = EsaNamesByKey(Counter())
     for record in contents.records():
         if isinstance(record, OutputRow):
             lost["errors shown with outputs"] += record.prefill is not None
@@ -77,7 +77,7 @@ def _showable(rows: Iterable[ShownOutputRow], lost: Counter[str]) -> Iterator[Sh
             yield row
 
 
-def _task(number: int, size: int, names: EsaExportNames) -> dict[str, object]:
+def _task(number: int, size: int, names: EsaNamesByKey) -> dict[str, object]:
     source, goal = names.languages()
     return {
         "batchNo": number,
@@ -89,8 +89,8 @@ def _task(number: int, size: int, names: EsaExportNames) -> dict[str, object]:
     }
 
 
-def _item(number: int, row: ShownOutputRow, names: EsaExportNames, lost: Counter[str]) -> dict[str, object]:
-    systems = sorted(names.system_name(key) for key in list_systems_or_reference(row))
+def _item(number: int, row: ShownOutputRow, names: EsaNamesByKey, lost: Counter[str]) -> dict[str, object]:
+    systems = sorted(names.system_name(key) for key in list_judgment_systems_or_reference(row))
     document = f"{names.document_name(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):
         document = f"{document}#{'bad' if row.role == 'degraded' else 'ref'}{row.item_position}"

@@ -36,7 +36,7 @@ Said = (
 
 
 @dataclass(slots=True)
-class EsaExportNames:
+class EsaNamesByKey:
     """Names of campaign, systems, documents and raters in rows; counts other data, which are lost."""
 
     lost: Counter[str]

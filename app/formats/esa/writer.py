@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, pairwise
 
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import JudgmentRow, Record
-from app.formats.esa.names import EsaExportNames
+from app.formats.esa.names import EsaNamesByKey
 from app.formats.kit.appraise_spans import format_appraise_spans
-from app.formats.kit.records import decode_record, encode_record, record_identity
-from app.formats.kit.references_judged import NO_SYSTEM, list_systems_or_reference
+from app.formats.kit.records import decode_record, encode_record, identify_record
+from app.formats.kit.references_judged import NO_SYSTEM, list_judgment_systems_or_reference
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
@@ -40,10 +40,10 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """Write one row per answer, including re-submissions; data without a column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     with ExternalSorter() as judgments, ExternalSorter() as rows:
-        names = EsaExportNames(lost)
+        names = EsaNamesByKey(lost)
         for record in records:
             if isinstance(record, JudgmentRow):
-                judgments.add(f"{record_identity(record)}\0\0{encode_record(record)}".encode())
+                judgments.add(f"{identify_record(record)}\0\0{encode_record(record)}".encode())
             else:
                 names.add_record(record)
         shown = _Places()
@@ -55,7 +55,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         del lost[what]
 
 
-def _rows(judgments: Iterable[bytes], names: EsaExportNames, lost: Counter[str]) -> Iterator[bytes]:
+def _rows(judgments: Iterable[bytes], names: EsaNamesByKey, lost: Counter[str]) -> Iterator[bytes]:
     """Yield the rows of all answers: every revision if times distinguish them, otherwise the latest."""
     split = (entry.decode().rpartition("\0\0") for entry in judgments)
     for _, group in groupby(split, key=lambda parts: parts[0].split("\0")[1:5]):
@@ -72,7 +72,7 @@ def _rows(judgments: Iterable[bytes], names: EsaExportNames, lost: Counter[str])
             yield _row(revision, _answer_key(last, names), names, lost)
 
 
-def _writable(judgment: JudgmentRow, names: EsaExportNames, lost: Counter[str]) -> bool:
+def _writable(judgment: JudgmentRow, names: EsaNamesByKey, lost: Counter[str]) -> bool:
     if judgment.payload.get("protocol") not in PROTOCOLS:
         lost["judgments that are neither ESA nor MQM"] += 1
         return False
@@ -89,9 +89,9 @@ def _writable(judgment: JudgmentRow, names: EsaExportNames, lost: Counter[str]) 
     return True
 
 
-def _answer_key(judgment: JudgmentRow, names: EsaExportNames) -> tuple[str, ...]:
+def _answer_key(judgment: JudgmentRow, names: EsaNamesByKey) -> tuple[str, ...]:
     """Return what identifies an answer: account, target, type, document with its marks, and padded position."""
-    systems = sorted(names.system_name(key) for key in list_systems_or_reference(judgment))
+    systems = sorted(names.system_name(key) for key in list_judgment_systems_or_reference(judgment))
     name = f"{names.document_name(judgment.document)}#{systems[0]}"
     copy = _copy(judgment, f"{'+'.join(systems)}:{names.document_name(judgment.document)}")
     if copy:
@@ -109,7 +109,7 @@ def _copy(judgment: JudgmentRow, plain: str) -> str:
     of = str((judgment.item_meta or {}).get("of", ""))
     candidates = [judgment.item.removeprefix(f"{of}:"), judgment.item.rpartition("~")[0].rpartition(":")[2]]
     for mark in candidates if of else ():
-        if judgment.item in (f"{of}:{mark}", make_key(f"{plain}:{mark}")) and mark == mark.casefold():
+        if judgment.item in (f"{of}:{mark}", convert_name_to_key(f"{plain}:{mark}")) and mark == mark.casefold():
             if _COPY.fullmatch(mark):
                 return mark
             if mark == judgment.role:
@@ -119,7 +119,7 @@ def _copy(judgment: JudgmentRow, plain: str) -> str:
     return f"bad-{re.sub(r'[^a-z0-9._-]', '', judgment.item.casefold())}"[:100]
 
 
-def _row(judgment: JudgmentRow, where: tuple[str, ...], names: EsaExportNames, lost: Counter[str]) -> bytes:
+def _row(judgment: JudgmentRow, where: tuple[str, ...], names: EsaNamesByKey, lost: Counter[str]) -> bytes:
     """Return the row without its number: fields joined by NUL that sort in the order of the file."""
     score, kept = judgment.payload.get("score", 0), (judgment.meta or {}).get("itemID")
     number = str(kept) if isinstance(kept, str | int) and str(kept).isascii() and str(kept).isdigit() else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.errors import Invalid
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.domain.spans import parse_severity
 from app.formats.base import (
     CampaignRow,
@@ -155,7 +155,7 @@ class JsonRecordReader:
                 continue
             if new_rater:
                 yield RaterRow(at, rater, name)
-            item = make_key(f"{system}:{key}")
+            item = convert_name_to_key(f"{system}:{key}")
             yield JudgmentRow(at, rater, item, (system,), key, position, rater, payload)
 
     def _is_new(self, address: tuple[str, str, str, int], payload: Object) -> bool:

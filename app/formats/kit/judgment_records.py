@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import Literal
 
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import (
     DocumentRecord,
     JudgmentRow,
@@ -138,7 +138,7 @@ class JudgmentTableRecordMaker:
             role=role,
             started_at=unpack_time(row.started),
             submitted_at=unpack_time(row.ended),
-            item_meta={"of": make_key(plain)} if row.presented or again else None,
+            item_meta={"of": convert_name_to_key(plain)} if row.presented or again else None,
             meta=json.loads(row.meta) if row.meta else None,
         )
 

@@ -10,7 +10,7 @@ KEPT = "names that a file cannot hold: keys instead"
 
 
 @dataclass(slots=True)
-class NameAliases:
+class KeyAliasesInFile:
     """Aliases of keys: a key's name if `holds` accepts it and no other key has it, otherwise the key adapted to fit."""
 
     holds: Callable[[str], bool]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.domain.errors import Invalid
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import ReadLog
 
 MOST: Mapping[str, int] = {"system": 10_000, "rater": 100_000, "document": 1_000_000}
@@ -32,7 +32,7 @@ class KeyAssigner:
             if self._noun in MOST:
                 raise Invalid(f"more than {MOST[self._noun]:,} {self._noun}s: is this the right column?")
             self._known.clear()
-        self._known[name] = key = make_key(name)
+        self._known[name] = key = convert_name_to_key(name)
         if key != name and self._report:
             self._log.record_mapped_name(self._noun, name, key)
         return key, key != name

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import islice
 
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import (
     DocumentRecord,
     InputFile,
@@ -122,7 +122,7 @@ class _Documents:
         if source is not None or references or self._placed is None:
             yield SegmentRow(where, key, position, source, references or None)
         for system, file in roles.systems.items():
-            yield OutputRow(at[file.name], make_key(system), key, position, row[file.name])
+            yield OutputRow(at[file.name], convert_name_to_key(system), key, position, row[file.name])
 
     def _place(self, where: LineLocation, row: Mapping[str, str]) -> tuple[DocumentRecord | None, Place]:
         if self._placed is not None:
@@ -202,7 +202,7 @@ def index_input_files_by_name(files: Sequence[InputFile]) -> Mapping[str, InputF
 
 
 def _key(log: ReadLog, noun: str, name: str) -> str:
-    key = make_key(name)
+    key = convert_name_to_key(name)
     if key != name:
         log.record_mapped_name(noun, name, key)
     return key

@@ -359,7 +359,7 @@ def decode_record(plain: Mapping[str, object], at: LineLocation) -> Record:
     return shape.record(at, **values)  # type: ignore[arg-type]  # each by the check of its field
 
 
-def record_identity(record: Record) -> str:
+def identify_record(record: Record) -> str:
     """Return what records of the same thing have in common; it sorts by type, then by the thing's address."""
     shape = record_type_of(record)
     return "\0".join([str(shape.rank), *(_sortable(getattr(record, field)) for field in shape.identity)])

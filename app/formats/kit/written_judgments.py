@@ -25,7 +25,7 @@ from app.formats.base import (
     SystemRecord,
     VoidedJudgmentRow,
 )
-from app.formats.kit.records import decode_record, encode_record, record_identity
+from app.formats.kit.records import decode_record, encode_record, identify_record
 from app.formats.kit.sorting import ExternalSorter
 
 NOWHERE = LineLocation("", 0)
@@ -117,7 +117,7 @@ def gather_records_to_write(records: Iterable[Record], lost: Counter[str]) -> It
 
 
 def _entry(record: SegmentRow | OutputRow | JudgmentRow, position: int) -> str:
-    kind = f"{JUDGMENT}\0{record_identity(record)}" if isinstance(record, JudgmentRow) else TEXTS
+    kind = f"{JUDGMENT}\0{identify_record(record)}" if isinstance(record, JudgmentRow) else TEXTS
     return f"{record.document}\0{position:010d}\0{kind}\0\0{encode_record(record)}"
 
 

@@ -40,7 +40,7 @@ from app.formats.mqm_tsv.metadata import (
     make_reference_and_token_rows,
     parse_metadata,
 )
-from app.formats.mqm_tsv.records import MQMRecordMaker, note_unmatched_human_names, ungroup_judgments
+from app.formats.mqm_tsv.records import MQMRecordMaker, note_unmatched_human_translations, ungroup_judgments
 from app.formats.mqm_tsv.rows import MqmColumnLayout, MqmRow, MqmRowReader, detect_column_layout
 from app.formats.mqm_tsv.writer import write
 
@@ -132,7 +132,7 @@ def read_by_campaign(
 
 
 def _note_unknown_humans(context: ReadContext, log: ReadLog) -> None:
-    note_unmatched_human_names(parse_list_option(context.options, HUMAN), log)
+    note_unmatched_human_translations(parse_list_option(context.options, HUMAN), log)
 
 
 def _check_options(context: ReadContext) -> None:

@@ -15,7 +15,7 @@ from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.mapped_errors import Parts, split_error_rows_by_campaign
 from app.formats.mqm_tsv.metadata import EVALUATION, find_metadata_languages, parse_metadata
-from app.formats.mqm_tsv.records import note_unmatched_human_names
+from app.formats.mqm_tsv.records import note_unmatched_human_translations
 from app.formats.mqm_tsv.rows import MqmRow
 
 PROTOCOL = "mqm"
@@ -52,7 +52,7 @@ def split_by_language_pair(
             abouts.make_campaign_row("", files)
         human = parse_list_option(context.options, "human")
         yield from split_error_rows_by_campaign(texts_by_pair, abouts, files, log, human=human)
-        note_unmatched_human_names(human, log)
+        note_unmatched_human_translations(human, log)
 
 
 def _note(row: MqmRow, said: dict[str, dict[Pair, LineLocation]]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby
 from operator import itemgetter
 
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import (
     DocumentRecord,
     Given,
@@ -76,7 +76,7 @@ class MQMRecordMaker:
             place = [name, position]
             if place != segment.place:
                 is_next = segment.place[:1] == [name]
-                segment = _Segment(place, segment.document if is_next else make_key(name), int(position))
+                segment = _Segment(place, segment.document if is_next else convert_name_to_key(name), int(position))
                 if not is_next and segment.document != name:
                     self._log.record_mapped_name("document", name, segment.document)
                     yield DocumentRecord(_line_of_mark(first), segment.document, name)
@@ -118,7 +118,7 @@ class MQMRecordMaker:
             n = sum(
                 len(one.given) if isinstance(one, OutputJudgments) else isinstance(one, JudgmentRow) for one in records
             )
-            self._log.notes[_strip_human_prefix(name)] += n
+            self._log.notes[_make_human_translation_note(name)] += n
         yield from records
 
     def _judgments(self, where: JudgedOutput, marks: Iterator[MqmRowWithoutOutput]) -> list[Found]:
@@ -152,7 +152,7 @@ class MQMRecordMaker:
         if item is None:
             if len(self._items) > MOST_ITEMS:
                 self._items.clear()
-            item = self._items[pair] = make_key(f"{system}:{document}")
+            item = self._items[pair] = convert_name_to_key(f"{system}:{document}")
         return item
 
     def _collect(self, marks: Iterator[MqmRowWithoutOutput], references: dict[str, str]) -> None:
@@ -171,17 +171,17 @@ class MQMRecordMaker:
                 self._log.record_bad_line(_line_of_mark(mark), reason)
 
 
-def note_unmatched_human_names(human: Iterable[str], log: ReadLog) -> None:
+def note_unmatched_human_translations(human: Iterable[str], log: ReadLog) -> None:
     """Note names of human translations that no system has, once all records are read.
 
     log: of all parts of a split and of all readers together, because a system may occur in only one of them.
     """
     for name in human:
-        if _strip_human_prefix(name) not in log.notes:
+        if _make_human_translation_note(name) not in log.notes:
             log.notes[f"no system is called {name[:80]}, a human translation as the options say"] = 1
 
 
-def _strip_human_prefix(name: str) -> str:
+def _make_human_translation_note(name: str) -> str:
     return f"judgments of {name}, a human translation as the options say"
 
 
@@ -189,7 +189,7 @@ def ungroup_judgments(records: Iterable[Found]) -> Iterator[Record]:
     """Yield the records with judgments one by one."""
     for record in records:
         if isinstance(record, OutputJudgments):
-            yield from record.rows()
+            yield from record.iterate_rows()
         else:
             yield record
 

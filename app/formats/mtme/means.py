@@ -26,7 +26,7 @@ class ScoreMeanAccumulator:
             total, n = self._output.get(name, (0.0, 0))
             self._output[name] = total + number, n + 1
 
-    def means_of_output(self) -> Iterator[tuple[str, float]]:
+    def end_output_and_iterate_means(self) -> Iterator[tuple[str, float]]:
         """Yield the means of the output whose ratings have all been added."""
         order, _, system = self._place
         ratings_of, self._output = self._output, {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Invalid, Place
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import InputFile, LineLocation, MetricScoreRow, ReadContext, ReadLog
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
@@ -55,7 +55,7 @@ class MetricScoreFiles:
         """
         systems, seen = KeyAssigner("system", self.log), set[tuple[str, str]]()
         for name, level, file in self.files:
-            metric = make_key(name)
+            metric = convert_name_to_key(name)
             if metric != name:
                 self.log.record_mapped_name("metric", name, metric)
             for system, place, text, at in self._lines(file, level, places, with_canary):

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from app import protocols
 from app.domain.errors import Invalid, Place
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.domain.spans import parse_severity
 from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog
 from app.formats.kit.names import KeyAssigner
@@ -84,7 +84,7 @@ class HumanScoreFiles:
             values = [self.sign * float(value) for value in self._values(files) if value != NONE]
             low, high = math.floor(min(values, default=0)), math.ceil(max(values, default=0))
             scale = {"minimum": float(low), "maximum": float(max(high, low + 1)), "step": None}
-            criteria.append({"name": make_key(files.name), **scale})
+            criteria.append({"name": convert_name_to_key(files.name), **scale})
         return {"criteria": criteria}
 
     def read_judgments(self, places: Places, *, with_canary: bool) -> Iterator[JudgmentRow]:
@@ -106,8 +106,8 @@ class HumanScoreFiles:
                     continue
                 document, position = addresses[index]
                 key, rater = systems.assign_key(system)[0], raters.assign_key(name or files.name)[0]
-                task = make_key(files.name if not name or name == files.name else f"{files.name}:{name}")
-                item = make_key(f"{key}:{document}")
+                task = convert_name_to_key(files.name if not name or name == files.name else f"{files.name}:{name}")
+                item = convert_name_to_key(f"{key}:{document}")
                 yield JudgmentRow(at, task, item, (key,), document, position, rater, payload)
 
     def _answers(
@@ -164,7 +164,7 @@ class HumanScoreFiles:
             raise ValueError("there is a score without a rating")
         if "score" in text_of:
             value = self.sign * parse_number(text_of["score"]) + 0.0  # no negative zero
-            payload |= {"score": value} if "score" in fields else {"scores": {make_key(name): value}}
+            payload |= {"score": value} if "score" in fields else {"scores": {convert_name_to_key(name): value}}
         elif {"score", "scores"} & set(fields):
             raise ValueError("there is a rating without a score")
         return payload, rater.strip()

@@ -18,7 +18,7 @@ from app.formats.base import (
     SystemRecord,
     VoidedJudgmentRow,
 )
-from app.formats.kit.name_aliases import NameAliases, is_name_valid_at_line_end, is_name_valid_in_path
+from app.formats.kit.name_aliases import KeyAliasesInFile, is_name_valid_at_line_end, is_name_valid_in_path
 from app.formats.kit.written_judgments import Address
 
 NO_DOMAIN = "all"
@@ -34,8 +34,8 @@ class MtmeNamesAndOrder:
     sign: int
     by_document: bool
     pair: str
-    systems: NameAliases
-    references: NameAliases
+    systems: KeyAliasesInFile
+    references: KeyAliasesInFile
     raters: dict[str, str]
     voided: set[Address]
     human: frozenset[str] = frozenset()
@@ -104,8 +104,8 @@ def collect_mtme_names_and_order(records: Iterable[Record], lost: Counter[str]) 
         sign=1 if known_protocol is None or known_protocol.higher_is_better else -1,
         by_document=known_protocol is not None and known_protocol.level == "document",
         pair=pair,
-        systems=NameAliases(is_name_valid_in_path, lost, systems),
-        references=NameAliases(_in_reference, lost, {}),
+        systems=KeyAliasesInFile(is_name_valid_in_path, lost, systems),
+        references=KeyAliasesInFile(_in_reference, lost, {}),
         raters=raters,
         voided=voided,
         human=stand_in,
@@ -143,7 +143,7 @@ def _set_order(
     ranked = sorted(test, key=lambda key: (getattr(documents[key], "position", None) or LAST, key))
     ranked = [key for key in ranked if key in positions or known.by_document]
     lost["documents without segments, or not of the test"] += len(documents) - len(ranked)
-    names = NameAliases(
+    names = KeyAliasesInFile(
         is_name_valid_at_line_end, lost, {key: row.name for key, row in documents.items() if row is not None}
     )
     known.order = {key: n for n, key in enumerate(ranked)}

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from app.formats.base import CampaignContents, JudgmentRow, MetricScoreRow, OutputRow, Record, SegmentRow
-from app.formats.kit.name_aliases import NameAliases, is_name_valid_at_line_end, is_name_valid_in_path
+from app.formats.kit.name_aliases import KeyAliasesInFile, is_name_valid_at_line_end, is_name_valid_in_path
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
@@ -90,8 +90,8 @@ class _Lines:
 
     def __init__(self, known: MtmeNamesAndOrder, lines: ExternalSorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
-        self._raters = NameAliases(is_name_valid_at_line_end, lost, known.raters)
-        self._metrics = NameAliases(is_name_valid_in_path, lost, {})
+        self._raters = KeyAliasesInFile(is_name_valid_at_line_end, lost, known.raters)
+        self._metrics = KeyAliasesInFile(is_name_valid_in_path, lost, {})
         self._texts: dict[str, int] = {}
 
     def _add(self, path: str, system: str, order: int, position: int, line: str) -> None:
@@ -147,7 +147,7 @@ class _Lines:
             for n, (judgment, score) in enumerate(answers, 1):
                 self._rating(n, system, (order, position), judgment)
                 means.add_rating(order, position, system, self._numbers(judgment, score))
-            for name, mean in means.means_of_output():
+            for name, mean in means.end_output_and_iterate_means():
                 self._score(name, self._known.judgment_level, system, (order, position), mean)
         for name, level, domain, system, order, mean in means.iterate_means_above_outputs():
             self._score(name, level, f"{domain} {system}" if domain else system, (order, 1), mean)

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from app import protocols
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.kit.media_spans import make_time_span_fields
-from app.formats.pearmut.spans import SpanReader, find_special_token, map_utf16_to_code_points
+from app.formats.pearmut.spans import SpanReader, find_special_token_index, map_utf16_to_code_points
 from app.protocols.cesa import FAULT
 
 ASKED = {"score": "score", "error_spans": "errors", "sliders": "scores"}
@@ -42,7 +42,7 @@ def parse_answer_payload(
         sliders = answer.get("sliders")
         if not isinstance(sliders, dict) or not all(type(value) in (int, float) for value in sliders.values()):
             return None
-        payload["scores"] = {make_key(name): float(value) for name, value in sliders.items()}
+        payload["scores"] = {convert_name_to_key(name): float(value) for name, value in sliders.items()}
     return payload
 
 
@@ -85,7 +85,7 @@ def format_pearmut_errors(errors: object, text: str | None, lost: Counter[str]) 
     for error in payload_errors:
         severity = error.get("severity")
         start, end = _ends(error, places, text is None, lost)
-        lost["notes on errors"] += bool(error.get("note")) and find_special_token(error) is None
+        lost["notes on errors"] += bool(error.get("note")) and find_special_token_index(error) is None
         lost["which prefilled error an error came from"] += bool(error.get("prefill"))
         category = None if start == len(places) + 1 and error.get("category") == FAULT else error.get("category")
         said = {"severity": None if severity == "undecided" else severity, "category": category or None}
@@ -97,7 +97,7 @@ def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, los
     """Return both ends, inclusive, as positions of the page; after the text if the error has no position."""
     start, end = error.get("start"), error.get("end")
     placed = isinstance(start, int) and isinstance(end, int)
-    token = find_special_token(error)
+    token = find_special_token_index(error)
     if token is not None and (error.get("omission") or not placed):
         lost["places of omissions"] += placed
         return len(places) + token, len(places) + token

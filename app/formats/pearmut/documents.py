@@ -21,7 +21,7 @@ from app.formats.base import (
     SystemRecord,
     VoidedJudgmentRow,
 )
-from app.formats.kit.name_aliases import NameAliases
+from app.formats.kit.name_aliases import KeyAliasesInFile
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.written_judgments import NOWHERE, Address
@@ -37,9 +37,9 @@ class PearmutFactsToWrite:
 
     protocol: str
     criteria: Sequence[Mapping[str, object]]
-    systems: NameAliases
-    documents: NameAliases
-    raters: NameAliases
+    systems: KeyAliasesInFile
+    documents: KeyAliasesInFile
+    raters: KeyAliasesInFile
     voided: set[Address]
     left: frozenset[str]
     alike: bool = True
@@ -108,9 +108,9 @@ def collect_pearmut_facts_to_write(records: Iterable[Record], lost: Counter[str]
     return PearmutFactsToWrite(
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
-        systems=NameAliases(_is_no_number, lost, systems),
-        documents=NameAliases(_is_named_by_first_item, lost, document_names),
-        raters=NameAliases(bool, lost, raters),
+        systems=KeyAliasesInFile(_is_no_number, lost, systems),
+        documents=KeyAliasesInFile(_is_named_by_first_item, lost, document_names),
+        raters=KeyAliasesInFile(bool, lost, raters),
         voided=voided,
         left=frozenset(left),
         alike=len({frozenset(systems) for key, systems in shown.items() if key not in left}) < 2,

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TypeGuard
 
 from app.domain.errors import Invalid
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
@@ -135,7 +135,7 @@ class PearmutItemReader:
         if is_check_or_form(items):
             self._log.dropped[CHECKS] += 1
             return
-        places, texts = self.find_item_places(items), [parse_item_outputs(item) for item in items]
+        places, texts = self.find_or_assign_positions(items), [parse_item_outputs(item) for item in items]
         prefills = [_read_prefilled_errors(item, shown, self.spans) for item, shown in zip(items, texts, strict=True)]
         sources = [(_text(item, "src"), _text(item, "ref")) for item in items]
         name = self._first[places[0][0]]
@@ -156,7 +156,7 @@ class PearmutItemReader:
                     yield SystemRecord(at, key, model, "human" if model in self._human else "mt")
                 yield OutputRow(at, key, document, position, text, spans.get(model))
 
-    def find_item_places(self, items: Sequence[Item]) -> list[tuple[str, int]]:
+    def find_or_assign_positions(self, items: Sequence[Item]) -> list[tuple[str, int]]:
         """Return document and position of each item. Raises ValueError if they differ from earlier ones."""
         ids = [_id(item) for item in items]
         known = [self._places.get(one) for one in ids]
@@ -176,7 +176,7 @@ class PearmutItemReader:
         """Return the key of a document from the id of its first item."""
         match = FIRST.fullmatch(first)
         for name in ([match["document"]] if match else []) + [first]:
-            key = make_key(name)
+            key = convert_name_to_key(name)
             if key not in self._first:
                 self._documents.assign_key(name)
                 self._first[key] = name
@@ -226,7 +226,7 @@ def _criteria(sliders: object) -> list[dict[str, object]]:
         name, bounds = said.get("name"), [said.get(bound) for bound in ("min", "max", "step")]
         if isinstance(name, str) and name and all(type(bound) in (int, float) for bound in bounds):
             minimum, maximum, step = (float(str(bound)) for bound in bounds)
-            criteria.append({"name": make_key(name), "minimum": minimum, "maximum": maximum, "step": step})
+            criteria.append({"name": convert_name_to_key(name), "minimum": minimum, "maximum": maximum, "step": step})
     return criteria
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReaderLimits, ReadLog, Record
 from app.formats.kit.json_stream import stream_json_elements
 from app.formats.kit.judgment_rows import LATEST_TIME
@@ -119,7 +119,9 @@ class PearmutLogReader:
         rater, (started, submitted) = self._raters.assign_key(user)[0], _times(entry.get("actions"))
         self._count_unread(entry)
         comment = {COMMENT: said} if (said := entry.get(COMMENT)) and isinstance(said, str) else {}
-        for item, (document, position), answers in zip(items, self._items.find_item_places(items), given, strict=True):
+        for item, (document, position), answers in zip(
+            items, self._items.find_or_assign_positions(items), given, strict=True
+        ):
             texts = parse_item_outputs(item)
             for model, answer in _iterate_answers(answers, texts):
                 payload = (
@@ -132,11 +134,11 @@ class PearmutLogReader:
                     continue
                 self._count_members(answer)
                 meta, comment = comment | extract_answer_beyond_payload(self._protocol, answer), {}
-                key = make_key(model)
+                key = convert_name_to_key(model)
                 yield JudgmentRow(
                     at,
                     rater,
-                    make_key(f"{key}:{document}"),
+                    convert_name_to_key(f"{key}:{document}"),
                     (key,),
                     document,
                     position,

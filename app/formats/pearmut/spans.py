@@ -53,12 +53,12 @@ def map_utf16_to_code_points(text: str, *, skip_line_ends: bool = False) -> Sequ
     return [n for n, char in enumerate(text) if char != skipped for _ in range(1 + (char > "\uffff"))]
 
 
-def find_special_token(error: Mapping[str, object]) -> int | None:
+def find_special_token_index(error: Mapping[str, object]) -> int | None:
     """Return the special token, from 0, on which an error without a position was marked; None if unknown.
 
-    >>> find_special_token({"omission": True}), find_special_token({"note": "token 3 behind the text"})
+    >>> find_special_token_index({"omission": True}), find_special_token_index({"note": "token 3 behind the text"})
     (0, 2)
-    >>> find_special_token({})
+    >>> find_special_token_index({})
     """
     if error.get("omission"):
         return 0

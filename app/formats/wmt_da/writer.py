@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from app.formats.base import CampaignRow, JudgmentRow, Record
-from app.formats.kit.references_judged import NO_SYSTEM, list_systems_or_reference
+from app.formats.kit.references_judged import NO_SYSTEM, list_judgment_systems_or_reference
 from app.formats.kit.written_judgments import RecordsToWrite, gather_records_to_write
 from app.formats.wmt_da.rows import COLUMNS, ROLES, UNKNOWN
 
@@ -33,7 +33,7 @@ def _rows(judgment: JudgmentRow, names: RecordsToWrite, lost: Counter[str]) -> I
     _count_losses(judgment, lost)
     worker = names.raters.get(judgment.rater, judgment.rater)
     document = names.documents.get(judgment.document, judgment.document)
-    for key in list_systems_or_reference(judgment):
+    for key in list_judgment_systems_or_reference(judgment):
         system = names.systems.get(key, key)
         cells = _cells(judgment, names.campaign, system, worker, document, kind, float(score))
         yield _line(_cell(cell, lost) for cell in cells)

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Self
 
 from app.domain.errors import Invalid
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
@@ -157,7 +157,7 @@ class WmtJsonlReader:
 
     def _hypothesis(self, at: LineLocation, line: Object, system: str) -> Iterator[Keyed]:
         """Yield the records of a line of a system's file. Raises ValueError."""
-        key = make_key(_name(line))
+        key = convert_name_to_key(_name(line))
         known = self._known.get(key)
         record_unread_names(self._log, "fields of outputs", line.keys() - OUTPUT_READ)
         if known is None:
@@ -175,7 +175,7 @@ class WmtJsonlReader:
         self, at: LineLocation, system: str, document: str, known: _Document, first: int, paragraphs: Sequence[str]
     ) -> Iterator[Keyed]:
         yield from self._declare_system(at, system, known)
-        key = make_key(system)
+        key = convert_name_to_key(system)
         for position, text in enumerate(paragraphs, first):
             yield known.pair, known.index, position, OutputRow(at, key, document, position, text)
 

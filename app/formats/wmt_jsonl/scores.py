@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import JudgmentRow, LineLocation, ReadContext, ReadLog
 from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.judgment_rows import LATEST_TIME
@@ -53,10 +53,10 @@ def parse_judgments(
         for n, answer in enumerate(answers[:MOST_ANSWERS], 1):
             if not isinstance(answer, dict):
                 raise ValueError(f"scores.{system[:80]}: must be an object")
-            rater = make_key(_account(answer) or f"unnamed-{n}")
+            rater = convert_name_to_key(_account(answer) or f"unnamed-{n}")
             payload = _payload(answer, text, context.protocol or JUDGED_BY, log)
-            key = make_key(system)
-            item = make_key(f"{key}:{document}")
+            key = convert_name_to_key(system)
+            item = convert_name_to_key(f"{key}:{document}")
             started, submitted = _times(answer)
             row = JudgmentRow(at, rater, item, (key,), document, position, rater, payload)
             yield system, replace(row, started_at=started, submitted_at=submitted)

@@ -26,7 +26,7 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.screens import FIELD, PreferencePayload
-from app.protocols.kit.visible_texts import find_texts_shown_on_basis, list_visible_text_labels
+from app.protocols.kit.visible_texts import find_text_kinds_of_basis, list_visible_text_labels
 
 LEVELS: tuple[Level, ...] = ("segment", "document", "screen")
 RESTS_ON = {
@@ -71,7 +71,7 @@ def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Le
     """Return the questions at a level, adapted to the options; () if there are none."""
     if level == "screen":
         mode = options.own.preference if isinstance(options.own, SideBySideOptions) else "none"
-        return () if mode == "none" else screen_widgets(protocol, mode)
+        return () if mode == "none" else screen_preference_widgets(protocol, mode)
     if protocol.questions is not None:
         return protocol.questions(options, level)
     form = protocol.form if level == protocol.level else ()
@@ -80,7 +80,7 @@ def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Le
     return form if protocol.adapt is None else tuple(protocol.adapt(widget, options) for widget in form)
 
 
-def screen_widgets(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
+def screen_preference_widgets(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
     """Return the questions about all columns of a screen; () if outputs cannot be side by side."""
     return (PreferenceWidget(FIELD, mode),) if protocol.contrastive else ()
 
@@ -110,7 +110,7 @@ def make_rater_form(
         raise QuestionNotAsked(
             f"nothing is asked of a {level}, but of {', '.join(list_judged_levels(protocol, options))}"
         )
-    seen = find_texts_shown_on_basis(protocol, basis)
+    seen = find_text_kinds_of_basis(protocol, basis)
     sentences = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
     return RaterForm(
         level=level,

@@ -152,7 +152,7 @@ def _kappas(
 ) -> Iterator[AgreementCoefficientEstimator]:
     observed = kappa.share_within_tolerance(units, t)
     closed = compute_closed_form_chance(choices, t)
-    share = None if model is None else model.expected_agreement_within_tolerance(t, choices.step)
+    share = None if model is None else model.rater_agreement_within_tolerance(t, choices.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed)
         yield AgreementCoefficientEstimator(
@@ -200,7 +200,7 @@ def _nominal(
         of,
         t,
         _agreement_beyond_chance(
-            model.expected_agreement_within_tolerance(t, choices.step),
+            model.rater_agreement_within_tolerance(t, choices.step),
             model.chance_agreement_within_tolerance(t, choices.step),
         ),
     )

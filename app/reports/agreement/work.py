@@ -256,7 +256,7 @@ def list_self_agreements(
         for code in np.unique(again.rater).tolist()
     ]
     for first, second in pairwise(look_up_system_codes(ratings, same)):
-        own, between_raters = intra.pair_same_text_ratings(ratings.rows, first, second)
+        own, between_raters = intra.pair_ratings_under_two_names(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
     return [line for line in lines if line is not None]
@@ -273,7 +273,7 @@ def look_up_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
 
 
 def _self_line(
-    what: Any, rater: str | None, again: intra.RepeatedRatings, t: float, chance: float | None
+    what: Any, rater: str | None, again: intra.RepeatRatingPairs, t: float, chance: float | None
 ) -> SelfAgreementLine | None:
     agreement = intra.compute_self_agreement(again, tolerance=t, chance=chance)
     if agreement is None:

@@ -19,7 +19,7 @@ from app.stats.arms.times import (
     UnitDurations,
     compare_durations,
     group_judgments_by_document,
-    measure_durations_by_unit,
+    measure_durations_by_unit_kind,
 )
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
@@ -218,7 +218,7 @@ def _percent(before: float | None, after: float | None) -> float | None:
 
 def measure_condition_times(parts: Sequence[tuple[TimedJudgments, RatingEventTable]]) -> Times:
     """Measure the durations in each condition."""
-    return [measure_durations_by_unit(work) for work, _ in parts]
+    return [measure_durations_by_unit_kind(work) for work, _ in parts]
 
 
 def list_time_warnings(

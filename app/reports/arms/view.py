@@ -154,10 +154,10 @@ def plot_times_by_document_length(view: ArmsView) -> bytes:
 
 
 def _by_length(view: ArmsView, what: str, title: str) -> LinePanel:
-    return make_curve_panel(title, RANGES, [one.arm for one in view.arms], _means_by_arm(view.times, what))
+    return make_line_panel(title, RANGES, [one.arm for one in view.arms], _means_by_arm(view.times, what))
 
 
-def make_curve_panel(
+def make_line_panel(
     title: str, places: Sequence[str], names: Sequence[str], value: dict[tuple[str, str], float | None]
 ) -> LinePanel:
     """Make a panel of the values by (name, place), leaving out places without values."""
@@ -180,8 +180,8 @@ def plot_times_by_position(view: ArmsView) -> bytes:
         if one.documents == "all" and base.get(one.what) and one.what in BRIEF
     }
     drawn = [
-        make_curve_panel("Seconds per segment, by position", [label for _, label in POSITIONS], names, dict(by_place)),
-        make_curve_panel(f"Time as a percentage of {view.baseline}", list(BRIEF.values()), names, dict(relative)),
+        make_line_panel("Seconds per segment, by position", [label for _, label in POSITIONS], names, dict(by_place)),
+        make_line_panel(f"Time as a percentage of {view.baseline}", list(BRIEF.values()), names, dict(relative)),
     ]
     return _panels(view, "Trimmed means by position in the document and kind of unit", drawn)
 

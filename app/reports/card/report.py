@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict
 
 from app.reports.card.charts import plot_system_document_coverage
 from app.reports.card.view import (
-    BucketSizeCounts,
+    BucketSizeCount,
     CountSpreadView,
     DataCardView,
     DomainRatingCounts,
-    ItemRoleCounts,
     RaterRatingCounts,
+    RoleRatingCounts,
     SystemRatingSummary,
     make_caption,
     make_csv_rows,
@@ -142,20 +142,20 @@ def _domains(rows: Ratings, ratings: RatingsWithTimes, lengths: Codes) -> list[D
     ]
 
 
-def _roles(rows: Ratings) -> list[ItemRoleCounts]:
+def _roles(rows: Ratings) -> list[RoleRatingCounts]:
     parts = []
     for role in RatingRole:
         mine = rows.role == role.value
         if mine.any():
             rejected = int((mine & ~rows.accepted).sum())
-            parts.append(ItemRoleCounts(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
+            parts.append(RoleRatingCounts(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
     return parts
 
 
-def _buckets(rows: Ratings) -> list[BucketSizeCounts]:
+def _buckets(rows: Ratings) -> list[BucketSizeCount]:
     sizes = Counter((one.raters, one.documents) for one in stats.count_documents_by_rater_set(rows))
     ordered = sorted(sizes.items(), key=lambda one: (-one[0][1], -one[0][0]))
-    return [BucketSizeCounts(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
+    return [BucketSizeCount(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
 
 
 def _count_dropped_rows(rows: Ratings) -> list[dict[str, object]]:

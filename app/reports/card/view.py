@@ -51,7 +51,7 @@ class DomainRatingCounts(FrozenFiniteResultModel):
     ratings: int
 
 
-class ItemRoleCounts(FrozenFiniteResultModel):
+class RoleRatingCounts(FrozenFiniteResultModel):
     """Rows of one role, and how many of them a rejected task holds."""
 
     role: str
@@ -59,7 +59,7 @@ class ItemRoleCounts(FrozenFiniteResultModel):
     rejected: int
 
 
-class BucketSizeCounts(FrozenFiniteResultModel):
+class BucketSizeCount(FrozenFiniteResultModel):
     """Documents that the same raters rated."""
 
     raters: int
@@ -89,8 +89,8 @@ class DataCardView(ReportHeader):
     by_system: list[SystemRatingSummary]
     by_rater: list[RaterRatingCounts]
     by_domain: list[DomainRatingCounts]
-    by_role: list[ItemRoleCounts]
-    buckets: list[BucketSizeCounts]
+    by_role: list[RoleRatingCounts]
+    buckets: list[BucketSizeCount]
     columns: list[int] = Field(description="Documents in each column of the map, in the order of their keys.")
     map: list[list[float]] = Field(description="Ratings an output, by system and column.")
 

@@ -16,7 +16,7 @@ from app.reports.components.view import (
     SystemContrastLine,
     VarianceComponentLine,
 )
-from app.stats.aggregate import average_segment_scores, make_score_matrix, round_scores
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix, round_scores
 from app.stats.components import degrees
 from app.stats.components.bootstrap import variance_component_interval
 from app.stats.components.fit import RandomEffects, VarianceComponentsFit
@@ -57,7 +57,7 @@ def _line(
 
 def list_adjusted_system_means(fitted: VarianceComponentsFit, ratings: Ratings) -> list[AdjustedMeanLine]:
     """List the adjusted means, best first; equal means share the better rank."""
-    matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
+    matrix = make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.system_means(), strict=True))
     sign = ratings.better_sign
     means = round_scores(fitted.means)

@@ -30,8 +30,8 @@ from app.stats.composition import (
     Table,
     compute_co_occurrence_shares,
     count_judgments_by_rater_or_task,
-    count_rarely_co_occurring_pairs,
     count_system_co_occurrence,
+    count_system_pairs_rarely_together,
 )
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
@@ -117,7 +117,7 @@ def _summarize_meetings(table: Table) -> SystemCoOccurrences:
     share = compute_co_occurrence_shares(table)
     off = share[~np.eye(len(table), dtype=np.bool_)]
     least = number_or_none(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None
-    return SystemCoOccurrences(counts=table.tolist(), least=least, apart=count_rarely_co_occurring_pairs(table))
+    return SystemCoOccurrences(counts=table.tolist(), least=least, apart=count_system_pairs_rarely_together(table))
 
 
 def _figures(owners: JudgmentCountsByRaterOrTask, i: int) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _warnings(
         yield NOTHING
         return
     for table, what in zip(met, ("tasks", "raters"), strict=True):
-        if pairs := count_rarely_co_occurring_pairs(table):
+        if pairs := count_system_pairs_rarely_together(table):
             yield (
                 f"{pairs} of {len(table) * (len(table) - 1) // 2} pairs of systems share less than half of the "
                 f"{what} of one of them, so normalization by {what[:-1]} compares them on different items; "

@@ -89,7 +89,7 @@ def load_datasheet_facts(
     )
 
 
-def load_guideline_and_test_versions(session: Session, snapshot: CampaignSnapshot) -> list[int | None]:
+def load_guideline_and_qualification_versions(session: Session, snapshot: CampaignSnapshot) -> list[int | None]:
     """Return the versions of the guidelines and of the qualification test, which do not change the data version."""
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
     test = qualification.find_qualification_test(session, snapshot.campaign_id)

@@ -13,7 +13,7 @@ from app.reports.datasheet.facts import (
     answer_datasheet_questions,
     count_raters_with_each_attribute,
     load_datasheet_facts,
-    load_guideline_and_test_versions,
+    load_guideline_and_qualification_versions,
 )
 from app.reports.datasheet.heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.reports.datasheet.view import (
@@ -172,5 +172,5 @@ REPORT = Report(
     csv=make_csv_rows,
     charts={"default": plot_completeness},
     caption=make_caption,
-    extra_key=load_guideline_and_test_versions,
+    extra_key=load_guideline_and_qualification_versions,
 )

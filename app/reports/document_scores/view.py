@@ -53,7 +53,7 @@ class DocumentScoresView(ReportHeader):
     )
 
 
-def describe_document_range(documents: str) -> str:
+def describe_document_length_range(documents: str) -> str:
     """Say in words which documents are meant."""
     known = {"all": "all", "short": "at most 10 segments", "long": "more than 20 segments"}
     return known.get(documents, f"{documents} segments")
@@ -77,7 +77,7 @@ def _table(view: DocumentScoresView, lines: Sequence[DocumentScoreCorrelation]) 
     sides: tuple[Alignment, ...] = ("left", "left", "right", "right", "right", "right", "right")
     rows = [
         (
-            describe_document_range(one.documents),
+            describe_document_length_range(one.documents),
             PARTS[one.part],
             f"{one.n:,}",
             captions.format_number(one.pearson, PLACES),

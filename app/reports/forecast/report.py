@@ -29,7 +29,7 @@ from app.reports.kit.charts.variance import plot_replication_bars
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.work import PowerPlanner
-from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, round_scores
+from app.stats.aggregate import ScoreMatrix, average_ratings_per_segment, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import (
     assign_confounded_variance_to_systems,
@@ -40,7 +40,7 @@ from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed
 from app.stats.gate.gate import system_difference_by_document
 from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.planning.planning import StudyLayout, VarianceComponents
-from app.stats.planning.studies import WORLDS, Pool, RankingStabilityForecast, forecast_srp
+from app.stats.planning.studies import WORLDS, Pool, RankingStabilityForecast, forecast_ranking_stability
 from app.stats.ranking import caveats
 from app.stats.ranking.design_checks import find_system_pairs_linked_by_raters, is_unpaired
 from app.stats.ratings import Bools, Floats
@@ -90,7 +90,9 @@ class StabilityForecaster:
         domains = (
             self.data.inputs.documents.domain_codes_and_labels()[0] if any(self.data.inputs.documents.domain) else None
         )
-        return make_score_matrix(average_segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
+        return make_score_matrix(
+            average_ratings_per_segment(self.data.ratings), self.data.ratings.labels, domains=domains
+        )
 
     @cached_property
     def system_pairs_linked_by_raters(self) -> Bools:
@@ -138,7 +140,7 @@ class StabilityForecaster:
         layout = replace(layout, lengths=planner.document_lengths)
         rng = self._rng(1 if pool == "same" else 2)
         forecasts = [
-            forecast_srp(
+            forecast_ranking_stability(
                 components,
                 layout,
                 means=means,

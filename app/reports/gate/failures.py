@@ -40,7 +40,7 @@ def find_failing_ratings(session: Session, inputs: RecipeInput, score: float | N
     )
     if marked is None or widget is None or (rows.n_errors < 0).all():
         return None
-    errors = side_tables.load_error_table(
+    errors = side_tables.load_marked_error_table(
         session, inputs.snapshot.campaign_id, marked.ids, field=widget.field, weigh={}
     )
     there = {name.casefold() for name in (*widget.severities, *errors.severities)}
@@ -52,7 +52,7 @@ def find_failing_ratings(session: Session, inputs: RecipeInput, score: float | N
     return FailingRatings(failed, f"an error of severity {worst}")
 
 
-def make_undefined_failure_error() -> Invalid:
+def make_missing_failure_definition_error() -> Invalid:
     """Make the error for a limit on failures in a campaign where nothing defines a failure."""
     what = "this campaign marks no errors: define with `critical` which rating is a failure"
     return Invalid("the query is not valid", places=(Place(("query", "max_critical"), what),))

@@ -18,7 +18,7 @@ from app.reports.gate.failures import (
     FailingRatings,
     find_failing_ratings,
     make_failures_view,
-    make_undefined_failure_error,
+    make_missing_failure_definition_error,
     withhold_claim_by_failures,
 )
 from app.reports.gate.ranking_of_pair import find_pair_row, make_recipe_pair_verdict, orient_interval_to_candidate
@@ -119,7 +119,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
     inputs = replace(inputs, recipe=recipe)
     failed = find_failing_ratings(session, inputs, options.critical)
     if failed is None and options.max_critical is not None:
-        raise make_undefined_failure_error()
+        raise make_missing_failure_definition_error()
     evidence = FailuresAndEarlierLooks(
         failed, load_earlier_looks(session, snapshots[0], options.candidate, options.baseline)
     )
@@ -287,7 +287,7 @@ def _forecast_replication(
     if data is None or method == "auto" or not {options.candidate, options.baseline} <= set(data.systems):
         return gate_replication.forecast_claim_replication(differences.sums, differences.weights, rule), None
     pair = data.systems.index(options.candidate), data.systems.index(options.baseline)
-    again = gate_replication.simulate_replication(
+    again = gate_replication.simulate_replication_chances(
         data, pair, method, rule, difference=decision.difference, seed=recipe.seed
     )
     return again, gate_replication.simulate_ranking_stability(data, method, alpha=recipe.alpha, seed=recipe.seed)

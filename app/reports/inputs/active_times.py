@@ -35,7 +35,7 @@ def fill_missing_start_times(
     seconds = _seconds(
         compute_time_spent(read.log, read.screens),
         read,
-        hours.load_judgment_locations(session, snapshot.campaign_id),
+        hours.locate_judgments_in_tasks(session, snapshot.campaign_id),
         judgment_ids,
     )
     known = (events.started == EPOCH_UNKNOWN) & (events.submitted >= 0) & (seconds > 0)

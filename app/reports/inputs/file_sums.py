@@ -188,7 +188,7 @@ class SummableRatingsFile:
         _, rater, n, _ = self._counts
         return int(n[~np.isin(rater, without_raters)].sum())
 
-    def iterate_ranked_blocks_with_errors(self) -> Iterator[Ratings]:
+    def iterate_blocks_with_error_counts(self) -> Iterator[Ratings]:
         """Yield the same blocks as `iterate_ranked_blocks`, with the numbers of marked errors."""
         return self.file.stream_document_blocks(self._ranked(), numbered=False, errors=True)
 
@@ -222,7 +222,7 @@ class HashableFileColumns:
 
 @dataclass(frozen=True, slots=True)
 class RatingsFileWithScoreChanges:
-    """A file of ratings read with changes: implements `SummableChangedRatings` of `stats.robustness.reranking_sums`.
+    """A file of ratings read with changes: implements `ChangeableSummableRatings` of `stats.robustness.reranking_sums`.
 
     The file is opened for each change, and any process of this machine can open it.
     """
@@ -231,7 +231,7 @@ class RatingsFileWithScoreChanges:
     frame: RatingsMetadata
 
     @contextmanager
-    def open_rating_sums(
+    def open_sums_after_change(
         self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
     ) -> Iterator[SummableRatingsFile]:
         """Open the sums under a recipe after a change.

@@ -40,7 +40,7 @@ def find_recipe(
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = recipes.find_recipe(session, campaign_id, name)
     if row is not None:
-        return make_named_recipe(row).recipe
+        return parse_recipe_record(row).recipe
     if name == LOCKED:
         return _load_locked_recipe(session, campaign, place)
     if name not in NAMED:
@@ -57,5 +57,5 @@ def _load_locked_recipe(session: Session, campaign: str, place: tuple[str | int,
     return state.recipe
 
 
-def make_named_recipe(row: recipes.RecipeRecord) -> NamedRecipe:
+def parse_recipe_record(row: recipes.RecipeRecord) -> NamedRecipe:
     return NamedRecipe(row.name, row.revision, parse_stored_recipe(row.choices), row.actor, row.at)

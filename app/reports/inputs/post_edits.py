@@ -114,7 +114,7 @@ def load_post_edits(session: Session, snapshot: CampaignSnapshot, options: PostE
     protocol = find_campaign_protocol(snapshot.campaign)
     outputs = {
         address: row.text
-        for address, row in back_translations.load_stored_outputs(session, snapshot.campaign_id).items()
+        for address, row in back_translations.load_output_ids_and_texts(session, snapshot.campaign_id).items()
     }
     known = post_edits.load_reference_texts(session, snapshot.campaign_id)
     names = tuple(sorted(known))

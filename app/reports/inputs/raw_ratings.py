@@ -174,7 +174,7 @@ def find_spans_field(raw: RawRatings) -> str | None:
 def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:
     """Load the marked errors of the rows. The protocol must mark errors."""
     field = find_spans_field(raw) or "errors"
-    return side_tables.load_error_table(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
+    return side_tables.load_marked_error_table(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
 
 
 def find_worst_severity_by_row(errors: ErrorTable, n_rows: int) -> Floats:

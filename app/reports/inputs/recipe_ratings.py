@@ -36,7 +36,7 @@ def load_ratings_with_judgment_ids(
     cap = recipe.scoring.cap
     if cap is not None:
         capped = rows.with_scores(np.minimum(rows.score, cap))
-        order = capped.canonical_order()
+        order = capped.canonical_order_indices()
         rows, ids = capped.in_canonical_order(order), ids[order]
     return rows, ids, read
 

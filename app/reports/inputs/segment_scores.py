@@ -22,7 +22,7 @@ OF_SYSTEMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredSegments:
+class RaterOrMetricScores:
     """Segment scores with facts about them. dropped: rows left out; data_hash: of the remaining rows."""
 
     rows: Ratings
@@ -32,15 +32,17 @@ class ScoredSegments:
     data_hash: str
 
 
-def make_rater_segment_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
+def make_rater_segment_scores(inputs: RecipeInput, scale: Method) -> RaterOrMetricScores:
     """Return the scores that raters gave, for the rows that the recipe ranks."""
     chosen = select_rows_by_recipe(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segment_ratings()
     scored = normalize_ratings(rows, scale, moments=moments_per_rater(rows))
-    return ScoredSegments(scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash)
+    return RaterOrMetricScores(
+        scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash
+    )
 
 
-def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> ScoredSegments:
+def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> RaterOrMetricScores:
     """Load all output scores of a metric, in its own unit, without systems and documents that the recipe leaves out.
 
     Raises Invalid if the campaign did not have this metric at this data version.
@@ -68,7 +70,7 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
         drop_excluded_ratings(every, named), documents, texts.load_system_descriptions(session, snapshot.campaign_id)
     )
     warnings = () if len(every) else (OF_SYSTEMS.format(metric),)
-    return ScoredSegments(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
+    return RaterOrMetricScores(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
 
 
 def _make_ratings(scores: Sequence[stored.Row], metric: stored.Row, documents_known: bool) -> Ratings:

@@ -53,7 +53,7 @@ class Column(Generic[Row]):
         return captions.format_number(value, self.digits) if self.digits else f"{value:,}"
 
 
-class SystemMeansRow(Protocol):
+class RowOfSystemMeans(Protocol):
     """A row with the mean of each system."""
 
     @property
@@ -64,7 +64,7 @@ class SystemMeansRow(Protocol):
 def make_system_mean_columns(systems: Sequence[str], digits: int) -> list[Column[Any]]:
     """Make a column for each system's entry of `means`; if there are many systems, only for the first."""
 
-    def mean_of(place: int) -> Callable[[SystemMeansRow], float | None]:
+    def mean_of(place: int) -> Callable[[RowOfSystemMeans], float | None]:
         return lambda row: row.means[place]
 
     return [

@@ -34,7 +34,7 @@ class RequestAborted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ReportLookup:
+class ReportLookupResult:
     """The result of looking up a report: its key, the data versions, and the report if it is stored."""
 
     key: reports.ReportKey
@@ -46,7 +46,7 @@ class ReportLookup:
         return StoredReport.from_bytes(body, self.about[0].version)
 
 
-def look_up_report(session: Session, request: ReportRequest) -> ReportLookup:
+def look_up_report(session: Session, request: ReportRequest) -> ReportLookupResult:
     """Return the key of a report, and its bytes if it is stored.
 
     Raises NotFound for an unknown campaign, and Invalid for an impossible version.
@@ -58,7 +58,7 @@ def look_up_report(session: Session, request: ReportRequest) -> ReportLookup:
         request.report, [load_snapshot(session, campaign, request.as_of) for campaign in request.campaigns]
     )
     key = compute_report_key(session, request.report, about, request.options)
-    return ReportLookup(key, about, reports.find_report(session, key))
+    return ReportLookupResult(key, about, reports.find_report(session, key))
 
 
 def filter_settings_read_by_report(
@@ -101,12 +101,12 @@ def compute_report_key(
     extra = [_extra_key(session, report, each) for each in about]
     parts = [versions, options.model_dump(mode="json"), hashes, *([extra] if any(extra) else [])]
     kind, seed = f"{report.over}/{report.name}", int(getattr(options, "seed", 0))
-    return make_report_key(
+    return make_report_key_from_parts(
         about[0].campaign_id, kind, about[0].version, parts, seed=seed, method_version=report.version
     )
 
 
-def make_report_key(
+def make_report_key_from_parts(
     campaign_id: int, kind: str, data_version: int, parts: object, *, seed: int, method_version: str
 ) -> reports.ReportKey:
     """Make the key of a result that is a function of these plain values at a data version."""

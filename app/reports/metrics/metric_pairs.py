@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from app.reports.metrics.view import MetricPairLine
-from app.reports.metrics.work import MetricEvaluation, MetricScores, pair_with_human_scores
-from app.stats.metrics.metric_comparison import MEASURES, CommonMetricScores, compare_two_metrics
+from app.reports.metrics.work import MetricEvaluator, MetricScores, pair_with_human_scores
+from app.stats.metrics.metric_comparison import MEASURES, CommonSegmentScores, compare_two_metrics
 from app.stats.plain_values import number_or_none
 from app.stats.testing.adjust import holm
 
@@ -26,14 +26,14 @@ def list_metric_pairs(metrics: Sequence[MetricScores]) -> list[Two]:
     return list(combinations(able, 2))
 
 
-def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
+def compare_metric_pair(compared: MetricEvaluator, two: Two, swaps: int) -> bytes:
     """Test two metrics on the outputs that have a human score and a score of each."""
     panel = compared.make_human_score_matrix(compared.experiments.rows, frozenset())
     first, second = (
         pair_with_human_scores(panel, compared.experiments.rows, metric, compared.human_better_sign) for metric in two
     )
     unit = first.document if compared.by_document else np.arange(first.document.size)
-    common = CommonMetricScores.from_scores(
+    common = CommonSegmentScores.from_scores(
         first.human, first.metric, second.metric, first.both_scores_mask & second.scored, unit
     )
     tests = compare_two_metrics(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)

@@ -22,7 +22,7 @@ from app.reports.metrics.metric_pairs import (
 from app.reports.metrics.view import MetricsView, make_caption, make_csv_rows, make_tables
 from app.reports.metrics.work import (
     LINES,
-    MetricEvaluation,
+    MetricEvaluator,
     MetricScores,
     hash_metric_scores,
     load_scores_of_all_metrics,
@@ -75,7 +75,7 @@ def _prepare(
     )
     if not metrics or not experiments.facts.order:
         return make_undivided_work(lambda: _view(inputs, experiments, metrics, options, ()))
-    compared = MetricEvaluation(
+    compared = MetricEvaluator(
         inputs=inputs,
         experiments=experiments,
         metrics=metrics,

@@ -85,7 +85,7 @@ def hash_metric_scores(metrics: Iterable[MetricScores]) -> str:
 
 
 @dataclass(frozen=True)
-class MetricEvaluation:
+class MetricEvaluator:
     """What is compared, and how. domains: of documents if the recipe weights by domain, else None."""
 
     inputs: RecipeInput

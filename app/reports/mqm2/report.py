@@ -135,7 +135,7 @@ def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) 
 def _critical(session: Session, snapshot: CampaignSnapshot, ids: side_tables.Ids, read: ScoreDefinition) -> Codes:
     """Count the critical errors in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, SpansWidget))
-    errors = side_tables.load_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
+    errors = side_tables.load_marked_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
     serious = np.array([name.casefold() == mqm2.CRITICAL for name in errors.severities], dtype=np.bool_)
     marked = errors.row[serious[errors.severity]] if errors.row.size else errors.row
     return np.bincount(marked, minlength=ids.size).astype(np.int32)

@@ -17,7 +17,7 @@ SHADES = ("#ffffff", "#dbe9f6", "#b0d2e9", "#75b3d8", "#3f8ec4", "#0b5fa5")
 
 
 @dataclass(frozen=True, slots=True)
-class ChartedPairClaims:
+class ClaimSharesOfPair:
     """For one pair, the share of universes that claim the first or the second to be better; None if untested."""
 
     first: str
@@ -39,7 +39,7 @@ class ChoiceClaimsBar:
 def _declare_shares(
     title: str,
     systems: Sequence[str],
-    pairs: Sequence[ChartedPairClaims],
+    pairs: Sequence[ClaimSharesOfPair],
     notes: Sequence[str],  # noqa: ARG001
 ) -> CellChart:
     shares, place = _both_ways(pairs), {system: i for i, system in enumerate(systems)}
@@ -53,7 +53,7 @@ def _declare_shares(
 
 @attach_chart_declaration(_declare_shares)
 def plot_claim_shares(
-    title: str, systems: Sequence[str], pairs: Sequence[ChartedPairClaims], notes: Sequence[str]
+    title: str, systems: Sequence[str], pairs: Sequence[ClaimSharesOfPair], notes: Sequence[str]
 ) -> bytes:
     """Draw percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
     names = [canvas.shorten_in_middle(system, LONGEST_NAME) for system in systems]
@@ -83,7 +83,7 @@ def plot_claim_shares(
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _both_ways(pairs: Sequence[ChartedPairClaims]) -> dict[tuple[str, str], float | None]:
+def _both_ways(pairs: Sequence[ClaimSharesOfPair]) -> dict[tuple[str, str], float | None]:
     shares = {(pair.first, pair.second): pair.first_better for pair in pairs}
     return shares | {(pair.second, pair.first): pair.second_better for pair in pairs}
 

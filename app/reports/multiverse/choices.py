@@ -15,7 +15,7 @@ from app.domain.recipe_parsing import WrongValue, parse_option
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.scores import resolve_score_definition
-from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
+from app.stats.multiverse.branches import InapplicableUniverses, RatingsUnderOneScoring
 from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES
@@ -90,9 +90,9 @@ def merge_same_exclusions(space: MultiverseSpace, rows: Ratings) -> tuple[Multiv
     return replace(space, excluding=tuple(by_rows.values())), same
 
 
-def load_distinct_scorings(
+def load_ratings_by_distinct_scoring(
     session: Session, inputs: RecipeInput, options: MultiverseOptions, universes: int
-) -> tuple[list[ScoredRatings], list[InapplicableUniverses]]:
+) -> tuple[list[RatingsUnderOneScoring], list[InapplicableUniverses]]:
     """Load the ratings under each scoring that differs from those before it, and the reasons for omitting others.
 
     The recipe's own scoring comes first. universes: number of universes per scoring. Raises Invalid if no scoring can
@@ -100,7 +100,7 @@ def load_distinct_scorings(
     """
     known = any(inputs.documents.domain) and inputs.rows.documents_known
     domains = inputs.documents.domain_codes_and_labels()[0] if known else None
-    scorings, missing = list[ScoredRatings](), list[InapplicableUniverses]()
+    scorings, missing = list[RatingsUnderOneScoring](), list[InapplicableUniverses]()
     for name, scoring in _scorings(inputs, options):
         try:
             rows = load_recipe_ratings(session, inputs.snapshot, replace(inputs.recipe, scoring=scoring))
@@ -110,7 +110,7 @@ def load_distinct_scorings(
             continue
         same = next((one.name for one in scorings if np.array_equal(one.rows.score, rows.score)), None)
         if same is None:
-            scorings.append(ScoredRatings(name, rows, domains))
+            scorings.append(RatingsUnderOneScoring(name, rows, domains))
         else:
             missing.append(InapplicableUniverses({"scoring": name}, universes, f"gives the same scores as {same}"))
     if not scorings:

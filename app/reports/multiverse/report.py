@@ -14,7 +14,7 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.multiverse.choices import (
     MultiverseOptions,
-    load_distinct_scorings,
+    load_ratings_by_distinct_scoring,
     make_multiverse_space,
     merge_same_exclusions,
 )
@@ -32,7 +32,7 @@ from app.reports.multiverse.view import (
 from app.stats.multiverse.branches import (
     InapplicableUniverses,
     MultiverseBranchClaims,
-    ScoredRatings,
+    RatingsUnderOneScoring,
     compute_branch_claims,
 )
 from app.stats.multiverse.shares import PairClaimShare, compute_claim_shares
@@ -51,7 +51,7 @@ def _prepare(
     if len(base.systems) < 2:
         return make_undivided_work(partial(_view, inputs, base, (), ()))
     universes = space.universes_per_branch * len(space.normalize) * len(space.excluding)
-    scorings, missing = load_distinct_scorings(session, inputs, options, universes)
+    scorings, missing = load_ratings_by_distinct_scoring(session, inputs, options, universes)
     work = _Branches(tuple(scorings), space, inputs.rows.labels.systems)
     return ReportWork(len(work.order), work.run, partial(_finish, inputs, base, (*missing, *same)))
 
@@ -60,12 +60,12 @@ def _prepare(
 class _Branches:
     """The chunks: one for each scoring, exclusion and normalization."""
 
-    scorings: tuple[ScoredRatings, ...]
+    scorings: tuple[RatingsUnderOneScoring, ...]
     space: MultiverseSpace
     systems: tuple[str, ...]
 
     @property
-    def order(self) -> list[tuple[ScoredRatings, ExclusionChoice, Normalize]]:
+    def order(self) -> list[tuple[RatingsUnderOneScoring, ExclusionChoice, Normalize]]:
         return [(s, e, n) for s in self.scorings for e in self.space.excluding for n in self.space.normalize]
 
     def run(self, number: int) -> bytes:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.multiverse.charts import ChartedPairClaims, ChoiceClaimsBar, plot_claim_shares, plot_claims_by_choice
+from app.reports.multiverse.charts import ChoiceClaimsBar, ClaimSharesOfPair, plot_claim_shares, plot_claims_by_choice
 from app.stats.multiverse.shares import Kind as ClaimKind
 from app.stats.multiverse.space import Dimension
 
@@ -151,7 +151,7 @@ def make_caption(view: MultiverseView) -> str:
 
 def plot_claim_matrix(view: MultiverseView) -> bytes:
     """Draw the share of universes in which the row is significantly better than the column."""
-    pairs = [ChartedPairClaims(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
+    pairs = [ClaimSharesOfPair(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
     notes = _notes(view)
     return plot_claim_shares(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 

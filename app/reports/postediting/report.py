@@ -22,7 +22,7 @@ from app.reports.postediting.view import (
     EditRateView,
     PostEditedSystem,
     PosteditingView,
-    SufficientReferences,
+    SufficientReferenceCount,
     TERByReferencesPoint,
     make_caption,
     make_csv_rows,
@@ -30,7 +30,7 @@ from app.reports.postediting.view import (
 )
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
-from app.stats.postediting.closest import ClosestReferenceCount, count_closest_by_lab, count_closest_references
+from app.stats.postediting.closest import ClosestReferenceCount, compute_closest_shares_by_lab, count_closest_references
 from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
 from app.stats.postediting.curve import TERByReferencesCurve, compute_ter_by_references
 from app.stats.postediting.operations import chrf, chrf_signature
@@ -164,7 +164,7 @@ def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferenceCount])
             other_labs=one.other,
             n_other_labs=one.n_other,
         )
-        for one in count_closest_by_lab(lines, post_edits.labs)
+        for one in compute_closest_shares_by_lab(lines, post_edits.labs)
     ]
 
 
@@ -181,10 +181,10 @@ def _points(drawn: TERByReferencesCurve) -> list[TERByReferencesPoint]:
     ]
 
 
-def _list_sufficient_references(post_edits: PostEdits, drawn: TERByReferencesCurve) -> list[SufficientReferences]:
+def _list_sufficient_references(post_edits: PostEdits, drawn: TERByReferencesCurve) -> list[SufficientReferenceCount]:
     others = len(drawn.systems) - 1
     return [
-        SufficientReferences(system=post_edits.systems[one.system], hter=one.single[others], enough=one.enough)
+        SufficientReferenceCount(system=post_edits.systems[one.system], hter=one.single[others], enough=one.enough)
         for one in drawn.systems
     ]
 

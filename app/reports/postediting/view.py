@@ -85,7 +85,7 @@ class TERByReferencesPoint(FrozenResultModel):
     growing: float = Field(description="mTER against all references up to here.")
 
 
-class SufficientReferences(FrozenResultModel):
+class SufficientReferenceCount(FrozenResultModel):
     """How many post-edits of other outputs say as much as the targeted one."""
 
     system: str
@@ -110,7 +110,7 @@ class PosteditingView(ReportHeader):
     curve: list[TERByReferencesPoint]
     curve_segments: int = Field(description="Segments of which every post-edited output was edited.")
     enough: int | None = Field(description="As of the systems, of the means of the curve.")
-    enough_by_system: list[SufficientReferences]
+    enough_by_system: list[SufficientReferenceCount]
 
 
 def make_tables(view: PosteditingView) -> Sequence[TableSection]:

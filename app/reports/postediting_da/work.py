@@ -12,14 +12,14 @@ from app.reports.inputs.post_edits import PostEdits
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.postediting_da.view import ScoreEditRateCorrelations, ScorePostEditConflict
-from app.stats.aggregate import average_segment_scores
+from app.stats.aggregate import average_ratings_per_segment
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates, relation
 from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
 from app.stats.postediting.operations import Tokenization, count_edit_operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_normalized_rows
+from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_and_normalize_rows
 from app.storage import back_translations
 from app.storage.db import Session
 
@@ -58,10 +58,12 @@ def load_direct_scores(
         recipe = ScoreChangeExperimentsFromRatings.from_ratings(
             inputs.rows, recipe, frozenset(), inputs.documents
         ).recipe
-    rows, selection = select_normalized_rows(inputs.rows, recipe)
+    rows, selection = select_and_normalize_rows(inputs.rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     raw = _mean_by_output(ranked, inputs)
-    texts = {at: row.text for at, row in back_translations.load_stored_outputs(session, snapshot.campaign_id).items()}
+    texts = {
+        at: row.text for at, row in back_translations.load_output_ids_and_texts(session, snapshot.campaign_id).items()
+    }
     scores = {}
     different = 0
     for address, (score, n) in _mean_by_output(rows, inputs).items():
@@ -85,7 +87,7 @@ def load_direct_scores(
 def _mean_by_output(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[float, int]]:
     """Return the mean of the ratings of each output (higher is better) and their number."""
     segments = rows.segment_ratings()
-    means = average_segment_scores(segments, repeats=inputs.recipe.repeats)
+    means = average_ratings_per_segment(segments, repeats=inputs.recipe.repeats)
     names, sign = rows.labels, 1.0 if rows.higher_is_better else -1.0
     addresses = (
         (names.systems[s], names.documents[names.segment_document[g]], int(names.segment_position[g]))

@@ -100,7 +100,7 @@ class PowerOptions(RecipeAndSeedOptions):
             raise _invalid_option("components", "at least one must be above 0")
         return make_planning_components(components, source="given")
 
-    def pilot_campaigns(self) -> tuple[str, ...]:
+    def pilot_campaign_if_named(self) -> tuple[str, ...]:
         """Return the pilot, if one is named."""
         return () if self.pilot is None else (self.pilot,)
 

@@ -55,7 +55,7 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
         if len(planner.planning_ratings.ratings)
         else None,
         pilot=None if planner.pilot is None else planner.pilot.inputs.snapshot.campaign.key,
-        difference=planner.difference_to_find
+        difference=planner.difference_to_detect
         if known and (planner.feasible_designs or options.difference is not None)
         else None,
         power=options.power,
@@ -77,7 +77,7 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
         if known and planner.score_simulator.shape is not None
         else None,
         clusters=options.clusters,
-        components=planner.make_power_variance_components(),
+        components=planner.make_variance_components_view(),
         designs=planner.make_design_lines(parts),
     )
 
@@ -140,10 +140,10 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
 def _warn_limits(planner: PowerPlanner, lines: Sequence[StudyDesignLine]) -> list[str]:
     """Warn of sizes at which the ranking can claim nothing, and of tests that exceed their nominal level."""
     warnings, points = [], [one for line in lines for one in line.points]
-    if any(one.documents < planner.fewest_documents_for_claim for one in points):
+    if any(one.documents < planner.fewest_documents_for_any_claim for one in points):
         named = planner.data.inputs.recipe.name
         warnings.append(
-            f"below {planner.fewest_documents_for_claim} documents no pair can be significant under {named}: "
+            f"below {planner.fewest_documents_for_any_claim} documents no pair can be significant under {named}: "
             "power is 0 there; plan more documents"
         )
     each = planner.alpha_per_pair
@@ -304,5 +304,5 @@ REPORT: Report[PowerOptions, PowerView] = Report(
     },
     caption=make_caption,
     long=True,
-    other_campaigns=PowerOptions.pilot_campaigns,
+    other_campaigns=PowerOptions.pilot_campaign_if_named,
 )

@@ -26,7 +26,7 @@ from app.stats.planning import planning
 from app.stats.planning.pilot import PilotRatings, estimate_power_by_resampling, prepare_pilot_ratings
 from app.stats.planning.planning import Grouping, NoVarianceComponents, StudyLayout, VarianceComponents
 from app.stats.planning.raters import minimum_raters_for_unlimited_documents, raters_needed
-from app.stats.planning.studies import PlannedClaimRule, StudyTooLarge, forecast_srp
+from app.stats.planning.studies import PlannedClaimRule, StudyTooLarge, forecast_ranking_stability
 from app.stats.ratings import Floats
 
 FEWEST_FOR_SIZE = 1_000
@@ -118,7 +118,7 @@ class PowerPlanner(StudySizes):
         )
 
     @property
-    def fewest_documents_for_claim(self) -> int:
+    def fewest_documents_for_any_claim(self) -> int:
         """The number of documents below which that recipe can claim nothing."""
         if not self.recipe_claim_rule.sign_flips:
             return 1
@@ -127,7 +127,7 @@ class PowerPlanner(StudySizes):
         )
 
     @cached_property
-    def difference_to_find(self) -> float:
+    def difference_to_detect(self) -> float:
         """The requested difference, else what the first design detects with the campaign's number of documents."""
         if self.options.difference is not None or isinstance(self.components, str) or not self.feasible_designs:
             return self.options.difference or 0.0
@@ -140,7 +140,7 @@ class PowerPlanner(StudySizes):
         """The scores of simulated studies. There must be components."""
         if isinstance(self.components, str):
             raise Invalid(self.components)
-        return make_score_simulator(self.options, self.components, self.planning_ratings, self.difference_to_find)
+        return make_score_simulator(self.options, self.components, self.planning_ratings, self.difference_to_detect)
 
     @cached_property
     def _points(self) -> list[tuple[int, int]]:
@@ -197,14 +197,14 @@ class PowerPlanner(StudySizes):
             return {}
         try:
             power = self.score_simulator.simulate_power(
-                layout, difference=self.difference_to_find, alpha=self.alpha_per_pair, studies=n, rng=rng
+                layout, difference=self.difference_to_detect, alpha=self.alpha_per_pair, studies=n, rng=rng
             )
             size = self.score_simulator.simulate_type_i_error(
                 layout, alpha=self.alpha_per_pair, studies=max(n, FEWEST_FOR_SIZE), rng=rng
             )
-            if layout.documents < self.fewest_documents_for_claim:
+            if layout.documents < self.fewest_documents_for_any_claim:
                 power, size = dict.fromkeys(power, 0.0), dict.fromkeys(size, 0.0)
-            ahead = forecast_srp(
+            ahead = forecast_ranking_stability(
                 components,
                 layout,
                 means=self.estimated_true_means,
@@ -229,11 +229,11 @@ class PowerPlanner(StudySizes):
         source = self.find_ratings_to_resample(layout)
         if source is None or layout.documents < 2:
             return {}
-        if layout.documents < self.fewest_documents_for_claim:
+        if layout.documents < self.fewest_documents_for_any_claim:
             return {"resampled": 0.0, "resampled_error": 0.0}
         power, error = estimate_power_by_resampling(
             source,
-            difference=self.difference_to_find,
+            difference=self.difference_to_detect,
             documents=layout.documents,
             alpha=self.alpha_per_pair,
             studies=self.options.studies,
@@ -265,7 +265,7 @@ class PowerPlanner(StudySizes):
         """The variance between systems: from judgments, else published, else the square of the difference to find."""
         if self.planning_ratings.components_fit is not None:
             return system_variance(self.planning_ratings.components_fit)
-        return planning.BETWEEN.get(self.protocol, self.difference_to_find**2)
+        return planning.BETWEEN.get(self.protocol, self.difference_to_detect**2)
 
     @property
     def estimated_true_means(self) -> Floats | None:
@@ -327,14 +327,14 @@ class PowerPlanner(StudySizes):
 
     def _find_needed_documents(self, components: VarianceComponents, base: StudyLayout) -> int | None:
         documents = planning.documents_needed(components, base, **self._aim)
-        return None if documents is None else max(documents, self.fewest_documents_for_claim)
+        return None if documents is None else max(documents, self.fewest_documents_for_any_claim)
 
     @property
     def _aim(self) -> _Aim:
         """The arguments of the closed forms; alpha is that of all pairs, because they divide it by their number."""
         alpha = self.alpha_per_pair * self.n_pairs
         return {
-            "difference": self.difference_to_find,
+            "difference": self.difference_to_detect,
             "systems": self.n_systems,
             "alpha": alpha,
             "power": self.options.power,
@@ -376,11 +376,11 @@ class PowerPlanner(StudySizes):
         )
 
     def _power(self, layout: StudyLayout, variance: float) -> float:
-        if layout.documents < self.fewest_documents_for_claim:
+        if layout.documents < self.fewest_documents_for_any_claim:
             return 0.0
-        return planning.z_test_power(self.difference_to_find, variance, alpha=self.alpha_per_pair)
+        return planning.z_test_power(self.difference_to_detect, variance, alpha=self.alpha_per_pair)
 
-    def make_power_variance_components(self) -> PowerVarianceComponents | None:
+    def make_variance_components_view(self) -> PowerVarianceComponents | None:
         """Return the components used."""
         return None if isinstance(self.components, str) else PowerVarianceComponents(**asdict(self.components))
 

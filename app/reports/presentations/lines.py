@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.kit.result_part import FrozenFiniteResultModel
-from app.reports.presentations.matching import list_output_addresses
+from app.reports.presentations.matching import list_output_of_each_row
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.document_scores import (
     PARTS,
@@ -161,7 +161,7 @@ def _agreement(
     )
 
 
-def iterate_document_segment_correlations(name: str, rows: Ratings) -> Iterator[DocumentSegmentCorrelation]:
+def iterate_document_with_segment_correlations(name: str, rows: Ratings) -> Iterator[DocumentSegmentCorrelation]:
     """Yield the correlations in one condition, by summary, document length and bucket.
 
     Every summary is given over all, short and long documents (more than 20 segments, as published), the mean by length.
@@ -200,6 +200,6 @@ def _mean_by_output(rows: Ratings) -> dict[tuple[str, int, str], float]:
     """Return the mean segment score of each output."""
     rows = rows.segment_ratings()
     sums: dict[tuple[str, int, str], list[float]] = {}
-    for key, score in zip(list_output_addresses(rows), rows.score.tolist(), strict=True):
+    for key, score in zip(list_output_of_each_row(rows), rows.score.tolist(), strict=True):
         sums.setdefault(key, []).append(score)
     return {key: sum(scores) / len(scores) for key, scores in sums.items()}

@@ -70,7 +70,7 @@ def _rows_of(rows: Ratings, documents: set[str]) -> Bools:
 
 
 def _outputs(sides: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
-    addresses = [list_output_addresses(one.rows) for one in sides]
+    addresses = [list_output_of_each_row(one.rows) for one in sides]
     common = set.intersection(*(set(each) for each in addresses))
     sources = _find_places_with_different_texts([one.sources for one in sides])
     first: dict[Output, str] = {}
@@ -82,7 +82,7 @@ def _outputs(sides: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
     )
 
 
-def list_output_addresses(rows: Ratings) -> list[Output]:
+def list_output_of_each_row(rows: Ratings) -> list[Output]:
     """Return document, position (0 for the whole document) and system of each row."""
     labels = rows.labels
     position = np.append(labels.segment_position, 0)[rows.segment]

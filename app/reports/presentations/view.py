@@ -8,9 +8,9 @@ from pydantic import Field
 
 from app.reports.arms import lines
 from app.reports.arms.lines import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkVolume
-from app.reports.arms.view import RANGES, make_csv_rows_without_origin, make_curve_panel
+from app.reports.arms.view import RANGES, make_csv_rows_without_origin, make_line_panel
 from app.reports.document_scores.view import PARTS
-from app.reports.document_scores.view import describe_document_range as correlated
+from app.reports.document_scores.view import describe_document_length_range as correlated
 from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
 from app.reports.kit.plain_tables import make_table
@@ -72,7 +72,7 @@ def make_tables(view: PresentationsView) -> Sequence[TableSection]:
     return [one for one in shown if one.table.rows]
 
 
-def describe_document_range(documents: str) -> str:
+def describe_document_length_range(documents: str) -> str:
     """Say in words which documents are meant."""
     return LENGTHS.get(documents, f"{documents} segments")
 
@@ -86,7 +86,7 @@ def _spread_table(spreads: Sequence[PresentationScoreSpread]) -> Table:
     places = captions.choose_decimals([one.sd for one in spreads])
     rows = [
         (
-            *(one.arm, describe_document_range(one.documents), f"{one.n:,}"),
+            *(one.arm, describe_document_length_range(one.documents), f"{one.n:,}"),
             *(captions.format_number(value, places) for value in (one.mean, one.sd, one.within)),
             f"{one.shown:,}",
         )
@@ -109,7 +109,7 @@ def _agreement(view: PresentationsView, agreement: Sequence[PresentationAgreemen
             *(
                 one.arm,
                 LEVELS[one.level],
-                describe_document_range(one.documents),
+                describe_document_length_range(one.documents),
                 f"{one.n_units:,}",
                 f"{one.n_pairs:,}",
             ),
@@ -196,9 +196,9 @@ def plot_scores_and_agreement(view: PresentationsView) -> bytes:
     alpha = {(one.arm, one.documents): one.alpha for one in view.agreement if one.level == "segments"}
     drawn = [
         LinePanel("Share of segment scores", view.bins, [PanelSeries(one.arm, one.shares) for one in view.histograms]),
-        make_curve_panel("SD of segment scores, by segments of the document", RANGES, names, sd),
-        make_curve_panel("SD within documents, by their segments", RANGES, names, inside),
-        make_curve_panel("Krippendorff's α of segments, by length", RANGES, names, _not_below(alpha)),
+        make_line_panel("SD of segment scores, by segments of the document", RANGES, names, sd),
+        make_line_panel("SD within documents, by their segments", RANGES, names, inside),
+        make_line_panel("Krippendorff's α of segments, by length", RANGES, names, _not_below(alpha)),
     ]
     return _panels(view, "Distribution of scores, by condition", drawn)
 
@@ -216,7 +216,7 @@ def plot_times_by_document_length(view: PresentationsView) -> bytes:
         means: dict[tuple[str, str], float | None] = {
             (one.arm, one.documents): one.mean for one in view.times if one.what == what
         }
-        drawn.append(make_curve_panel(f"Seconds per {what}", RANGES, names, means))
+        drawn.append(make_line_panel(f"Seconds per {what}", RANGES, names, means))
     return _panels(view, "Trimmed means by number of segments of the document", drawn)
 
 

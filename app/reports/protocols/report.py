@@ -28,9 +28,9 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
     ComparedProtocolView,
+    KnownOrderGapView,
     ProtocolComparisonView,
     ScorePredictionView,
-    SystemGapView,
     WorkDurationView,
     make_caption,
     make_csv_rows,
@@ -231,7 +231,7 @@ def _alpha(units: ValuesByUnit, options: ProtocolComparisonOptions) -> tuple[flo
     )
 
 
-def _gaps(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptions) -> list[SystemGapView]:
+def _gaps(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptions) -> list[KnownOrderGapView]:
     labels, campaign = protocol.parts.ratings.rows.labels.systems, protocol.parts
     code = {key: i for i, key in enumerate(labels)}
     there = np.unique(protocol.units.system).tolist()
@@ -253,7 +253,7 @@ def _gaps(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptions) 
         )
         if system_gap is not None:
             shown.append(
-                SystemGapView(
+                KnownOrderGapView(
                     better=labels[better],
                     worse=labels[worse],
                     n=system_gap.n,

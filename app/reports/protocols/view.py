@@ -23,7 +23,7 @@ IN_WORDS = {
 Ends = tuple[float, float] | None
 
 
-class SystemGapView(FrozenFiniteResultModel):
+class KnownOrderGapView(FrozenFiniteResultModel):
     """One system that should stand above another."""
 
     better: str
@@ -61,7 +61,7 @@ class ComparedProtocolView(FrozenFiniteResultModel):
     protocol: str
     n_units: int
     n_raters: int
-    gaps: list[SystemGapView]
+    gaps: list[KnownOrderGapView]
     separates: bool | None = Field(description="All gaps are found; null where none could be judged.")
     separation: float | None = Field(description="Mean standardized gap.")
     alpha: float | None = Field(description="Krippendorff's, interval metric, over segments.")

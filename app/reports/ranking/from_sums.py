@@ -22,7 +22,12 @@ from app.reports.inputs.registration import (
 )
 from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.ranking.input import add_note_on_human_pairs, encode_ranking, load_names_and_domains, make_ranking_key
+from app.reports.ranking.input import (
+    add_human_translation_pairs_note,
+    encode_ranking,
+    load_system_and_document_descriptions,
+    make_ranking_key,
+)
 from app.stats.ranking.rank_totals import can_rank_from_sums, rank_from_sums
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
@@ -62,7 +67,7 @@ class RankingInputFromSums:
     counts_errors: bool
 
     @property
-    def key(self) -> ReportKey:
+    def report_key(self) -> ReportKey:
         """The key of the ranking."""
         return make_ranking_key(self.about, self.recipe, self.names, from_sums=True)
 
@@ -75,7 +80,7 @@ class RankingInputFromSums:
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
             ranking = rank_from_sums(SummableRatingsFile(self.file, counting), counting, self.documents, notes)
         ranking = present_ranking_under_requested_recipe(
-            add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration
+            add_human_translation_pairs_note(ranking, self.words), self.recipe, self.registration
         )
         return encode_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
 
@@ -89,7 +94,7 @@ def open_ranking_input_from_sums(
     """
     read = resolve_score_definition(about.campaign, recipe.scoring)
     file = open_or_write_ratings_file(session, about, read, folder)
-    words, documents, names = load_names_and_domains(session, about.campaign_id, file.labels)
+    words, documents, names = load_system_and_document_descriptions(session, about.campaign_id, file.labels)
     registration = load_exclusions_and_lock(session, about.campaign_id, about.version)
     return RankingInputFromSums(
         about, recipe, file, words, documents, names, registration, counts_errors=read.measure.uses_profile

@@ -19,7 +19,7 @@ from app.reports.inputs.registration import (
     present_ranking_under_requested_recipe,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.store import make_report_key
+from app.reports.kit.store import make_report_key_from_parts
 from app.reports.ranking.captions import HUMANS_COUNT
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ranking.ranking import rank_systems
@@ -52,7 +52,7 @@ class RankingInput:
     errors_without_weight: ErrorsWithoutWeight | None = None
 
     @property
-    def key(self) -> ReportKey:
+    def report_key(self) -> ReportKey:
         """The key of the ranking."""
         return make_ranking_key(self.about, self.recipe, self.names)
 
@@ -70,7 +70,7 @@ class RankingInput:
             self.errors_without_weight,
         )
         return present_ranking_under_requested_recipe(
-            add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration
+            add_human_translation_pairs_note(ranking, self.words), self.recipe, self.registration
         )
 
     def compute_ranking_json(self) -> bytes:
@@ -113,12 +113,12 @@ def load_ranking_input(session: Session, about: CampaignSnapshot, recipe: Recipe
     Raises Invalid if the recipe's scores cannot be derived from the judgments.
     """
     loaded = load_ratings_and_errors_without_weight(session, about, recipe)
-    words, documents, names = load_names_and_domains(session, about.campaign_id, loaded.rows.labels)
+    words, documents, names = load_system_and_document_descriptions(session, about.campaign_id, loaded.rows.labels)
     registration = load_exclusions_and_lock(session, about.campaign_id, about.version)
     return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight)
 
 
-def load_names_and_domains(
+def load_system_and_document_descriptions(
     session: Session, campaign_id: int, labels: RatingLabels
 ) -> tuple[Mapping[str, texts.SystemDescription], DocumentTable, str]:
     """Load the present names and domains with their digest; load again if they changed in between."""
@@ -138,12 +138,12 @@ def make_ranking_key(about: CampaignSnapshot, recipe: Recipe, names: str, *, fro
     systems and domains: no data version covers them, and the ranking of an older version shows the present ones.
     """
     parts = [recipe.name, recipe.hash, about.unversioned_settings, names, *([FROM_SUMS] if from_sums else [])]
-    return make_report_key(
+    return make_report_key_from_parts(
         about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION
     )
 
 
-def add_note_on_human_pairs(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
+def add_human_translation_pairs_note(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
     """Add a note to the ranking if p-values are adjusted for pairs with human translations, too."""
     adjusted = len(ranking.systems) > 1 and ranking.recipe.test != "none" and ranking.recipe.adjust != "none"
     if not adjusted or all(words[row.system].kind != "human" for row in ranking.systems):

@@ -73,7 +73,7 @@ def compute_ranking_unless_stored(database: Database, lookup: RankingLookup) -> 
     if body is None:
         with database.transaction() as session:
             given = load_ranking_input_or_sums(session, lookup.about, lookup.recipe)
-        body = store.store_report(database, given.key, given.compute_ranking_json())
+        body = store.store_report(database, given.report_key, given.compute_ranking_json())
     return StoredReport.from_bytes(body, lookup.about.version)
 
 
@@ -90,7 +90,7 @@ def load_ranking_input_or_sums(
     return open_ranking_input_from_sums(session, about, recipe, folder)
 
 
-def compute_ranking_for_segment_scores(
+def compute_ranking_with_fewest_draws(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> Ranking:
     """Compute the ranking for its segment scores, with as few random draws as possible; nothing is stored.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.reports.robustness.drawings import BumpChartColumn, ChangeBar, plot_change_bars, plot_rank_bumps
+from app.reports.robustness.drawings import BumpChartColumn, ChangeBarRow, plot_change_bars, plot_rank_bumps
 from app.reports.robustness.view import ChangeEffectView, ChangeGroupView, RankingPlacesView, RobustnessView
 from app.stats.robustness.changes import Group
 
@@ -12,11 +12,11 @@ from app.stats.robustness.changes import Group
 def plot_ranking_changes(view: RobustnessView) -> bytes:
     """Draw the shares of changed rankings by kind of change."""
     return plot_change_bars(
-        make_chart_title(view), [make_change_bar(group) for group in view.groups], [*view.warnings, _origin(view)]
+        make_chart_title(view), [make_change_bar_row(group) for group in view.groups], [*view.warnings, _origin(view)]
     )
 
 
-def plot_ranks_by_human_degradation(view: RobustnessView) -> bytes:
+def plot_ranks_by_human_system_degradation(view: RobustnessView) -> bytes:
     """Draw the ranks as human systems and references are degraded more and more."""
     return _bump(view, "degraded", "Ranks as human systems and references are degraded by d")
 
@@ -26,10 +26,10 @@ def plot_ranks_by_lowest_system_inflation(view: RobustnessView) -> bytes:
     return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
 
 
-def make_change_bar(group: ChangeGroupView, name: str | None = None) -> ChangeBar:
+def make_change_bar_row(group: ChangeGroupView, name: str | None = None) -> ChangeBarRow:
     """Make one row of bars."""
     counts = (group.n, group.rank_changed, group.cluster_changed)
-    return ChangeBar(name or group.meaning, *counts, group.largest_move or 0.0, group.why)
+    return ChangeBarRow(name or group.meaning, *counts, group.largest_move or 0.0, group.why)
 
 
 def make_chart_title(view: RobustnessView) -> str:

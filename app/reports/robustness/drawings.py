@@ -28,7 +28,7 @@ COLOURS = (BLUE, "#1a7f5a", "#7b3f8c", "#6b5b00", "#00707a")
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeBar:
+class ChangeBarRow:
     """All changes of one kind. n: rankings that could be compared; why: the reason if there are none."""
 
     name: str
@@ -49,7 +49,7 @@ class BumpChartColumn:
     clusters: Sequence[int]
 
 
-def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+def _declare_changes(title: str, rows: Sequence[ChangeBarRow], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     marks = [
         RowChartMark(row.name, count / row.n, text=f"{count:,} of {row.n:,}", series=series)
         for row in rows
@@ -60,7 +60,7 @@ def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
 
 
 @attach_chart_declaration(_declare_changes)
-def plot_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
+def plot_change_bars(title: str, rows: Sequence[ChangeBarRow], notes: Sequence[str]) -> bytes:
     """Draw one row per kind of change: the share of rankings whose order, or whose clusters, changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
@@ -77,7 +77,7 @@ def plot_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _bar(surface: DrawingSurface, row: ChangeBar, left: float, y: float) -> None:
+def _bar(surface: DrawingSurface, row: ChangeBarRow, left: float, y: float) -> None:
     surface.add_text(left - 8, y + ROW / 2, row.name, ha="right", color=INK if row.n else QUIET)
     if not row.n:
         surface.add_text(

@@ -15,8 +15,8 @@ from app.reports.inputs.recipe_input import CampaignFactsUnderRecipe, RecipeAndS
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import LocalChunkComputer, Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.robustness.charts import make_change_bar
-from app.reports.robustness.drawings import ChangeBar, plot_change_bars
+from app.reports.robustness.charts import make_change_bar_row
+from app.reports.robustness.drawings import ChangeBarRow, plot_change_bars
 from app.reports.robustness.input import check_campaigns_summable_if_large, load_robustness_input
 from app.reports.robustness.report import (
     ALONE,
@@ -235,7 +235,9 @@ def _csv(view: RobustnessOverCampaignsView) -> tuple[Sequence[str], Sequence[Seq
 
 
 def _picture(view: RobustnessOverCampaignsView) -> bytes:
-    rows: list[ChangeBar] = [make_change_bar(one.counts, _total_name(one)) for one in view.totals if one.of == "all"]
+    rows: list[ChangeBarRow] = [
+        make_change_bar_row(one.counts, _total_name(one)) for one in view.totals if one.of == "all"
+    ]
     return plot_change_bars(
         f"Robustness of {len(view.campaigns)} rankings", rows, [*view.warnings, f"recipe {view.recipe}"]
     )

@@ -16,7 +16,7 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import LocalChunkComputer, Report, ReportWork, make_undivided_work
 from app.reports.robustness.charts import (
     plot_ranking_changes,
-    plot_ranks_by_human_degradation,
+    plot_ranks_by_human_system_degradation,
     plot_ranks_by_lowest_system_inflation,
 )
 from app.reports.robustness.input import check_campaigns_summable_if_large, load_robustness_input
@@ -220,7 +220,7 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     csv=make_csv_rows,
     charts={
         "default": plot_ranking_changes,
-        "degraded": plot_ranks_by_human_degradation,
+        "degraded": plot_ranks_by_human_system_degradation,
         "inflated": plot_ranks_by_lowest_system_inflation,
     },
     caption=make_caption,

@@ -52,7 +52,7 @@ def find_or_compute_series_rankings(
     """
     with database.transaction(snapshot=True) as session:
         members = look_up_series_rankings(session, name, recipe, only)
-    return make_series_rankings_side_by_side(database, label_ranked_series(name, recipe), members)
+    return compute_series_rankings_unless_stored(database, label_ranked_series(name, recipe), members)
 
 
 def look_up_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesCampaignRanking]:
@@ -72,7 +72,7 @@ def look_up_series_rankings(session: Session, name: str, recipe: str, only: str 
     return members
 
 
-def make_series_rankings_side_by_side(
+def compute_series_rankings_unless_stored(
     database: Database, subject: str, members: Sequence[SeriesCampaignRanking]
 ) -> RankingsSideBySide:
     """Return rankings side by side, each from the store or computed and stored."""
@@ -85,7 +85,7 @@ def label_ranked_series(name: str, recipe: str) -> str:
     return f"{name} by {recipe}"
 
 
-def make_missing_recipe_column(campaign: str) -> ComparedRanking:
+def make_column_without_recipe(campaign: str) -> ComparedRanking:
     """Make the column of a campaign that has no recipe of that name."""
     return ComparedRanking(campaign, None, NoSuchRecipe.title())
 
@@ -117,7 +117,7 @@ def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRe
 
 def _column(database: Database, member: SeriesCampaignRanking) -> ComparedRanking:
     if member.ranking is None:
-        return make_missing_recipe_column(member.column_name)
+        return make_column_without_recipe(member.column_name)
     return make_ranking_column(
         member.column_name, partial(ranking_report.compute_ranking_unless_stored, database, member.ranking)
     )

@@ -66,7 +66,7 @@ def correlate_with_automatic_scores(view: XstsView, seed: int) -> list[Automatic
 def _means_by_campaign(view: XstsView, method: Method, members: set[str]) -> dict[str, float]:
     values_by_campaign: dict[str, list[float]] = {}
     for system in view.systems:
-        value = system.score_by_method(method).value
+        value = system.score_under_method(method).value
         if system.campaign in members and value is not None:
             values_by_campaign.setdefault(system.campaign, []).append(value)
     return {key: float(np.mean(values)) for key, values in sorted(values_by_campaign.items())}

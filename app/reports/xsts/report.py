@@ -194,7 +194,7 @@ def _rank_systems(systems: list[XstsSystemView], options: XstsOptions, sign: int
     """Add each system's rank under every method; sort by the chosen method, systems without a score last."""
     ranks: dict[Method, dict[int, int]] = {}
     for method in METHODS:
-        values = {i: one.score_by_method(method).value for i, one in enumerate(systems)}
+        values = {i: one.score_under_method(method).value for i, one in enumerate(systems)}
         known = {i: float(round_scores(np.asarray(v))) * sign for i, v in values.items() if v is not None}
         ranks[method] = {i: 1 + sum(other > v for other in known.values()) for i, v in known.items()}
     shown = [
@@ -202,7 +202,9 @@ def _rank_systems(systems: list[XstsSystemView], options: XstsOptions, sign: int
         for i, one in enumerate(systems)
     ]
     last = len(systems) + 1
-    return sorted(shown, key=lambda one: (one.score_by_method(options.method).rank or last, one.campaign, one.system))
+    return sorted(
+        shown, key=lambda one: (one.score_under_method(options.method).rank or last, one.campaign, one.system)
+    )
 
 
 def _direction(
@@ -305,7 +307,7 @@ def _warnings(
 def _picture(view: XstsView) -> bytes:
     rows = []
     for system in view.systems:
-        raw, main = system.score_by_method("raw"), system.score_by_method(view.method)
+        raw, main = system.score_under_method("raw"), system.score_under_method(view.method)
         text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {format_score(main.value)}"
         rows.append(BeforeAfterRow(label_system(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."

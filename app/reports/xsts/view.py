@@ -81,7 +81,7 @@ class XstsSystemView(FrozenFiniteResultModel):
     n_ratings: int
     scores: list[CalibratedScoreView]
 
-    def score_by_method(self, method: Method) -> CalibratedScoreView:
+    def score_under_method(self, method: Method) -> CalibratedScoreView:
         """Return the score under a method."""
         return next(one for one in self.scores if one.method == method)
 
@@ -146,8 +146,8 @@ def _scores(view: XstsView) -> Table:
     heads = ("Campaign", "System", "Rank", *words, f"{view.level:.0%} interval", "Outputs")
     rows = []
     for system in view.systems:
-        main = system.score_by_method(view.method)
-        values = (format_score(system.score_by_method(m).value) for m in METHODS)
+        main = system.score_under_method(view.method)
+        values = (format_score(system.score_under_method(m).value) for m in METHODS)
         rank = "–" if main.rank is None else str(main.rank)
         rows.append(
             (
@@ -185,9 +185,9 @@ def _plausible(view: XstsView) -> Table:
     of = {one.campaign: one for one in view.directions}
     rows = []
     for system in view.systems:
-        where, main = of[system.campaign], system.score_by_method(view.method)
+        where, main = of[system.campaign], system.score_under_method(view.method)
         attributes = (str(where.attributes.get(name, "–")) for name in ATTRIBUTES)
-        ranks = ("–" if (r := system.score_by_method(m).rank) is None else str(r) for m in METHODS)
+        ranks = ("–" if (r := system.score_under_method(m).rank) is None else str(r) for m in METHODS)
         automatic = captions.format_number(where.automatic, 2)
         rows.append(
             ("–" if main.rank is None else str(main.rank), label_system(view, system), *attributes, automatic, *ranks)

@@ -23,7 +23,7 @@ class SecretAlreadyIssued(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class IdempotentAnswer:
+class IdempotentResponse:
     """An answer to send. secret: whether it may be shown only once and is not stored.
 
     replayed: whether it was stored.
@@ -38,8 +38,8 @@ class IdempotentAnswer:
 
 
 def run_once_per_key(
-    session: Session, make: Callable[[], IdempotentAnswer], *, token_id: int, key: str | None, request_hash: bytes
-) -> IdempotentAnswer:
+    session: Session, make: Callable[[], IdempotentResponse], *, token_id: int, key: str | None, request_hash: bytes
+) -> IdempotentResponse:
     """Run `make` once for each (token, key), and store its answer in the same transaction.
 
     A second request waits until the first one commits, and gets its answer. If the first one fails, the second one
@@ -63,11 +63,11 @@ def run_once_per_key(
     return made
 
 
-def _check_stored_answer(kept: idempotency.StoredIdempotentAnswer, request_hash: bytes) -> IdempotentAnswer:
+def _check_stored_answer(kept: idempotency.StoredIdempotentResponse, request_hash: bytes) -> IdempotentResponse:
     if kept.request_hash != request_hash:
         raise IdempotencyKeyReused(places=(Place(("header", "Idempotency-Key"), "was used for another request"),))
     if kept.body is None:
         raise SecretAlreadyIssued
-    return IdempotentAnswer(
+    return IdempotentResponse(
         kept.status, kept.body, kept.content_type or "application/json", kept.location, replayed=True
     )

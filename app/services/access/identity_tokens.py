@@ -72,7 +72,7 @@ def check_jose_is_installed() -> None:
         raise JoseMissing from None
 
 
-def read_identity_token(
+def verify_identity_token(
     token: str,
     keys: Claims,
     rules: IdentityTokenRules,
@@ -98,7 +98,7 @@ def read_identity_token(
     return claims
 
 
-def read_logout_token(token: str, keys: Claims, rules: IdentityTokenRules, *, now: datetime) -> LogoutNotice:
+def verify_logout_token(token: str, keys: Claims, rules: IdentityTokenRules, *, now: datetime) -> LogoutNotice:
     """Return whom a valid logout token signs out. Raises BadIdentityToken, UnknownSigningKey."""
     header, claims = _verify(token, keys)
     _require(str(header.get("typ", "logout+jwt")).lower() in {"logout+jwt", "jwt"}, "typ")

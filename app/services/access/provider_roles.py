@@ -58,7 +58,7 @@ def _parse(group: str, value: str) -> GroupRole:
     raise BadGroupRole(f"each group has one of {', '.join(ROLES_OF_PEOPLE)}, as {FORM}")
 
 
-def list_roles_in_organization(roles: Sequence[GroupRole], organization: str | None) -> list[GroupRole]:
+def filter_roles_by_organization(roles: Sequence[GroupRole], organization: str | None) -> list[GroupRole]:
     """List the roles in one organization, in their order."""
     return [role for role in roles if role.organization == organization]
 

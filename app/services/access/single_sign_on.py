@@ -97,7 +97,7 @@ def sign_in(
     )
     new = sessions.start_session_for_caller(session, caller, lifetime=lifetime)
     sealed, digest = encrypt_provider_tokens(given, new.secret), tokens.hash_secret(new.secret)
-    accounts.insert_login_session(session, digest=digest, account_id=account_id, sid=sid, sealed=sealed)
+    accounts.insert_single_sign_on_session(session, digest=digest, account_id=account_id, sid=sid, sealed=sealed)
     return new
 
 

@@ -143,7 +143,7 @@ def check_new_campaign(new: NewCampaign) -> Protocol[Any]:
     protocol = protocols.get_protocol(new.protocol)
     parse_rater_quality_settings(new.settings)
     parse_attention_check_settings(new.settings)
-    protocols.find_texts_shown_on_basis(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
+    protocols.find_text_kinds_of_basis(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
     understood(protocol, new.options)
     return protocol
 

@@ -120,7 +120,9 @@ class AnalysisLockChain:
     intact: bool
 
 
-def lock_analysis(session: Session, campaign: str, wanted: AnalysisLockRequest, *, actor: str) -> AnalysisLockChain:
+def set_or_amend_analysis_lock(
+    session: Session, campaign: str, wanted: AnalysisLockRequest, *, actor: str
+) -> AnalysisLockChain:
     """Lock recipe and rules, or amend the lock. A first entry before the first judgment is a pre-registration.
 
     Raises NotFound, AmendmentReasonMissing for an amendment without a reason, LockUnchanged, NormalizationNotFixed, or

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import NAMED, Recipe, parse_recipe_json
-from app.reports.inputs.named_recipes import LOCKED, NamedRecipe, make_named_recipe
+from app.reports.inputs.named_recipes import LOCKED, NamedRecipe, parse_recipe_record
 from app.services.campaigns import audit
 from app.storage import campaigns, recipes
 from app.storage.db import Session
@@ -42,7 +42,7 @@ def put_named_recipe(
         raise Invalid("the recipe is not valid", places=(Place(("body", "name"), message),))
     recipe = replace(parse_recipe_json({"name": name, **given}), name=name)
     latest = recipes.find_recipe(session, row.id, name)
-    if latest is None or make_named_recipe(latest).recipe != recipe:
+    if latest is None or parse_recipe_record(latest).recipe != recipe:
         revision = 1 if latest is None else latest.revision + 1
         recipes.insert_recipe_revision(
             session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor
@@ -57,13 +57,15 @@ def get_named_recipe(session: Session, campaign: str, name: str, *, revision: in
     row = recipes.find_recipe(session, campaigns.load_campaign(session, campaign).id, name, revision=revision)
     if row is None:
         raise RecipeNotFound
-    return make_named_recipe(row)
+    return parse_recipe_record(row)
 
 
 def list_named_recipes(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
     """List the latest revisions of a campaign's own recipes by name, starting after `after`."""
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [make_named_recipe(row) for row in recipes.load_recipes_page(session, campaign_id, after=after, limit=limit)]
+    return [
+        parse_recipe_record(row) for row in recipes.load_recipes_page(session, campaign_id, after=after, limit=limit)
+    ]
 
 
 def parse_recipe_from_request(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
@@ -74,5 +76,5 @@ def parse_recipe_from_request(session: Session, campaign: str, given: Mapping[st
     campaign_id = campaigns.load_campaign(session, campaign).id
     name = given.get("name")
     row = recipes.find_recipe(session, campaign_id, name) if isinstance(name, str) else None
-    own = {} if row is None else {row.name: make_named_recipe(row).recipe}
+    own = {} if row is None else {row.name: parse_recipe_record(row).recipe}
     return parse_recipe_json(given, {**NAMED, **own})

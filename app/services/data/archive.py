@@ -18,7 +18,7 @@ from app.services.access.organization_marks import prefix_with_organization_mark
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.data.archived_media import ArchivedMedia, load_media_of_archived_texts, open_archived_media
+from app.services.data.archived_media import ArchivedMediaFile, load_media_of_archived_texts, open_archived_media
 from app.services.media.library import MediaContent
 from app.services.media.policy import MediaSettings
 from app.services.tasks.campaign_judgments import JudgmentFilter, ManagerJudgmentView, list_judgments
@@ -98,7 +98,7 @@ class ArchivedDocument:
     segments: tuple[ArchivedSegment, ...]
     document_scores: tuple[ArchivedDocumentScore, ...]
     markup: bool = False
-    media: tuple[ArchivedMedia, ...] = ()
+    media: tuple[ArchivedMediaFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def publish_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLi
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     require_closed_campaign(session, campaign)
-    if archive_links.find_archive_link(session, row.id) is None:
+    if archive_links.find_archive_link_of_campaign(session, row.id) is None:
         archive_links.insert_archive_link(
             session, row.id, address=prefix_with_organization_mark(secrets.token_urlsafe(16)), actor=actor
         )
@@ -134,7 +134,7 @@ def require_closed_campaign(session: Session, campaign: str) -> None:
 
 def get_archive_link(session: Session, campaign: str) -> ArchiveLink:
     """Return the address that is in use. Raises NotFound."""
-    link = archive_links.find_archive_link(session, campaigns.load_campaign(session, campaign).id)
+    link = archive_links.find_archive_link_of_campaign(session, campaigns.load_campaign(session, campaign).id)
     if link is None:
         raise ArchiveNotFound
     return ArchiveLink(link.address, link.created_at)
@@ -142,7 +142,9 @@ def get_archive_link(session: Session, campaign: str) -> ArchiveLink:
 
 def has_archive_link(session: Session, campaign: str) -> bool:
     """Return whether the campaign has a public archive. Raises NotFound if the campaign does not exist."""
-    return archive_links.find_archive_link(session, campaigns.load_campaign(session, campaign).id) is not None
+    return (
+        archive_links.find_archive_link_of_campaign(session, campaigns.load_campaign(session, campaign).id) is not None
+    )
 
 
 def unpublish_archive(session: Session, campaign: str, *, actor: str) -> None:

@@ -18,7 +18,7 @@ AddressOf = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class ArchivedMedia:
+class ArchivedMediaFile:
     """A file that a document's texts refer to by name, or the captions of such a file.
 
     address: where the bytes are, empty if unknown. captions: the name of the file with captions.
@@ -35,7 +35,7 @@ class ArchivedMedia:
     address: str = ""
 
     @classmethod
-    def from_row(cls, row: MediaRow) -> ArchivedMedia:
+    def from_row(cls, row: MediaRow) -> ArchivedMediaFile:
         """Make the value from a stored row."""
         size = row.duration_ms, row.width, row.height
         return cls(row.name, KINDS[row.media_type], row.media_type, *size, row.captions, row.transcript)
@@ -43,14 +43,14 @@ class ArchivedMedia:
 
 def load_media_of_archived_texts(
     session: Session, campaign_id: int, texts: Iterable[str | None]
-) -> tuple[ArchivedMedia, ...]:
+) -> tuple[ArchivedMediaFile, ...]:
     """Load the existing files that some texts refer to, by name, and their captions."""
     names = {element.name for text in texts if (element := parse_media_element(text)) is not None}
     files = load_media_by_names(session, campaign_id, names) if names else {}
-    return tuple(ArchivedMedia.from_row(files[name]) for name in sorted(files))
+    return tuple(ArchivedMediaFile.from_row(files[name]) for name in sorted(files))
 
 
-def add_media_addresses(media: Iterable[ArchivedMedia], address_of: AddressOf) -> tuple[ArchivedMedia, ...]:
+def add_media_addresses(media: Iterable[ArchivedMediaFile], address_of: AddressOf) -> tuple[ArchivedMediaFile, ...]:
     """Return the files with their addresses. address_of: returns the address of a file, given its name."""
     return tuple(replace(file, address=address_of(file.name)) for file in media)
 
@@ -63,5 +63,5 @@ def open_archived_media(
     Raises MediaNotFound, even if the campaign has the file but no text shows it.
     """
     shown = {file.name for file in load_media_of_archived_texts(session, campaign_id, texts)}
-    row = rows.load_media(session, campaign_id, name if name in shown else "")
+    row = rows.load_media_by_name(session, campaign_id, name if name in shown else "")
     return MediaContent(policy, row.sha256, row.size, row.media_type)

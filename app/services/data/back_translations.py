@@ -97,7 +97,7 @@ class _CampaignTexts:
         return latest
 
 
-def copy_back_translations(
+def copy_back_translations_as_outputs(
     session: Session, campaign: str, target: str, *, rater: str | None, actor: str
 ) -> BackTranslationCopyCounts:
     """Make the texts that a campaign's raters wrote outputs of the same systems in another campaign.
@@ -121,7 +121,7 @@ def copy_back_translations(
     gathered = _gather(exports.load_campaign_records(session, campaign), rater, left)
     wanted = _fitting(session, target_id, gathered, left)
     written = {address: _written_text(view, row) for address, row in wanted.items()}
-    before = stored.load_stored_outputs(session, target_id)
+    before = stored.load_output_ids_and_texts(session, target_id)
     known = dict(test_sets.load_test_document_sizes(session, target_id))
     same = {address for address, said in written.items() if address in before and before[address].text == said}
     changed = [before[address].id for address in written.keys() & before.keys() - same]
@@ -130,7 +130,7 @@ def copy_back_translations(
     counts = import_records(
         RunningImport(session, other, actor=actor, audit_details=f"texts written in {campaign}"), records, ReadLog()
     )
-    after = stored.load_stored_outputs(session, target_id)
+    after = stored.load_output_ids_and_texts(session, target_id)
     rows = [(after[a].id, row.rater, written[a], _origin(campaign, row)) for a, row in wanted.items()]
     stored.replace_output_authors(session, target_id, rows)
     raters = {row.rater for row in wanted.values()}

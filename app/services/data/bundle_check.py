@@ -89,7 +89,7 @@ def reproduce_bundle(folder: Path, database: Database) -> BundleVerification:
         skip_bad_lines=False,
         actor="bundle",
     )
-    beside = compare_bundle_files(folder, database)
+    beside = reproduce_and_compare_files(folder, database)
     stored = told["stored"]
     n = stored.get("judgments", 0) if isinstance(stored, Mapping) else 0
     names = tuple(str(one["recipe"]["name"]) for one in about["rankings"])
@@ -97,7 +97,7 @@ def reproduce_bundle(folder: Path, database: Database) -> BundleVerification:
     return BundleVerification(campaign, n_files, n if isinstance(n, int) else 0, names, beside)
 
 
-def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
+def reproduce_and_compare_files(folder: Path, database: Database) -> tuple[str, ...]:
     """Make every file of a bundle again from the imported data, and compare the files byte for byte.
 
     A ranking or a paper is compared with the one made again, and its figures and tables are then rendered from the

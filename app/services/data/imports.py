@@ -11,7 +11,7 @@ from itertools import chain
 
 from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import MOST_ERRORS, CampaignRow, InputFile, ReadContext, ReaderLimits, ReadLog, Record
 from app.reports import ingest
 from app.reports.inputs.campaign import CampaignInfo
@@ -124,7 +124,7 @@ def add_import_file(
     """Receive a file of an import. Raises Conflict after its commit, and for different bytes under a known name."""
     row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id, lock=True)
     if row.state != "receiving":
-        raise imports.ImportCommitted
+        raise imports.ImportAlreadyCommitted
     stored = imports.store_import_file(session, row.id, name, chunks)
     return ImportFileView(stored.name, stored.size, stored.sha256.hex())
 
@@ -343,7 +343,7 @@ def _store_parts(
         else wanted.parts
     )
     for value, part_records in read(files, context, log):
-        key, part = f"{campaign}-{make_key(value)}", chain(make_campaign_record(about), part_records)
+        key, part = f"{campaign}-{convert_name_to_key(value)}", chain(make_campaign_record(about), part_records)
         view, records = _campaign(session, key, _find_campaign(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
         staging.drop_staging_tables(session)

@@ -45,7 +45,9 @@ def refuse_second_judgments(
     people = external_judges.load_persons_behind_raters(session, campaign_id, sorted({sent[i].rater for i in left}))
     raters = sorted(rater for rater, one in people.items() if one.several)
     documents = sorted({sent[i].document for i in left if sent[i].rater in people})
-    theirs = external_judges.load_other_accounts_work(session, campaign_id, raters, documents) if raters else {}
+    theirs = (
+        external_judges.load_linked_accounts_segment_ranges(session, campaign_id, raters, documents) if raters else {}
+    )
     first: dict[tuple[int, str, int | None, str], str] = {}
     places = []
     for i in sorted(left):

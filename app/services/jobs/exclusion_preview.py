@@ -17,7 +17,7 @@ from app.reports.exclusion_preview.forecasts import (
 )
 from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.kit.report import ReportWork
-from app.reports.kit.store import make_report_key
+from app.reports.kit.store import make_report_key_from_parts
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
 from app.services.campaigns import exclusions
@@ -80,7 +80,9 @@ def find_or_queue_exclusion_preview(
 def _key(both: RankingPair) -> stored.ReportKey:
     about, parts = both[0].about, [one.key.recipe_hash for one in both]
     seed = both[0].recipe.seed
-    return make_report_key(about.campaign_id, KIND, about.version, parts, seed=seed, method_version=METHOD_VERSION)
+    return make_report_key_from_parts(
+        about.campaign_id, KIND, about.version, parts, seed=seed, method_version=METHOD_VERSION
+    )
 
 
 def make_exclusion_preview_work(database: Database, request: JobRequest) -> ReportWork[StoredExclusionPreview]:

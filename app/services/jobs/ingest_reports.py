@@ -8,7 +8,7 @@ from typing import Any
 
 from app.reports import ingest
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
-from app.reports.kit.store import make_report_key
+from app.reports.kit.store import make_report_key_from_parts
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
 from app.storage import campaigns, progress_counts, reports, test_sets
@@ -61,4 +61,4 @@ def _compute_and_store(database: Database, campaign: str, key: ReportKey) -> byt
 def _key(session: Session, row: campaigns.CampaignRecord) -> ReportKey:
     """Return the key, with the last data version not made by raters' work, because judgments change no text."""
     version = progress_counts.find_last_version_not_from_answers(session, row.id)
-    return make_report_key(row.id, KIND, version, [row.key], seed=0, method_version=VERSION)
+    return make_report_key_from_parts(row.id, KIND, version, [row.key], seed=0, method_version=VERSION)

@@ -283,7 +283,7 @@ def make_next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]
     if row.state == "queued":
         return [QueueEntry(PREPARE, row.id, priority=READING, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
-        return [make_finish_queue_entry(row)]
+        return [make_report_queue_entry(row)]
     return [make_chunk_queue_entry(row, n) for n in jobs.list_chunks_to_queue(session, row.id, row.n_chunks, WINDOW)]
 
 
@@ -295,7 +295,7 @@ def make_chunk_queue_entry(row: jobs.Row, n: int) -> QueueEntry:
     return QueueEntry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
 
 
-def make_finish_queue_entry(row: jobs.Row) -> QueueEntry:
+def make_report_queue_entry(row: jobs.Row) -> QueueEntry:
     """Make the entry that makes the report of a job whose chunks are done.
 
     It goes before all data that are still to be read, because a process holds the data of few jobs.
@@ -328,7 +328,7 @@ def recover_stalled_jobs(database: Database) -> int:
         ]
         for entry in entries:
             if entry not in hopeless:
-                jobs_queue.retry_queue_entry(session, entry.queue_id)
+                jobs_queue.requeue_stalled_entry(session, entry.queue_id)
         jobs_queue.delete_dead_workers(session, 10 * STALLED_AFTER)
     for entry in hopeless:
         with use_organization(organization_of_row(entry.job_id)):

@@ -85,6 +85,6 @@ def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWor
         given = ranking_report.load_ranking_input_or_sums(
             session, about, parse_stored_recipe(request.arguments["recipe"])
         )
-    if given.key != request.key:
+    if given.report_key != request.key:
         raise JobInputsChanged
     return make_undivided_work(given.compute_ranking_json)

@@ -8,7 +8,7 @@ from app.domain.errors import NotFound
 from app.reports import registry
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import Over, ReportRequest
-from app.reports.kit.store import ReportLookup, find_or_compute_report, look_up_report
+from app.reports.kit.store import ReportLookupResult, find_or_compute_report, look_up_report
 from app.reports.stability import report as stability
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
@@ -24,7 +24,7 @@ class ReportNotFound(NotFound):
     published = "NoSuchReport"
 
 
-def find_report_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
+def find_report_kind_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
     """Return the report with a name. Raises ReportNotFound."""
     known = registry.ALL.get(f"{over}/{name}")
     if known is None:
@@ -33,7 +33,7 @@ def find_report_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
     return known
 
 
-def find_report_by_job_kind(name: str) -> Report[Any, Any]:
+def find_report_kind_of_job(name: str) -> Report[Any, Any]:
     """Return the report that a job makes, by its name in the store."""
     if name == stability.EARLIER:
         return stability.REPORT
@@ -63,7 +63,7 @@ def find_or_queue_report(
     return ask(database, jobs.JobRequest(lookup.key.kind, lookup.key, versions, given, report.role, weight))
 
 
-def _is_long(session: Session, request: ReportRequest, lookup: ReportLookup) -> bool:
+def _is_long(session: Session, request: ReportRequest, lookup: ReportLookupResult) -> bool:
     """Return whether a job must make a report that is not stored."""
     report = request.report
     if report.long or judgments.has_more_judgments_than(

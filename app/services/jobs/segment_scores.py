@@ -32,7 +32,7 @@ def find_or_queue_segment_scores(
 
     `unpack_segment_scores` reads the stored report.
 
-    Raises the errors of `ranking_report.compute_ranking_for_segment_scores`, and the error for which a worker has
+    Raises the errors of `ranking_report.compute_ranking_with_fewest_draws`, and the error for which a worker has
     refused the recipe.
     """
     light = ranking_report.minimize_recipe_draws(recipe)
@@ -45,7 +45,7 @@ def find_or_queue_segment_scores(
         return StoredReport.from_bytes(body, about.version)
     if not is_long:
         return render_segment_scores(
-            ranking_report.compute_ranking_for_segment_scores(database, campaign, recipe=recipe, as_of=as_of)
+            ranking_report.compute_ranking_with_fewest_draws(database, campaign, recipe=recipe, as_of=as_of)
         )
     return jobs.request_job(
         database, jobs.JobRequest(KIND, key, {campaign: about.version}, {"recipe": light.as_json()})

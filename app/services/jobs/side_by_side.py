@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import ReportWork
-from app.reports.kit.store import make_report_key
+from app.reports.kit.store import make_report_key_from_parts
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView
 from app.reports.side_by_side import report as side_by_side
@@ -104,7 +104,7 @@ def find_or_queue_series_rankings(
         rows = [RequestedRanking(one.column_name, one.about, one.ranking) for one in members]
         outcome = _find_or_request(session, SERIES, subject, rows)
     return (
-        series.make_series_rankings_side_by_side(database, subject, members)
+        series.compute_series_rankings_unless_stored(database, subject, members)
         if outcome is None
         else _answer_or_job(database, outcome, ask)
     )
@@ -136,7 +136,9 @@ def _find_or_request(
     versions = {one.about.campaign.key: one.about.version for one in rows}
     asked = [one.as_json() for one in rows]
     first, parts = rows[0].about, [subject, versions, [[name, of, told] for name, of, _, told in asked]]
-    key = make_report_key(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
+    key = make_report_key_from_parts(
+        first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION
+    )
     body = stored.find_report(session, key)
     for lookup in lookups if body is None else ():
         lookup.check_computable_here()
@@ -161,7 +163,7 @@ def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWor
         name, campaign, recipe, told = columns[n]
         if recipe is None:
             return (
-                StoredComparedRanking.from_ranking(series.make_missing_recipe_column(name)).model_dump_json().encode()
+                StoredComparedRanking.from_ranking(series.make_column_without_recipe(name)).model_dump_json().encode()
             )
         meant, version = parse_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(

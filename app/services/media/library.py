@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
-from app.domain.keys import is_key, make_key
+from app.domain.keys import convert_name_to_key, is_key
 from app.domain.media_elements import find_pdf_page_in_name, make_media_name_from_path, split_pdf_page_from_path
 from app.domain.media_types import KINDS, TIMED
 from app.services.campaigns import audit
@@ -20,7 +20,7 @@ from app.storage import campaigns
 from app.storage.db import Database, Session
 from app.storage.media import rows
 from app.storage.media.files import hash_file
-from app.storage.media.rows import MediaRow, NewMedia
+from app.storage.media.rows import MediaRow, NewMediaFile
 from app.storage.organizations import DEFAULT, current_organization_number
 
 LONGEST_TRANSCRIPT = 1_000_000
@@ -98,7 +98,7 @@ def store_media(
 
     For a PDF, a name such as `report.pdf~page3` selects the third page; other names select the only page.
 
-    Raises MediaNotAccepted with the reason, MediaNameTaken, NoMediaStore, NotFound.
+    Raises MediaNotAccepted with the reason, MediaNameTaken, MediaStoreMissing, NotFound.
     """
     store, parts = policy.require_store(), policy.require_upload_folder()
     with database.transaction() as session:
@@ -116,8 +116,8 @@ def store_media(
         picture.unlink(missing_ok=True)
     with database.transaction() as session:
         row = campaigns.load_campaign(session, campaign)
-        new = rows.insert_media(session, row.id, NewMedia(name, sha256, given, size, facts), actor=actor)
-        media = rows.load_media(session, row.id, name)
+        new = rows.insert_media(session, row.id, NewMediaFile(name, sha256, given, size, facts), actor=actor)
+        media = rows.load_media_by_name(session, row.id, name)
         if media.given != given:
             raise MediaNameTaken(name)
         if new:
@@ -164,13 +164,13 @@ def store_media_file_from_folder(
         raise Invalid(
             places=(Place(("body", "name"), f"must end in ~page{page}, the page of the path; or leave it out"),)
         )
-    made = make_media_name_from_path(below, page=page) or make_key(file.name)
+    made = make_media_name_from_path(below, page=page) or convert_name_to_key(file.name)
     return store_media(database, policy, campaign, name or made, file, actor=actor)
 
 
 def get_media_metadata(session: Session, campaign: str, name: str) -> MediaView:
     """Return the metadata of a file. Raises NotFound."""
-    return MediaView.from_row(rows.load_media(session, campaigns.load_campaign(session, campaign).id, name))
+    return MediaView.from_row(rows.load_media_by_name(session, campaigns.load_campaign(session, campaign).id, name))
 
 
 def list_media(session: Session, campaign: str, *, after: str | None, limit: int | None) -> list[MediaView]:
@@ -181,7 +181,7 @@ def list_media(session: Session, campaign: str, *, after: str | None, limit: int
 
 def open_media(session: Session, policy: MediaSettings, campaign: str, name: str) -> MediaContent:
     """Open a file by its name, for callers who may see names. Raises NotFound."""
-    row = rows.load_media(session, campaigns.load_campaign(session, campaign).id, name)
+    row = rows.load_media_by_name(session, campaigns.load_campaign(session, campaign).id, name)
     return MediaContent(policy, row.sha256, row.size, row.media_type)
 
 
@@ -199,7 +199,7 @@ def change_media_metadata(
     Raises Invalid if the captions are not a WebVTT file, or the file has no duration.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    row = rows.load_media(session, campaign_id, name, lock=True)
+    row = rows.load_media_by_name(session, campaign_id, name, lock=True)
     captions = changes.get("captions")
     if captions is not None:
         _check_captions(session, campaign_id, row, captions)
@@ -207,11 +207,11 @@ def change_media_metadata(
         rows.update_media_captions_or_transcript(session, row.id, changes)
         what = {"media": name, "fields": sorted(changes)}
         audit.record_action(session, campaign_id, actor=actor, action="media changed", what=what)
-    return MediaView.from_row(rows.load_media(session, campaign_id, name))
+    return MediaView.from_row(rows.load_media_by_name(session, campaign_id, name))
 
 
 def _check_captions(session: Session, campaign_id: int, row: MediaRow, captions: str) -> None:
-    other = rows.find_media(session, campaign_id, captions) if is_key(captions) else None
+    other = rows.find_media_by_name(session, campaign_id, captions) if is_key(captions) else None
     wrong = None
     if KINDS[row.media_type] not in TIMED:
         wrong = "only audio and video have captions"
@@ -224,9 +224,9 @@ def _check_captions(session: Session, campaign_id: int, row: MediaRow, captions:
 def delete_media(session: Session, campaign: str, name: str, *, actor: str) -> None:
     """Delete a file that nothing refers to. Raises MediaInUse, which names the references."""
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
-    row = rows.load_media(session, campaign_id, name, lock=True)
+    row = rows.load_media_by_name(session, campaign_id, name, lock=True)
     of_texts = (place for place, used in rows.load_media_uses(session, campaign_id) if used == name)
-    uses = [*islice(of_texts, MOST_PLACES), *rows.load_names_of_files_with_captions(session, campaign_id, name)]
+    uses = [*islice(of_texts, MOST_PLACES), *rows.load_file_names_captioned_by(session, campaign_id, name)]
     if uses:
         raise MediaInUse(places=tuple(Place(("media", name), f"{use} refers to it") for use in uses))
     rows.delete_media(session, row.id)

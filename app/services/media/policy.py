@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from app.domain.media_types import MediaLimits
-from app.storage.media.files import MediaStore, NoMediaStore
+from app.storage.media.files import MediaStore, MediaStoreMissing
 
 USUAL = MediaLimits()
 
@@ -26,14 +26,14 @@ class MediaSettings:
     shelf: Path | None = None
 
     def require_store(self) -> MediaStore:
-        """Return the store of files. Raises NoMediaStore."""
+        """Return the store of files. Raises MediaStoreMissing."""
         if self.store is None:
-            raise NoMediaStore
+            raise MediaStoreMissing
         return self.store
 
     def require_upload_folder(self) -> Path:
-        """Return the folder for uploads. Raises NoMediaStore."""
+        """Return the folder for uploads. Raises MediaStoreMissing."""
         if self.parts is None:
-            raise NoMediaStore
+            raise MediaStoreMissing
         self.parts.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.parts

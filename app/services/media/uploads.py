@@ -94,10 +94,10 @@ def list_uploads(session: Session, policy: MediaSettings, campaign: str) -> list
     ]
 
 
-def delete_upload(session: Session, policy: MediaSettings, campaign: str, upload: str) -> None:
+def abandon_upload(session: Session, policy: MediaSettings, campaign: str, upload: str) -> None:
     """Abandon an upload."""
     row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload, lock=True)
-    rows.delete_upload(session, row.id)
+    rows.delete_upload_row(session, row.id)
     _path(policy, upload).unlink(missing_ok=True)
 
 
@@ -168,7 +168,7 @@ def _complete(
 
 def _forget(database: Database, row: UploadRow, path: Path) -> None:
     with database.transaction() as session:
-        rows.delete_upload(session, row.id)
+        rows.delete_upload_row(session, row.id)
     path.unlink(missing_ok=True)
 
 

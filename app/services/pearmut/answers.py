@@ -78,14 +78,14 @@ class StoredAnnotation:
 def record_sent_annotation(session: Session, user: PearmutUser, sent: SentAnnotation) -> None:
     """Record what a page sent. A repeated request changes nothing.
 
-    Raises Invalid naming the place in the payload, PearmutPlaceUnknown, PearmutCampaignClosed.
+    Raises Invalid naming the place in the payload, PearmutItemUnknown, PearmutCampaignClosed.
     """
     row = campaigns.load_campaign(session, user.loaded.key, lock=True)
     if row.state == "closed":
         raise PearmutCampaignClosed
     prepared = check_and_store_annotation(session, user, sent)
     if prepared is not None:
-        store_annotation_judgments(session, user.loaded, [prepared], actor=user.rater.actor)
+        store_judgments_and_hand_in(session, user.loaded, [prepared], actor=user.rater.actor)
 
 
 def check_and_store_annotation(
@@ -93,7 +93,7 @@ def check_and_store_annotation(
 ) -> StoredAnnotation | None:
     """Check an answer and store it; None if it was already stored. real_names: models have the names of the file.
 
-    Raises Invalid, PearmutPlaceUnknown.
+    Raises Invalid, PearmutItemUnknown.
     """
     loaded = user.loaded
     document = loaded.get_document_at_place(user.name, sent.place)
@@ -117,7 +117,7 @@ def check_and_store_annotation(
         },
         "checks": None
         if sent.is_skipped or is_form_document(document)
-        else rules.evaluate_document_rules(document, annotation),
+        else rules.evaluate_item_rules(document, annotation),
         "skipped": sent.is_skipped,
         "begun": min(times, default=None),
         "ended": max(times, default=None),
@@ -129,7 +129,7 @@ def check_and_store_annotation(
     return StoredAnnotation(user, sent, rows, task)
 
 
-def store_annotation_judgments(
+def store_judgments_and_hand_in(
     session: Session, loaded: PearmutCampaign, prepared: Sequence[StoredAnnotation], *, actor: str
 ) -> None:
     """Store the judgments of answers, at most one for each output and user, and hand in their tasks."""

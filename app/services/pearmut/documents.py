@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from app.domain.errors import Invalid, NotFound
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import LineLocation, OutputRow, ReadContext, ReaderLimits, ReadLog, SegmentRow
 from app.formats.pearmut.items import PROTOCOLS, PearmutItemReader
 from app.formats.pearmut.spans import SpanReader
@@ -27,8 +27,10 @@ class PearmutCampaignUnknown(NotFound):
     """Unknown campaign ID. Maybe it was removed?"""
 
 
-class PearmutPlaceUnknown(Invalid):
+class PearmutItemUnknown(Invalid):
     """There is no such item."""
+
+    published = "PearmutPlaceUnknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +82,17 @@ class PearmutCampaign:
         return self.data.get(self.documents_key_of_user(user), [])
 
     def get_document_at_place(self, user: str, place: Place) -> Document:
-        """Return the document at a place of a user. Raises PearmutPlaceUnknown."""
+        """Return the document at a place of a user. Raises PearmutItemUnknown."""
         if isinstance(place, int):
             documents = self.documents_of_user(user)
             if 0 <= place < len(documents):
                 return documents[place]
-            raise PearmutPlaceUnknown("Item index out of range")
+            raise PearmutItemUnknown("Item index out of range")
         kind, _, number = place.partition("_")
         documents = self.aside.get(f"data_{kind}", [])
         if number.isascii() and number.isdigit() and len(number) < 7 and int(number) < len(documents):
             return documents[int(number)]
-        raise PearmutPlaceUnknown("Item index out of range")
+        raise PearmutItemUnknown("Item index out of range")
 
     def find_planned_document(self, user: str, place: Place) -> PlannedPearmutDocument | None:
         """Return the planned document at a place; None if its answers are not judgments of systems."""
@@ -142,7 +144,7 @@ class PearmutCampaignCache:
     def load(self, session: Session, name: str) -> PearmutCampaign:
         """Return the campaign with a name in Pearmut. Raises PearmutCampaignUnknown."""
         try:
-            row = campaigns.load_campaign(session, make_key(name))
+            row = campaigns.load_campaign(session, convert_name_to_key(name))
         except NotFound:
             raise PearmutCampaignUnknown from None
         with self._lock:

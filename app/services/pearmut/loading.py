@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.domain.errors import Conflict, NotFound
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import InputFile
 from app.services.access import tokens
 from app.services.access.tokens import Caller
@@ -88,7 +88,7 @@ def add_pearmut_campaign(
     """
     if old_ids and current_organization_number() != DEFAULT:
         raise UserNamesNeedDefaultOrganization
-    key = make_key(campaign.campaign_id)
+    key = convert_name_to_key(campaign.campaign_id)
     _check_new(session, key)
     if campaign.info.get("shuffle", True) and not shuffled:
         shuffle_models(campaign)
@@ -186,7 +186,7 @@ def _name_users(campaign: CampaignFile) -> list[tuple[str, str, CampaignFileUser
     numbers = (f"user-{n}" for n in range(1, 2 * len(campaign.users) + 1))
     free = (name for name in numbers if name not in taken)
     names = [user.user_id or next(free) for user in campaign.users]
-    return [(name, make_key(name), user) for name, user in zip(names, campaign.users, strict=True)]
+    return [(name, convert_name_to_key(name), user) for name, user in zip(names, campaign.users, strict=True)]
 
 
 def _strip_credentials(campaign: CampaignFile, names: Sequence[str]) -> dict[str, object]:

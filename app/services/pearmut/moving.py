@@ -17,7 +17,7 @@ from app.services.pearmut.answers import (
     SentAnnotation,
     StoredAnnotation,
     check_and_store_annotation,
-    store_annotation_judgments,
+    store_judgments_and_hand_in,
 )
 from app.services.pearmut.campaign_file import CampaignFileUser, parse_campaign_file
 from app.services.pearmut.dashboard import RESET
@@ -35,7 +35,7 @@ class NoPearmutFolder(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class RunningCampaign:
+class RunningCampaignFiles:
     """A campaign as a running Pearmut stores it. log: entries with their line numbers."""
 
     campaign: Mapping[str, Any]
@@ -65,7 +65,7 @@ class CampaignMoveResult:
     again: int
 
 
-def read_running_campaigns(folder: Path, campaign_id: str | None = None) -> list[RunningCampaign]:
+def read_running_campaigns(folder: Path, campaign_id: str | None = None) -> list[RunningCampaignFiles]:
     """Read the campaigns from the folder in which Pearmut ran, or from its `data`. Raises NoPearmutFolder, Invalid."""
     data = folder / "data" if (folder / "data").is_dir() else folder
     if not (data / "campaigns").is_dir() or not (data / "progress").is_dir():
@@ -76,14 +76,14 @@ def read_running_campaigns(folder: Path, campaign_id: str | None = None) -> list
         if not progress.exists() or campaign_id not in (None, file.stem):
             continue
         log = data / "annotations" / f"{file.stem}.jsonl"
-        running.append(RunningCampaign(_object(file), _object(progress), _lines(log) if log.exists() else ()))
+        running.append(RunningCampaignFiles(_object(file), _object(progress), _lines(log) if log.exists() else ()))
     if not running:
         raise NoPearmutFolder(f"{folder}: there is no campaign {campaign_id}" if campaign_id else str(folder))
     return running
 
 
-def move_campaign(
-    session: Session, running: RunningCampaign, *, by: Caller, actor: str, old_ids: bool
+def import_running_campaign(
+    session: Session, running: RunningCampaignFiles, *, by: Caller, actor: str, old_ids: bool
 ) -> CampaignMoveResult:
     """Load a running campaign with all its work. old_ids: whether its links and its dashboard's link keep working.
 
@@ -140,7 +140,7 @@ def _replay(
         times[at] += 1
         rounds.setdefault(times[at], []).append(answer)
     for _, prepared in sorted(rounds.items()):
-        store_annotation_judgments(session, loaded, prepared, actor=actor)
+        store_judgments_and_hand_in(session, loaded, prepared, actor=actor)
     return again
 
 

@@ -126,7 +126,7 @@ def find_place_after_last_document(user: PearmutUser, progress: UserProgress) ->
     return next((f"goodbye_{n}" for n, state in enumerate(progress.goodbye) if state is None), None)
 
 
-def find_place_of_task(user: PearmutUser, progress: UserProgress, task: str) -> int:
+def find_document_index_of_task(user: PearmutUser, progress: UserProgress, task: str) -> int:
     """Return the index of a task's document."""
     number = next(number for number, row in progress.tasks.items() if row.public_id == task)
     return next(one.index for one in user.loaded.planned.values() if one.number == number)
@@ -156,7 +156,7 @@ def load_item_response(
 ) -> Response:
     """Load one item of a user, with the user's answer. instructions: by protocol, for campaigns without their own.
 
-    Raises PearmutPlaceUnknown, PearmutWelcomeFirst, PearmutItemNotYours.
+    Raises PearmutItemUnknown, PearmutWelcomeFirst, PearmutItemNotYours.
     """
     progress = load_user_progress(session, user)
     user.loaded.get_document_at_place(user.name, place)

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 LOUD = "warning"
 
 
-def evaluate_document_rules(document: Sequence[Mapping[str, Any]], annotation: Sequence[object]) -> list[bool] | None:
+def evaluate_item_rules(document: Sequence[Mapping[str, Any]], annotation: Sequence[object]) -> list[bool] | None:
     """Return the results of each item's rules, by the models' names; None if no item has rules."""
     if not any("validation" in item for item in document):
         return None

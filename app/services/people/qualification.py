@@ -158,7 +158,7 @@ def attempt_qualification(
     Raises NotFound, QualificationTestChanged, QualificationAlreadyPassed, NoQualificationAttemptLeft, or Invalid, which
     names the answer that cannot be judged and does not count as an attempt.
     """
-    qualification.lock_rater_attempts(session, rater.rater_id)
+    qualification.lock_rater_for_attempt(session, rater.rater_id)
     test, standing, view = get_own_qualification_test_and_standing(session, rater)
     if version != test.version:
         raise QualificationTestChanged(f"it is version {test.version}")
@@ -187,7 +187,7 @@ def waive_qualification(session: Session, campaign: str, key: str, *, reason: st
     if account.state == "erased":
         raise RaterErased
     test = _load(session, row.id, None)
-    qualification.lock_rater_attempts(session, account.id)
+    qualification.lock_rater_for_attempt(session, account.id)
     before = qualification.load_attempts_and_waivers(session, account.id)
     if any(one.passed for one in before):
         raise QualificationAlreadyPassed
@@ -228,7 +228,7 @@ def make_qualification_result_cursor(result: RaterQualificationResult, sort: Qua
 def _load(session: Session, campaign_id: int, version: int | None) -> QualificationTest:
     row = qualification.find_qualification_test(session, campaign_id, version)
     if row is None:
-        raise qualification.QualificationNotFound
+        raise qualification.QualificationTestNotFound
     return _test(row)
 
 

@@ -22,7 +22,7 @@ class RaterMessageNotFound(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class RaterMessage:
+class MessageToRater:
     """A message to one rater. read_at: when the rater marked it as read, or None."""
 
     id: int
@@ -61,7 +61,7 @@ def list_messages(
     before: int | None = None,
     limit: int = NEWEST,
     read: bool | None = None,
-) -> list[RaterMessage]:
+) -> list[MessageToRater]:
     """List the newest messages to a rater whom the caller may see, with ids below `before`. Raises NotFound.
 
     read: only messages that the rater has read, or only the others.
@@ -74,7 +74,7 @@ def list_messages(
     return [_view(row) for row in rows]
 
 
-def list_own_messages(session: Session, rater: ActingRater) -> list[RaterMessage]:
+def list_own_messages(session: Session, rater: ActingRater) -> list[MessageToRater]:
     """List the newest messages to the requesting rater."""
     rows = rater_messages.load_messages(session, rater.campaign_id, rater.rater_id, limit=NEWEST)
     return [_view(row) for row in rows]
@@ -86,5 +86,5 @@ def mark_own_message_read(session: Session, rater: ActingRater, message: int) ->
         raise RaterMessageNotFound
 
 
-def _view(row: rater_messages.MessageRecord) -> RaterMessage:
-    return RaterMessage(row.id, row.text, row.actor, row.at, row.read_at)
+def _view(row: rater_messages.MessageRecord) -> MessageToRater:
+    return MessageToRater(row.id, row.text, row.actor, row.at, row.read_at)

@@ -41,7 +41,7 @@ class RemovalNeedsDraft(Conflict):
     published = "NotDraft"
 
 
-class DeclareNeedsManager(Forbidden):
+class DeclareOptionNeedsManager(Forbidden):
     """A front-end cannot create what the campaign does not know; `declare` is for managers."""
 
     published = "MayNotDeclare"
@@ -280,10 +280,10 @@ def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> No
 def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str], *, declare: bool) -> None:
     """Check that a front end names only enrolled raters, and does not ask to create unknown names.
 
-    Raises DeclareNeedsManager, and Invalid at `("body", i, "rater")` for each rater who is not enrolled.
+    Raises DeclareOptionNeedsManager, and Invalid at `("body", i, "rater")` for each rater who is not enrolled.
     """
     if declare:
-        raise DeclareNeedsManager
+        raise DeclareOptionNeedsManager
     there = raters.filter_enrolled_rater_keys(
         session, campaigns.load_campaign(session, campaign).id, sorted(set(named))
     )

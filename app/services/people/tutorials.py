@@ -90,7 +90,7 @@ class TutorialLesson:
 
 
 @dataclass(frozen=True, slots=True)
-class TutorialCourse:
+class RaterTutorial:
     """A rater's tutorial. answered: numbers of lessons. outstanding: whether it must be done before the first task.
 
     markup: whether tags in its texts are shown as layout.
@@ -104,7 +104,7 @@ class TutorialCourse:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedTutorialAnswer:
+class TutorialAnswerResult:
     """The result of an answer. right: None if no right answer is known. payload: the right one, for comparison.
 
     warnings: of the broken rules, each by language. again: whether the rater must answer again.
@@ -138,23 +138,23 @@ def list_tutorial_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerS
                 yield Place((n, "meta", NAME, *place.loc), place.msg)
 
 
-def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
+def get_tutorial(session: Session, rater: ActingRater) -> RaterTutorial:
     """Return what a rater must judge before the first task; no lessons if there is no tutorial."""
     view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
     kept = tutorials.load_answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
     done = frozenset(one.n for one in lessons if one.answer_storage_key in kept)
     left = len(done) < len(lessons) and not tutorials.has_judged_any_task(session, rater.campaign_id, rater.rater_id)
-    return TutorialCourse(view.protocol, lessons, done, left, get_display_settings(view.settings).markup)
+    return RaterTutorial(view.protocol, lessons, done, left, get_display_settings(view.settings).markup)
 
 
-def mark_tutorial_answer(
+def grade_tutorial_answer(
     session: Session,
     rater: ActingRater,
     n: int,
     payload: Mapping[str, object] | None,
     payloads: Sequence[Mapping[str, object]] | None = None,
-) -> MarkedTutorialAnswer:
+) -> TutorialAnswerResult:
     """Say whether an answer is right, and why. The first answer to each segment is kept. payloads: one for each column.
 
     Raises TutorialItemNotFound, or Invalid if the campaign's protocol does not accept the answer.
@@ -166,7 +166,7 @@ def mark_tutorial_answer(
     lesson = lessons[n - 1]
     try:
         given = require_payload_per_column(len(lesson.columns), payload, payloads)
-        said, broken = _mark_answer(view, lesson, given)
+        said, broken = _grade_answer(view, lesson, given)
     except Invalid as error:
         places = tuple(Place(("body", *place.loc), place.msg) for place in error.places)
         raise Invalid(error.detail, places=places) from None
@@ -176,8 +176,8 @@ def mark_tutorial_answer(
     tutorials.insert_tutorial_answer(session, rater.campaign_id, rater.rater_id, kept)
     warnings = tuple(rule.warning for rule in broken if rule.warning)
     if again:
-        return MarkedTutorialAnswer(n, said, None, {}, warnings, again=True)
-    return MarkedTutorialAnswer(n, said, lesson.item.payload, lesson.item.reasons, warnings)
+        return TutorialAnswerResult(n, said, None, {}, warnings, again=True)
+    return TutorialAnswerResult(n, said, lesson.item.payload, lesson.item.reasons, warnings)
 
 
 def list_tutorial_results(
@@ -236,7 +236,7 @@ def _item(
     return known, QualificationItem(source=source, **{**known.model_dump(include=OF_ITEM), "text": text})
 
 
-def _mark_answer(
+def _grade_answer(
     view: CampaignInfo, lesson: TutorialLesson, given: Sequence[Mapping[str, object]]
 ) -> tuple[bool | None, list[ExpectedAnswerRule]]:
     """Return whether the answers are right (None if no right answer is known), and the rules that they break."""

@@ -8,7 +8,7 @@ from itertools import islice
 
 from app.design.plan import Plan, PlanItem, Task
 from app.services.plans.plan_input import SEAT
-from app.services.plans.plans import unpack_plan
+from app.services.plans.plans import decode_plan
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, plan_items, plans
 from app.storage.db import Database, Session
@@ -19,7 +19,7 @@ START = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class PlanItemRating:
+class PlannedRating:
     """The rating that an item belongs to. unit: the same for all ratings of the same outputs.
 
     nth: number of the rating.
@@ -62,7 +62,7 @@ class PlannedItemView:
     last: int | None
     role: str
     systems: tuple[str, ...]
-    group: PlanItemRating | None
+    group: PlannedRating | None
     of: OriginalItemPlace | None
     variant: str | None
     reference: str | None
@@ -85,7 +85,7 @@ def list_plan_items(
         return [
             _view(one) for one in plan_items.load_plan_items_page(session, row.id, version, after=after, limit=limit)
         ]
-    made = _make_item_views(plan, unpack_plan(plans.load_plan(session, row.id, plan).compiled))
+    made = _make_item_views(plan, decode_plan(plans.load_plan(session, row.id, plan).compiled))
     return list(islice((one for one in made if one.at > after), limit))
 
 
@@ -100,7 +100,7 @@ def stream_plan_items(
         row = campaigns.load_campaign(session, campaign)
         there = plans.load_plan(session, row.id, plan)
         if plan is not None and plan != plans.load_plan(session, row.id, None).version:
-            return iter([list(_make_item_views(plan, unpack_plan(there.compiled)))])
+            return iter([list(_make_item_views(plan, decode_plan(there.compiled)))])
     return _iterate_items(database, campaign)
 
 
@@ -114,14 +114,14 @@ def _iterate_items(database: Database, campaign: str) -> Iterator[Sequence[Plann
 
 def _make_item_views(version: int, plan: Plan) -> Iterable[PlannedItemView]:
     """Yield the items of a plan as it was compiled, in order."""
-    groups = {group.number: PlanItemRating(group.number, group.unit, group.nth) for group in plan.groups}
+    groups = {group.number: PlannedRating(group.number, group.unit, group.nth) for group in plan.groups}
     for task in sorted(plan.tasks, key=lambda one: one.number):
         for item in task.items:
             yield _make_item_view(version, plan, task, item, None if item.group is None else groups[item.group])
 
 
 def _make_item_view(
-    version: int, plan: Plan, task: Task, item: PlanItem, group: PlanItemRating | None
+    version: int, plan: Plan, task: Task, item: PlanItem, group: PlannedRating | None
 ) -> PlannedItemView:
     arm = None if task.arm is None else plan.arms[task.arm]
     return PlannedItemView(
@@ -176,7 +176,7 @@ def _view(row: Row) -> PlannedItemView:
         last=row.last,
         role=RatingRole(row.role).name.lower(),
         systems=tuple(row.systems),
-        group=None if row.group is None else PlanItemRating(row.group, row.unit, row.nth),
+        group=None if row.group is None else PlannedRating(row.group, row.unit, row.nth),
         of=None if row.of_task is None else OriginalItemPlace(row.of_task, row.of_number, row.of_item),
         variant=row.variant,
         reference=row.reference,

@@ -20,7 +20,7 @@ from app.domain.errors import Conflict, Invalid, NotFound
 from app.reports.inputs.campaign import CampaignInfo
 from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.reports.kit.report import ReportWork, make_undivided_work
-from app.reports.kit.store import make_report_key
+from app.reports.kit.store import make_report_key_from_parts
 from app.services.jobs.jobs import JobInputsChanged, JobRequest, RandomDrawFailed
 from app.services.plans import components as plan_components
 from app.services.plans import expected_time, plans
@@ -100,7 +100,7 @@ def _compile_requested_plan(session: Session, wanted: PlanRequest) -> CompiledPl
         asked = {"design": json.dumps(wanted.given), "pilot": wanted.pilot, "seed": seed}
         raise PlanNeedsJob(JobRequest(key.kind, key, versions, asked, role="manager"))
     kept = StoredPlan.model_validate_json(body)
-    return CompiledPlan(plans.unpack_plan(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
+    return CompiledPlan(plans.decode_plan(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
 
 
 def _key(session: Session, wanted: PlanRequest, about: CampaignSnapshot | None) -> stored.ReportKey:
@@ -111,7 +111,7 @@ def _key(session: Session, wanted: PlanRequest, about: CampaignSnapshot | None) 
         None if about is None else _pilot_cache_key(session, about),
     ]
     kind, version, seed = KIND if about is None else PILOTED, int(wanted.row.data_version), wanted.design.seed or 0
-    return make_report_key(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.PLAN_VERSION)
+    return make_report_key_from_parts(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.PLAN_VERSION)
 
 
 def list_plan_key_parts(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
@@ -171,7 +171,8 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
                 raise RandomDrawFailed(error.detail, places=error.places) from error
             raise
         return encode_stored_plan(
-            plans.preview_compiled_plan(wanted, plans.add_plan_report(wanted, plan, components)), plans.pack_plan(plan)
+            plans.preview_compiled_plan(wanted, plans.make_plan_with_report(wanted, plan, components)),
+            plans.encode_plan(plan),
         )
 
     return make_undivided_work(make)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.services.plans.plans import PlanNotCompiledHere, unpack_plan
+from app.services.plans.plans import PlanNotCompiledHere, decode_plan
 from app.storage import campaigns, plans
 from app.storage.db import Session
 
@@ -23,7 +23,7 @@ def load_plan_scope(session: Session, campaign: str) -> PlanScope:
     if row is None:
         return PlanScope()
     try:
-        plan = unpack_plan(row.compiled)
+        plan = decode_plan(row.compiled)
     except PlanNotCompiledHere:
         return PlanScope()
     return PlanScope(tuple(one.key for one in plan.documents), plan.systems)

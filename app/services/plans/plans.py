@@ -127,7 +127,7 @@ def choose_plan_seed(design: Design) -> int:
 def compile_plan_request(session: Session, wanted: PlanRequest) -> CompiledPlan:
     """Compile the plan now. Raises Invalid with places in the body."""
     plan = compile_plan_with_seed(wanted, choose_plan_seed(wanted.design))
-    return add_plan_report(
+    return make_plan_with_report(
         wanted, plan, plan_components.load_forecast_variance_components(session, wanted.view, wanted.pilot)
     )
 
@@ -142,7 +142,7 @@ def compile_plan_with_seed(wanted: PlanRequest, seed: int) -> Plan:
         raise Invalid(error.detail, places=places) from None
 
 
-def add_plan_report(wanted: PlanRequest, plan: Plan, components: ForecastVarianceComponents) -> CompiledPlan:
+def make_plan_with_report(wanted: PlanRequest, plan: Plan, components: ForecastVarianceComponents) -> CompiledPlan:
     """Return a plan with its report and its digest. components: variance components for the forecast."""
     report = plan_report.make_plan_report(wanted.view, wanted.material, plan, components)
     return CompiledPlan(plan, report, hash_plan(plan, wanted.material))
@@ -180,12 +180,12 @@ def list_plans(session: Session, campaign: str, *, after: int, limit: int) -> li
     return [_view(campaign, row) for row in rows]
 
 
-def pack_plan(plan: Plan) -> bytes:
-    """Encode a plan as bytes for `unpack_plan`."""
+def encode_plan(plan: Plan) -> bytes:
+    """Encode a plan as bytes for `decode_plan`."""
     return gzip.compress(_PLANS.dump_json(plan), compresslevel=6, mtime=0)
 
 
-def unpack_plan(data: bytes) -> Plan:
+def decode_plan(data: bytes) -> Plan:
     """Decode a plan. Raises PlanNotCompiledHere if there are no bytes."""
     if not data:
         raise PlanNotCompiledHere
@@ -222,7 +222,7 @@ def store_frozen_plan(
         "seed": plan.seed,
         "hash": digest,
         "report": dict(report),
-        "compiled": pack_plan(plan),
+        "compiled": encode_plan(plan),
         "change": None if change is None else dict(change),
         "method_version": PLAN_VERSION,
         "data_version": data_version,

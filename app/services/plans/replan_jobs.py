@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from app.design.buckets import keep_one_account_per_person
 from app.design.replan import Replan
 from app.reports.kit.report import ReportWork, make_undivided_work
-from app.reports.kit.store import make_report_key
+from app.reports.kit.store import make_report_key_from_parts
 from app.services.campaigns.campaigns import get_campaign
 from app.services.jobs.jobs import JobInputsChanged, JobRequest
 from app.services.plans import expected_time, plan_input, plans, replanning
@@ -95,7 +95,7 @@ def _make_compiled_replan(basis: ReplanInput, left: RemainingWork, body: bytes) 
 
 def _request(session: Session, basis: ReplanInput, left: RemainingWork, reason: str, *, dry_run: bool) -> JobRequest:
     """Return the job request of a replan. While raters only continue, it stays the same, whatever reason is given."""
-    planned = plans.unpack_plan(left.before.compiled)
+    planned = plans.decode_plan(left.before.compiled)
     now = replanning.find_task_holders(planned, basis.tasks, basis.material.seats)
     staying = {rater.key for rater in keep_one_account_per_person(left.material.raters)[0]}
     whose = {task.number: task.rater for task in left.old.tasks}
@@ -127,7 +127,9 @@ def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
     parts = [given["question"], given["tasks"]]
     before, seed = left.before, left.old.seed
     version = int(before.data_version)
-    return make_report_key(before.campaign_id, KIND, version, parts, seed=seed, method_version=plans.PLAN_VERSION)
+    return make_report_key_from_parts(
+        before.campaign_id, KIND, version, parts, seed=seed, method_version=plans.PLAN_VERSION
+    )
 
 
 def make_replan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
@@ -164,7 +166,7 @@ def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, An
     before = stored_plans.find_plan_in_force(session, row.id)
     if before is None:
         raise NoPlanYet
-    tasks, planned = given["tasks"], plans.unpack_plan(before.compiled)
+    tasks, planned = given["tasks"], plans.decode_plan(before.compiled)
     known = {task.number for task in planned.tasks}
     if not known.issuperset((*tasks["handed_in"], *tasks["started"])):  # tasks of a plan that is no longer in force
         raise JobInputsChanged

@@ -172,7 +172,7 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, 
     CalibrationSetMissing.
     """
     before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
-    old = assign_plan_to_current_holders(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
+    old = assign_plan_to_current_holders(plans.decode_plan(before.compiled), basis.tasks, basis.material.seats)
     view = get_campaign(session, campaign)
     plan_prefills.check_setting_prefill_exists(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None

@@ -41,7 +41,7 @@ def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: i
     row = stored.find_plan_in_force(session, campaign_id)
     if row is None or not row.compiled:
         return ()
-    plan = plans.unpack_plan(row.compiled)
+    plan = plans.decode_plan(row.compiled)
     calibration = plan.design.calibration
     material = plan_input.load_plan_input(session, view, campaign_id)
     material = plan_input.restrict_to_calibration_set(material, calibration.set if calibration else None)

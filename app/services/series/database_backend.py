@@ -18,7 +18,7 @@ from app.services.plans.plans import PlanView
 from app.services.series.manifest import ManifestCampaign, ManifestImportFiles, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlanSummary
 from app.services.tasks import progress
-from app.services.tasks.progress import ProgressScope
+from app.services.tasks.progress import ProgressVisibility
 from app.storage.db import Database
 from app.storage.sorting import SortCursor
 
@@ -109,7 +109,7 @@ class DatabaseSeriesBackend:
         with self._database.transaction() as session:
             campaign_states.change_campaign_state(session, campaign, "open", actor=self._actor)
 
-    def load_raters_with_links(self, campaign: str) -> frozenset[str]:
+    def load_raters_having_working_links(self, campaign: str) -> frozenset[str]:
         """Return the raters who have a working link or token."""
         keys: set[str] = set()
         after: SortCursor | None = None
@@ -128,7 +128,7 @@ class DatabaseSeriesBackend:
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:
         """Return the progress of a campaign."""
-        sight = ProgressScope(raters=True, systems=True, team=None)
+        sight = ProgressVisibility(raters=True, systems=True, team=None)
         with self._database.transaction(snapshot=True) as session:
             seen = progress.load_progress_fingerprint(session, campaign, sight)
             return progress.make_campaign_progress(session, seen, sight).model_dump(mode="json")

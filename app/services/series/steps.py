@@ -102,7 +102,7 @@ class SeriesBackend(Protocol):
     def open_campaign(self, campaign: str) -> None:
         """Open a campaign."""
 
-    def load_raters_with_links(self, campaign: str) -> frozenset[str]:
+    def load_raters_having_working_links(self, campaign: str) -> frozenset[str]:
         """Return the raters who have a working link or token."""
 
     def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime | str]:
@@ -175,7 +175,7 @@ def create_missing_rater_links(
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
             _find_campaign(backend, wanted)
-            has = frozenset() if renew else backend.load_raters_with_links(wanted.key)
+            has = frozenset() if renew else backend.load_raters_having_working_links(wanted.key)
         for i, rater in enumerate(wanted.raters):
             if rater.key not in has and rater.state != "left":
                 with add_manifest_place_to_errors(manifest, n, "raters", i):

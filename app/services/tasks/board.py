@@ -43,8 +43,10 @@ class PersonRatedAlready(Conflict):
     published = "PersonHasIt"
 
 
-class AttentionCheckBound(Conflict):
+class AttentionCheckImmutable(Conflict):
     """This is an attention check: it is its rater's, and what came of it stands."""
+
+    published = "AttentionCheckBound"
 
 
 class TaskWithdrawn(Conflict):
@@ -99,7 +101,7 @@ def reassign_task(
 
     If a rater has begun the task, the original is withdrawn and keeps the answers as surplus, and an empty copy
     replaces it. Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn,
-    TaskWithdrawn, LinkedTaskHandedIn, AttentionCheckBound.
+    TaskWithdrawn, LinkedTaskHandedIn, AttentionCheckImmutable.
     """
     replans.block_new_leases(session, campaigns.load_campaign(session, campaign).id)
     row, task = _lock_task(session, campaign, public_id)
@@ -130,7 +132,7 @@ def reassign_task(
 
 def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | None, *, actor: str) -> str:
     """Free a task for a rater or for its bucket, and return the name under which the task continues."""
-    tasks.note_lease_ending(session, campaign_id, task.id, "reassigned")
+    tasks.record_how_lease_ended(session, campaign_id, task.id, "reassigned")
     task_id, name = task.id, task.public_id
     if leases_handover.has_judgments_not_counting_for_rater(session, campaign_id, task.id, besides=rater_id):
         task_id = leases_handover.replace_locked_task_with_empty_copy(session, campaign_id, task.id, actor=actor)
@@ -140,7 +142,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
 
 
 def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> ManagerTaskView:
-    """Let the rater of a handed-in task continue it. Raises NotFound, ReopenOfOpenTask, AttentionCheckBound."""
+    """Let the rater of a handed-in task continue it. Raises NotFound, ReopenOfOpenTask, AttentionCheckImmutable."""
     row, task = _lock_task(session, campaign, public_id)
     if task.state != "handed_in":
         raise ReopenOfOpenTask
@@ -157,7 +159,7 @@ def _lock_task(session: Session, campaign: str, public_id: str) -> tuple[campaig
     if task.campaign_id != row.id:
         raise TaskNotFound
     if task.plan is None:
-        raise AttentionCheckBound
+        raise AttentionCheckImmutable
     return row, task
 
 
@@ -170,7 +172,7 @@ def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> lis
     documents = tasks.load_document_or_system_keys_by_id(
         session, campaign_id, "documents", {item["document"] for item in items}
     )
-    shown = tasks.load_systems_of_items(session, campaign_id, {item["id"] for item in items})
+    shown = tasks.load_system_ids_by_item(session, campaign_id, {item["id"] for item in items})
     systems = tasks.load_document_or_system_keys_by_id(
         session, campaign_id, "systems", {one for of in shown.values() for one in of}
     )

@@ -19,7 +19,7 @@ NOT_ASKED = "the campaign asks for no such comment"
 
 
 @dataclass(frozen=True, slots=True)
-class CommentPlace:
+class CommentTarget:
     """What a comment is about: a segment of an item, an item that is judged as a whole, or a screen."""
 
     item: int | None = None
@@ -27,7 +27,7 @@ class CommentPlace:
     screen: int | None = None
 
 
-def put_comment(session: Session, public_id: str, place: CommentPlace, said: str, *, rater: ActingRater) -> int:
+def put_comment(session: Session, public_id: str, place: CommentTarget, said: str, *, rater: ActingRater) -> int:
     """Store a comment in place of an earlier one, and return how often it was written (0: an empty text removed it).
 
     Raises TaskNotFound, TaskAddressNotFound, TaskHandedIn, ClosedToRaters.
@@ -48,7 +48,7 @@ def put_comment(session: Session, public_id: str, place: CommentPlace, said: str
     )
 
 
-def _address(content: TaskContent, place: CommentPlace) -> dict[str, int | None]:
+def _address(content: TaskContent, place: CommentTarget) -> dict[str, int | None]:
     """Return the database ids of a place. Raises TaskAddressNotFound if it does not exist, or takes no comment."""
     if not (content.display.screen_comments if place.screen is not None else content.display.output_comments):
         raise TaskAddressNotFound(NOT_ASKED)

@@ -59,7 +59,7 @@ class AnswerAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class ScreenAddress:
+class ScreenAnswerAddress:
     """The address of an answer that compares the columns of a screen."""
 
     screen: int
@@ -69,7 +69,7 @@ class ScreenAddress:
 class SentAnswer:
     """An answer as it is sent. seen: the revision that the sender saw, None if the request does not say."""
 
-    address: AnswerAddress | ScreenAddress
+    address: AnswerAddress | ScreenAnswerAddress
     payload: Payload
     seen: int | None = None
 
@@ -249,22 +249,22 @@ def _check_answers(
     return answers
 
 
-def _name_unknown_part(task: AnswerableTask, address: AnswerAddress | ScreenAddress) -> str:
+def _name_unknown_part(task: AnswerableTask, address: AnswerAddress | ScreenAnswerAddress) -> str:
     """Return which part of an address does not exist in the task."""
-    if isinstance(address, ScreenAddress):
+    if isinstance(address, ScreenAnswerAddress):
         return "screen"
     return "item" if address.segment is None or not task.addresses.has_item(address.item) else "segment"
 
 
 def _list_duplicate_answers(given: Sequence[SentAnswer]) -> list[Place]:
     """List the answers whose address an earlier answer already has."""
-    first: dict[AnswerAddress | ScreenAddress, int] = {}
+    first: dict[AnswerAddress | ScreenAnswerAddress, int] = {}
     repeats = ((i, first.setdefault(one.address, i)) for i, one in enumerate(given))
     return [Place(("body", i), f"answers the same as number {before}") for i, before in repeats if before != i]
 
 
 def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -> Written:
-    if isinstance(given.address, ScreenAddress):
+    if isinstance(given.address, ScreenAnswerAddress):
         return _check_comparison(task, given.address.screen, given, rater)
     rules = task.rules
     segment_id, shown = task.segment_id_and_texts(given.address.item, given.address.segment)
@@ -323,7 +323,11 @@ def _redact_outcomes(
     stored = OwnAnswers.load(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
 
     def hidden(answer: Written) -> bool:
-        had = stored.screens[answer.screen] if isinstance(answer, ScreenComparison) else stored.at[answer.key_in_flush[:2]]
+        had = (
+            stored.screens[answer.screen]
+            if isinstance(answer, ScreenComparison)
+            else stored.at[answer.key_in_flush[:2]]
+        )
         return had.hidden
 
     return [

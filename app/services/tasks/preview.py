@@ -31,7 +31,7 @@ class NothingToPreview(Conflict):
     """The campaign has no texts with outputs yet."""
 
 
-def load_task_preview(
+def make_task_preview(
     session: Session,
     campaign: str,
     *,

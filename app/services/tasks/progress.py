@@ -27,16 +27,16 @@ from app.services.tasks.progress_view import (
     ItemGroupsProgress,
     Progress,
     ProgressFingerprint,
-    ProgressScope,
+    ProgressVisibility,
     SystemProgress,
 )
 from app.storage import progress
 from app.storage.db import Session
 
-__all__ = ["ProgressFingerprint", "ProgressScope", "load_progress_fingerprint", "make_campaign_progress"]
+__all__ = ["ProgressFingerprint", "ProgressVisibility", "load_progress_fingerprint", "make_campaign_progress"]
 
 
-def load_progress_fingerprint(session: Session, campaign: str, sight: ProgressScope) -> ProgressFingerprint:
+def load_progress_fingerprint(session: Session, campaign: str, sight: ProgressVisibility) -> ProgressFingerprint:
     """Load by a few look-ups what shows whether anything has changed. Raises NotFound."""
     row = progress.load_progress_inputs(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
@@ -52,14 +52,14 @@ def _part(told: str) -> tuple[int, str]:
 
 
 def make_campaign_progress(
-    session: Session, seen: ProgressFingerprint, sight: ProgressScope, keeper: ProgressCountCache | None = None
+    session: Session, seen: ProgressFingerprint, sight: ProgressVisibility, keeper: ProgressCountCache | None = None
 ) -> Progress:
     """Make the progress of a campaign, as far as the reader may see it. keeper: holds the counts of earlier calls."""
     everybody = progress.load_raters_and_plan_membership(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
     keeper = keeper or ProgressCountCache()
     rows = keeper.load_cached_tasks_not_withdrawn(session, seen)
-    counts = keeper.count_judged_work(session, seen, rows)
+    counts = keeper.tally_judgments(session, seen, rows)
     sources = _ProgressCounts(sight, raters, counts)
     tasks = sources.tasks(rows)
     plan = progress.load_plan_version_and_workload_entropy(session, seen.campaign_id) if sight.team is None else None
@@ -106,7 +106,7 @@ def _old_counts(counts: ProgressTallies, seen: ProgressFingerprint) -> list[str]
 def _idle(
     session: Session,
     seen: ProgressFingerprint,
-    sight: ProgressScope,
+    sight: ProgressVisibility,
     raters: Sequence[progress.Row],
     find_idle: Callable[[], Sequence[str]],
 ) -> list[str]:
@@ -134,7 +134,7 @@ def _deadline(
 class _ProgressCounts:
     """What was counted, limited to what the reader may see."""
 
-    sight: ProgressScope
+    sight: ProgressVisibility
     raters: Sequence[progress.Row]
     counts: ProgressTallies
 

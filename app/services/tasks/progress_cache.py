@@ -175,7 +175,7 @@ class ProgressCountCache:
                 campaign.idle = asked, idle_raters.load_unassigned_rater_keys(session, seen.campaign_id, keys)
             return campaign.idle[1]
 
-    def count_judged_work(
+    def tally_judgments(
         self, session: Session, seen: ProgressFingerprint, tasks: Sequence[progress.Row]
     ) -> ProgressTallies:
         """Return the counts of what is judged now. tasks: those of the campaign that are not withdrawn."""
@@ -260,7 +260,7 @@ def _update(
     return kept
 
 
-def count_and_encode_judged_work(session: Session, seen: ProgressFingerprint) -> bytes:
+def tally_and_encode_judgments(session: Session, seen: ProgressFingerprint) -> bytes:
     """Count everything in a campaign, and return the counts in the form that `FindStored` returns.
 
     The time depends on the number of judgments: some four seconds for a million.

@@ -16,7 +16,7 @@ from app.services.tasks.progress_view import (
     ExpiredLease,
     LeaseSummary,
     ProgressFingerprint,
-    ProgressScope,
+    ProgressVisibility,
     RaterProgress,
     TaskStateAmount,
     WorkBalance,
@@ -223,7 +223,7 @@ def measure_work_balance(
 
 
 def summarize_leases(
-    tasks: Sequence[TaskWithCounts], raters: Sequence[progress.Row], sight: ProgressScope
+    tasks: Sequence[TaskWithCounts], raters: Sequence[progress.Row], sight: ProgressVisibility
 ) -> LeaseSummary:
     """Count the leased tasks and list the expired leases."""
     names = {one.id: one.key for one in raters} if sight.raters else {}

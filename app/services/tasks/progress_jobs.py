@@ -13,11 +13,11 @@ from datetime import timedelta
 
 from app.domain.errors import Unavailable
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
-from app.reports.kit.store import make_report_key
+from app.reports.kit.store import make_report_key_from_parts
 from app.services.jobs import jobs
 from app.services.tasks import progress
-from app.services.tasks.progress_cache import count_and_encode_judged_work
-from app.services.tasks.progress_view import ProgressFingerprint, ProgressScope
+from app.services.tasks.progress_cache import tally_and_encode_judgments
+from app.services.tasks.progress_view import ProgressFingerprint, ProgressVisibility
 from app.storage import jobs as stored_jobs
 from app.storage import judgments, progress_counts, reports
 from app.storage.db import Database, Session
@@ -31,11 +31,11 @@ STEP = 20_000
 """Number of data versions after which a worker counts again, so that a process that starts has few answers to add."""
 NOT_AGAIN = timedelta(minutes=10)
 """How long a count that failed or was cancelled is not restarted."""
-WHOLE = ProgressScope(raters=True, systems=True, team=None)
+WHOLE = ProgressVisibility(raters=True, systems=True, team=None)
 _WANTED: ContextVar[list[jobs.JobRequest] | None] = ContextVar("wanted counts", default=None)
 
 
-class JudgmentsNotCounted(Unavailable):
+class JudgmentsNotYetCounted(Unavailable):
     """The judgments of this large campaign are not counted yet; request its progress again in a while."""
 
     published = "NotCounted"
@@ -66,7 +66,7 @@ def find_stored_progress_counts(session: Session, seen: ProgressFingerprint) -> 
 
 @contextmanager
 def request_missing_counts(database: Database) -> Iterator[None]:
-    """Ask a worker for the counts that this block needs. Raises JudgmentsNotCounted if there are none at all.
+    """Ask a worker for the counts that this block needs. Raises JudgmentsNotYetCounted if there are none at all.
 
     The block must contain the transaction, because the request needs a connection of its own.
     """
@@ -76,7 +76,7 @@ def request_missing_counts(database: Database) -> Iterator[None]:
         yield
     except _CountsMissing as missing:
         why = [_request(database, request) for request in wanted]
-        raise JudgmentsNotCounted(why[0], retry_after=5) from missing
+        raise JudgmentsNotYetCounted(why[0], retry_after=5) from missing
     finally:
         _WANTED.reset(token)
     for request in wanted:
@@ -106,7 +106,7 @@ def make_progress_counts_work(database: Database, request: jobs.JobRequest) -> R
 
 def _count(database: Database, campaign: str) -> bytes:
     with database.transaction(snapshot=True) as session:
-        return count_and_encode_judged_work(session, progress.load_progress_fingerprint(session, campaign, WHOLE))
+        return tally_and_encode_judgments(session, progress.load_progress_fingerprint(session, campaign, WHOLE))
 
 
 def sum_stored_counts(report: StoredReport) -> dict[str, int]:
@@ -124,4 +124,4 @@ def _key(session: Session, seen: ProgressFingerprint) -> ReportKey:
     last = progress_counts.find_last_version_not_from_answers(session, seen.campaign_id)
     version = last + (seen.data_version - last) // STEP * STEP
     parts = [seen.plan, sum(int(digest.partition(",")[0]) for digest in seen.tasks.values())]
-    return make_report_key(seen.campaign_id, KIND, version, parts, seed=0, method_version=VERSION)
+    return make_report_key_from_parts(seen.campaign_id, KIND, version, parts, seed=0, method_version=VERSION)

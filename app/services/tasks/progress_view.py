@@ -12,7 +12,7 @@ from app.services.access.tokens import Caller
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressScope:
+class ProgressVisibility:
     """What a reader may see. team: the only team whose raters count; None for the whole campaign."""
 
     raters: bool
@@ -20,8 +20,8 @@ class ProgressScope:
     team: str | None
 
     @classmethod
-    def for_caller(cls, caller: Caller) -> ProgressScope:
-        """Return the scope: managers see everything, viewers no raters, coordinators their own team and no systems."""
+    def for_caller(cls, caller: Caller) -> ProgressVisibility:
+        """Return what a caller sees: managers all, viewers no raters, coordinators their own team and no systems."""
         if caller.has_rights_of("manager"):
             return cls(raters=True, systems=True, team=None)
         if caller.has_rights_of("viewer"):

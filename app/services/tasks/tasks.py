@@ -12,7 +12,7 @@ from app.domain.attention import KIND
 from app.domain.errors import Conflict, Place
 from app.domain.glossary import GlossaryTerm, TermInText, find_terms, preselect_terms
 from app.domain.markup import parse_markup
-from app.protocols import RaterForm, ShownText, find_texts_shown_on_basis, list_shown_texts
+from app.protocols import RaterForm, ShownText, find_text_kinds_of_basis, list_shown_texts
 from app.services.campaigns.media_rules import MediaPlaybackRules
 from app.services.media.listening import load_heard_stretches
 from app.services.people.raters import ActingRater
@@ -364,7 +364,7 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
     if state != "leased":
         return
     back = row.pooled and tasks.free_rest_of_task_chain(session, row.campaign_id, row.plan, row.chain)
-    tasks.note_lease_ending(session, row.campaign_id, row.id, "released")
+    tasks.record_how_lease_ended(session, row.campaign_id, row.id, "released")
     values: dict[str, object] = {"rater_id": None, "pooled": False} if back else {}
     if row.plan is None and (row.meta.get(KIND) or {}).get("pooled"):
         values = {"queue": LAST}
@@ -372,7 +372,7 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
 
 
 def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
-    around = find_texts_shown_on_basis(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
+    around = find_text_kinds_of_basis(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
     return tuple(
         ScreenView(
             screen=n,
@@ -402,7 +402,7 @@ def _segment(
     answers: OwnAnswers,
     terms: Sequence[GlossaryTerm],
 ) -> SegmentView:
-    seen, hidden = find_texts_shown_on_basis(sheet.protocol, sheet.basis), sheet.protocol.hides_source
+    seen, hidden = find_text_kinds_of_basis(sheet.protocol, sheet.basis), sheet.protocol.hides_source
     texts = list_shown_texts(
         sheet.protocol,
         sheet.basis,

@@ -93,7 +93,7 @@ def load_next_delivery_or_release(database: Database, webhook_id: int) -> Pendin
     with database.transaction() as session:
         row = webhooks.load_next_event(session, webhook_id)
         if row is None:
-            webhooks.release_webhook(session, webhook_id)
+            webhooks.release_webhook_claim(session, webhook_id)
             return None
     about = {"rater": row.rater} if row.rater is not None else {}
     said = {
@@ -115,10 +115,10 @@ def load_next_delivery_or_release(database: Database, webhook_id: int) -> Pendin
     )
 
 
-def release_webhook(database: Database, webhook_id: int) -> None:
+def release_webhook_claim(database: Database, webhook_id: int) -> None:
     """Release a claimed webhook for other workers."""
     with database.transaction() as session:
-        webhooks.release_webhook(session, webhook_id)
+        webhooks.release_webhook_claim(session, webhook_id)
 
 
 def record_delivery(database: Database, sent: PendingDelivery, result: DeliveryResult) -> bool:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, count_pooled_values
+from app.stats.agreement.pooled_values import PooledValueCounts, count_agreeing_pairs, count_pooled_values
 from app.stats.agreement.units import OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats
 
@@ -80,7 +80,7 @@ def _interval(units: ValuesByUnit) -> OfDocuments:
     return value
 
 
-def _nominal(units: ValuesByUnit, pool: PooledValues, tolerance: float) -> OfDocuments:
+def _nominal(units: ValuesByUnit, pool: PooledValueCounts, tolerance: float) -> OfDocuments:
     size = units.n_values_by_unit()
     differ = (size * (size - 1) / 2 - count_agreeing_pairs(units, pool, tolerance)) * 2 / (size - 1)
     sums = units.sum_by_document(differ)
@@ -93,7 +93,7 @@ def _nominal(units: ValuesByUnit, pool: PooledValues, tolerance: float) -> OfDoc
     return value
 
 
-def _ratio(units: ValuesByUnit, pool: PooledValues) -> OfDocuments:
+def _ratio(units: ValuesByUnit, pool: PooledValueCounts) -> OfDocuments:
     sums = units.sum_by_document(_ratio_inside(units))
 
     def value(weights: Floats) -> Floats:
@@ -124,7 +124,7 @@ def _ratio_inside(units: ValuesByUnit) -> Floats:
     return np.asarray(out / (size - 1), dtype=np.float64)
 
 
-def _ordinal(units: ValuesByUnit, pool: PooledValues) -> OfDocuments:
+def _ordinal(units: ValuesByUnit, pool: PooledValueCounts) -> OfDocuments:
     """α from mid-ranks of the pooled values: Σ_{g=c..k} n_g − (n_c + n_k)/2 is the distance between two mid-ranks."""
     inside = _by_unit(units, pool) if pool.values.size > MOST_COINCIDENT else _by_coincidence(units, pool)
 
@@ -138,7 +138,7 @@ def _ordinal(units: ValuesByUnit, pool: PooledValues) -> OfDocuments:
     return value
 
 
-def _by_unit(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
+def _by_unit(units: ValuesByUnit, pool: PooledValueCounts) -> Callable[[Floats, Floats], Floats]:
     """Compute Σ_u of squared rank distances/(m − 1) in every draw, unit by unit."""
 
     def inside(weights: Floats, ranks: Floats) -> Floats:
@@ -150,7 +150,7 @@ def _by_unit(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Float
     return inside
 
 
-def _by_coincidence(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
+def _by_coincidence(units: ValuesByUnit, pool: PooledValueCounts) -> Callable[[Floats, Floats], Floats]:
     """Compute what `_by_unit` does from how often two values coincide in each document: K² operations a draw."""
     k, size = max(pool.values.size, 1), units.n_values_by_unit()
     parts = []

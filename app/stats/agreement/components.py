@@ -42,7 +42,7 @@ class UnitRaterVariances:
         """ICC(C,1): like ICC(A,1), but without the raters' offsets."""
         return self.unit / (self.unit + self.residual) if self.unit + self.residual else float("nan")
 
-    def expected_agreement_within_tolerance(self, tolerance: float, step: float = 0.0) -> float:
+    def rater_agreement_within_tolerance(self, tolerance: float, step: float = 0.0) -> float:
         """Expected share of rater pairs at most `tolerance` apart; step: of the scale, for continuity correction."""
         return _probability_within(self.rater + self.residual, tolerance + step / 2)
 

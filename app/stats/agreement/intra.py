@@ -13,16 +13,16 @@ from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatedRatings:
+class RepeatRatingPairs:
     """Pairs of a rating and the same rater's next rating of the same output. rater: codes. Shapes (n,)."""
 
     first: Floats
     second: Floats
     rater: Codes
 
-    def where(self, keep: Bools) -> RepeatedRatings:
+    def where(self, keep: Bools) -> RepeatRatingPairs:
         """Keep only the pairs for which `keep` is true."""
-        return RepeatedRatings(self.first[keep], self.second[keep], self.rater[keep])
+        return RepeatRatingPairs(self.first[keep], self.second[keep], self.rater[keep])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SelfAgreement:
     tau_b: float | None
 
 
-def pair_consecutive_ratings(ratings: Ratings) -> RepeatedRatings:
+def pair_consecutive_ratings(ratings: Ratings) -> RepeatRatingPairs:
     """Pair consecutive ratings (1st and 2nd, 2nd and 3rd …) of one output by one rater; segments only."""
     rows = ratings.segment_ratings()
     order = np.lexsort((rows.nth, rows.rater, rows.system, rows.segment))
@@ -50,10 +50,12 @@ def pair_consecutive_ratings(ratings: Ratings) -> RepeatedRatings:
     same = (segment[1:] == segment[:-1]) & (system[1:] == system[:-1]) & (rater[1:] == rater[:-1])
     at = np.flatnonzero(same)
     score = rows.score[order]
-    return RepeatedRatings(score[at], score[at + 1], rater[at])
+    return RepeatRatingPairs(score[at], score[at + 1], rater[at])
 
 
-def pair_same_text_ratings(ratings: Ratings, wave: int, later_wave: int) -> tuple[RepeatedRatings, RepeatedRatings]:
+def pair_ratings_under_two_names(
+    ratings: Ratings, wave: int, later_wave: int
+) -> tuple[RepeatRatingPairs, RepeatRatingPairs]:
     """Pair ratings of one translation that was judged under the names of two systems (codes).
 
     Returns pairs by one rater under both names and, for comparison, pairs by two raters under the same name, of whom
@@ -66,16 +68,16 @@ def pair_same_text_ratings(ratings: Ratings, wave: int, later_wave: int) -> tupl
     times = np.searchsorted(b.segment[order], a.segment, side="right") - first
     left = np.repeat(np.arange(len(a)), times)
     right = order[np.arange(left.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
-    before = RepeatedRatings(a.score[left], b.score[right], a.rater[left])
+    before = RepeatRatingPairs(a.score[left], b.score[right], a.rater[left])
     both = list_value_pairs(
         make_segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first")
     )
-    between = RepeatedRatings(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
+    between = RepeatRatingPairs(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
     return before.where(a.rater[left] == b.rater[right]), between
 
 
 def compute_self_agreement(
-    pairs: RepeatedRatings, *, tolerance: float, chance: float | None = None
+    pairs: RepeatRatingPairs, *, tolerance: float, chance: float | None = None
 ) -> SelfAgreement | None:
     """Agreement of the pairs; None without pairs. chance: probability that two ratings are within the tolerance.
 

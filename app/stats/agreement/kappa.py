@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, count_pooled_values
+from app.stats.agreement.pooled_values import PooledValueCounts, count_agreeing_pairs, count_pooled_values
 from app.stats.agreement.units import SLACK, OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats
 
@@ -33,7 +33,7 @@ def chance_agreement_within_steps(levels: int, steps: int) -> float:
     return (levels * (2 * steps + 1) - steps * (steps + 1)) / levels**2
 
 
-def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
+def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledValueCounts | None = None) -> OfDocuments:
     """Share of rater pairs within the tolerance; every pair of every unit counts once.
 
     tolerance: in score units. pool: of the units with at least two values; None computes it. Returns a function of

@@ -12,7 +12,7 @@ from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class PooledValues:
+class PooledValueCounts:
     """Distinct values in ascending order, shape (K,); code of each value of the units; counts by document, (D, K)."""
 
     values: Floats
@@ -37,16 +37,16 @@ class PooledValues:
         return low, np.searchsorted(self.values, self.values + reach, side="right")
 
 
-def count_pooled_values(units: ValuesByUnit) -> PooledValues:
+def count_pooled_values(units: ValuesByUnit) -> PooledValueCounts:
     """Make a histogram of the values of all units."""
     values, code = np.unique(units.value, return_inverse=True)
     shape = (units.n_documents, max(values.size, 1))
     at = (units.document[units.unit], code)
     counts = scipy.sparse.coo_array((np.ones(code.size), at), shape=shape).tocsr()
-    return PooledValues(values, np.asarray(code, dtype=np.intp), counts)
+    return PooledValueCounts(values, np.asarray(code, dtype=np.intp), counts)
 
 
-def count_agreeing_pairs(units: ValuesByUnit, pool: PooledValues, tolerance: float) -> Floats:
+def count_agreeing_pairs(units: ValuesByUnit, pool: PooledValueCounts, tolerance: float) -> Floats:
     """Count each unit's unordered pairs of values within the tolerance, shape (U,).
 
     Counting uses ranks, so a unit with m values costs m·log n, not m².

@@ -116,7 +116,7 @@ def mask_lengths_within(length: Counted, low: int, high: int | None) -> Bools:
     return np.asarray((length >= low) & (length <= (high if high is not None else np.iinfo(np.int64).max)))
 
 
-def measure_durations_by_unit(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
+def measure_durations_by_unit_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
     """Return durations by (kind of unit, document set); empty combinations are left out.
 
     Kinds: `segment`, `per_word` (of segments, seconds per source word), `first_third` and `last_third` (segments in

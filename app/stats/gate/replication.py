@@ -53,7 +53,7 @@ def simulate_ranking_stability(
     return compute_stability_curves(StabilitySimulator(data, request))[0].points[0]
 
 
-def simulate_replication(
+def simulate_replication_chances(
     data: MultiplyRatedDocuments,
     pair: tuple[int, int],
     method: Method,

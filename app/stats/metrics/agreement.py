@@ -10,7 +10,7 @@ import numpy as np
 from app.stats.aggregate import Indices
 from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
-from app.stats.metrics.pairs import PairPValues, compute_pair_p_values
+from app.stats.metrics.pairs import PairPValues, compute_system_pair_p_values
 from app.stats.metrics.separation import MetricSeparation, compute_metric_separation_from_pairs
 from app.stats.metrics.ties import TieCalibratedAccuracy, tie_calibrated_accuracy
 from app.stats.ratings import Bools, Floats
@@ -131,7 +131,7 @@ def compute_metric_separation_from_scores(
 
     Human scores are tested on all judged outputs, so a metric that has only system scores gets results too.
     """
-    human = compute_pair_p_values(
+    human = compute_system_pair_p_values(
         scores.human, scores.judged, _unit(scores, by_document), permutations=permutations, seed=seed
     )
     return compute_metric_separation_from_pairs(
@@ -152,8 +152,10 @@ def compute_human_and_metric_p_values(
     """
     unit = _unit(scores, by_document)
     return (
-        compute_pair_p_values(scores.human, scores.both_scores_mask, unit, permutations=permutations, seed=seed),
-        compute_pair_p_values(scores.metric, scores.both_scores_mask, unit, permutations=permutations, seed=seed),
+        compute_system_pair_p_values(scores.human, scores.both_scores_mask, unit, permutations=permutations, seed=seed),
+        compute_system_pair_p_values(
+            scores.metric, scores.both_scores_mask, unit, permutations=permutations, seed=seed
+        ),
     )
 
 

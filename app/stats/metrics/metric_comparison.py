@@ -47,7 +47,7 @@ class MetricComparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CommonMetricScores:
+class CommonSegmentScores:
     """Scores of the segments for which every system has a human score and both metric scores; higher is better.
 
     human, first, second: shape (S, G). unit: segments of a unit change sign together in SPA; 0 … U−1, not decreasing,
@@ -62,7 +62,7 @@ class CommonMetricScores:
     @classmethod
     def from_scores(
         cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices
-    ) -> CommonMetricScores:
+    ) -> CommonSegmentScores:
         """Select the common segments of scores of shape (S, G); standardise both metrics over all their outputs.
 
         present : whether an output has all three scores. unit : not decreasing.
@@ -86,7 +86,7 @@ def _z_scores(scores: Floats) -> Floats:
 
 
 def compare_two_metrics(
-    common: CommonMetricScores, *, permutations: int, seed: int, swaps: int = SWAPS
+    common: CommonSegmentScores, *, permutations: int, seed: int, swaps: int = SWAPS
 ) -> tuple[MetricComparison, ...]:
     """Test two metrics by every measure; returns () below three systems or without a common segment.
 
@@ -132,7 +132,7 @@ def sample_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: in
         yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
 
 
-def swap_metric_scores(common: CommonMetricScores, masks: Bools) -> tuple[Floats, Floats]:
+def swap_metric_scores(common: CommonSegmentScores, masks: Bools) -> tuple[Floats, Floats]:
     """Return the scores of the two metrics after each exchange, shape (b, S, G) each."""
     return (
         np.where(masks, common.second, common.first),
@@ -143,7 +143,7 @@ def swap_metric_scores(common: CommonMetricScores, masks: Bools) -> tuple[Floats
 class _SwapMeasures:
     """Computes the measures of many scorings of the same outputs at once, against the same human scores."""
 
-    def __init__(self, common: CommonMetricScores, permutations: int, seed: int) -> None:
+    def __init__(self, common: CommonSegmentScores, permutations: int, seed: int) -> None:
         self.human, self.means = common.human, common.human.mean(axis=1)
         self.pairs = np.triu_indices(len(self.means), 1)
         self.starts = np.flatnonzero(np.diff(common.unit, prepend=-1))
@@ -169,7 +169,7 @@ class _SwapMeasures:
         }
 
     def _p_values(self, scores: Floats) -> Floats:
-        """One-sided p of every pair for each scoring, shape (b, pairs); see `compute_pair_p_values`."""
+        """One-sided p of every pair for each scoring, shape (b, pairs); see `compute_system_pair_p_values`."""
         sums = np.add.reduceat(scores, self.starts, axis=2).transpose(1, 0, 2)
         whole = sums.sum(axis=2)
         # One product for all; systems come first, so that the rows subtracted below are contiguous.

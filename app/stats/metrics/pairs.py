@@ -12,7 +12,7 @@ import scipy
 
 from app.stats.aggregate import Indices
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import PairsWithSameSegments, count_permuted_sums
+from app.stats.testing.permutation import PairsWithSameSegments, count_extreme_permuted_sums
 
 PERMUTATIONS = 1_000
 _HELD = 1 << 21  # most segment differences held at once
@@ -33,7 +33,7 @@ class PairPValues:
     difference: Floats
 
 
-def compute_pair_p_values(
+def compute_system_pair_p_values(
     score: Floats, present: Bools, unit: Indices, *, permutations: int = PERMUTATIONS, seed: int = 0
 ) -> PairPValues:
     """Test every pair of systems on the segments that both have.
@@ -62,7 +62,7 @@ def compute_pair_p_values(
         # Pairs have different segments, so each pair's first row is its difference, and its second row is 0.
         rows = np.concatenate((sums[pairs], np.zeros((1, n_units))))
         ends = np.arange(pairs.size), np.full(pairs.size, pairs.size)
-        counts = count_permuted_sums(
+        counts = count_extreme_permuted_sums(
             [PairsWithSameSegments(rows, *ends, pairs, np.arange(n_units))],
             first.size,
             n_units,

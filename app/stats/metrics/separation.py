@@ -62,7 +62,7 @@ def compute_metric_separation_from_pairs(
 
     Parameters
     ----------
-    human : p-values of all pairs for human scores, see `compute_pair_p_values`.
+    human : p-values of all pairs for human scores, see `compute_system_pair_p_values`.
     metric : differences of the metric's scores for the same pairs, higher is better, NaN if one is missing; shape
         (pairs,).
     Pairs without a human test or a metric difference are left out. `better` uses every pair in both directions, so it

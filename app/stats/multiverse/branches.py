@@ -77,7 +77,7 @@ class MultiverseBranchClaims:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredRatings:
+class RatingsUnderOneScoring:
     """Ratings under one scoring. domains: code of each document label, None if unknown."""
 
     name: str
@@ -86,7 +86,7 @@ class ScoredRatings:
 
 
 def compute_branch_claims(
-    scored: ScoredRatings,
+    scored: RatingsUnderOneScoring,
     space: MultiverseSpace,
     excluding: ExclusionChoice,
     normalize: Normalize,
@@ -110,7 +110,7 @@ def compute_branch_claims(
     return MultiverseBranchClaims(scored.name, excluding.name, normalize, universes, claims, ahead, missing)
 
 
-def _matrix_or_reason(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:
+def _matrix_or_reason(scored: RatingsUnderOneScoring, recipe: Recipe) -> ScoreMatrix | str:
     """Return system × segment scores, or the reason why the recipe cannot be applied to the scores."""
     try:
         matrix = make_score_matrix_in_ranking_order(scored.rows, recipe, scored.domains)
@@ -123,7 +123,12 @@ class _Universes:
     """The tests and adjustments of one branch."""
 
     def __init__(
-        self, scored: ScoredRatings, space: MultiverseSpace, recipe: Recipe, matrix: ScoreMatrix, systems: Sequence[str]
+        self,
+        scored: RatingsUnderOneScoring,
+        space: MultiverseSpace,
+        recipe: Recipe,
+        matrix: ScoreMatrix,
+        systems: Sequence[str],
     ) -> None:
         self.rows, self.domains, self.space, self.recipe, self.laid = (
             scored.rows,

@@ -17,7 +17,7 @@ import numpy as np
 from app.design.design import Grouping
 from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
-from app.stats.aggregate import average_segment_scores, make_score_matrix
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.planning.studies import (
     compute_pair_contrasts,
     contrast_degrees_of_freedom,
@@ -94,7 +94,7 @@ def prepare_pilot_ratings(ratings: Ratings, *, grouping: Grouping = "psxs", rati
 
 
 def _make_pilot_ratings(ratings: Ratings) -> PilotRatings:
-    matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
+    matrix = make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)
     if matrix.systems.size < 2:
         raise Invalid("a difference requires two systems")
     common = matrix.present.all(axis=0)

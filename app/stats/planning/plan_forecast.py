@@ -18,7 +18,7 @@ from app.stats.planning.studies import (
     PlannedClaimRule,
     RankingStabilityForecast,
     RaterPools,
-    forecast_srp,
+    forecast_ranking_stability,
     make_rater_pools,
 )
 
@@ -134,7 +134,7 @@ def _srp(plan: Plan, layout: StudyLayout, basis: ForecastVarianceComponents) -> 
     if basis.components is None or basis.between_systems is None:
         return {"value": None, "reason": UNSPREAD}
     try:
-        made = forecast_srp(
+        made = forecast_ranking_stability(
             basis.components,
             layout,
             between=basis.between_systems,

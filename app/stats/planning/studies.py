@@ -147,7 +147,7 @@ def _draw_document_effects(raters: Codes, n_raters: int, rng: np.random.Generato
     return np.asarray(np.take_along_axis(drawn, first, axis=2).reshape(raters.shape), dtype=np.float64)
 
 
-def forecast_srp(
+def forecast_ranking_stability(
     components: VarianceComponents,
     layout: StudyLayout,
     *,
@@ -420,7 +420,7 @@ def simulate_power_counts(
     """Number of studies that find two systems `difference` apart, by the paired t-test over documents.
 
     Returns (found, drawn): very large studies are drawn less often, at least 20 times. The direction must be right.
-    Raises as `forecast_srp`.
+    Raises as `forecast_ranking_stability`.
     """
     if layout.documents < 2:
         return 0, studies

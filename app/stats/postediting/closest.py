@@ -80,7 +80,7 @@ def _counts(
     return table
 
 
-def count_closest_by_lab(
+def compute_closest_shares_by_lab(
     lines: Sequence[ClosestReferenceCount], labs: Sequence[str | None]
 ) -> list[ClosestPostEditSharesByLab]:
     """Compare post-edits of the same lab with others, for each system with a lab; labs: by code of the system."""

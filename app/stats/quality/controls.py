@@ -97,7 +97,7 @@ def run_control_tests(
     pairs = pair_with_originals(ratings, links, RatingRole.DEGRADED, with_repeats=test == "rank_sum")
     raters = np.union1d(np.unique(pairs.rater), np.flatnonzero(pairs.unmatched))
     sign = ratings.better_sign
-    tested = {int(r): _test_or_reason(*pairs.scores_of_rater(int(r)), sign, test, min_pairs) for r in raters}
+    tested = {int(r): _test_or_reason(*pairs.paired_scores_of_rater(int(r)), sign, test, min_pairs) for r in raters}
     testable = [rater for rater, one in tested.items() if isinstance(one, _SampleTest)]
     family = np.array([one.p_value for one in tested.values() if isinstance(one, _SampleTest)])
     q_values = dict(zip(testable, adjust_p_values(family, adjust).tolist(), strict=True))
@@ -119,7 +119,7 @@ def _share_failing(
     pairs: RatingsPairedWithOriginals, rater: int, passed: list[int], sign: int, test: ControlTestName, limit: float
 ) -> float | None:
     """Share of draws of as many pairs, from those of the raters who passed, whose p is not below a limit."""
-    n = pairs.scores_of_rater(rater)[0].size
+    n = pairs.paired_scores_of_rater(rater)[0].size
     theirs = np.flatnonzero(np.isin(pairs.rater, passed))
     if theirs.size < MIN_POOL:
         return None
@@ -139,7 +139,7 @@ def _verdict(
     alpha: float,
     missed: float | None,
 ) -> ControlTest:
-    changed, original = pairs.scores_of_rater(rater)
+    changed, original = pairs.paired_scores_of_rater(rater)
     difference = round_scores(changed - original)
     weak = missed is not None and missed > MOST_MISSED
     verdict: Verdict = "not_testable" if q is None or weak else "pass" if q < alpha else "fail"

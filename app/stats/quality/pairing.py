@@ -26,7 +26,7 @@ class RatingsPairedWithOriginals:
     original: Floats
     unmatched: Codes
 
-    def scores_of_rater(self, rater: int) -> tuple[Floats, Floats]:
+    def paired_scores_of_rater(self, rater: int) -> tuple[Floats, Floats]:
         """Return changed and original scores of one rater."""
         first, last = np.searchsorted(self.rater, (rater, rater + 1))
         return self.changed[first:last], self.original[first:last]

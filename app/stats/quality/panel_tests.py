@@ -43,7 +43,7 @@ def add_habit_p_values(
     return by_rater
 
 
-def add_pace_p_values(speeds: dict[int, RaterSpeed], least: int) -> dict[int, RaterSpeed]:
+def add_pace_q_values(speeds: dict[int, RaterSpeed], least: int) -> dict[int, RaterSpeed]:
     """Add the chances of paces among the raters with at least `least` timed judgments, even if there are few raters."""
     logs = {r: -float(np.log(one.ratio)) for r, one in speeds.items() if one.n >= least and one.ratio}
     q_values = _q_values(logs, floor=PACE_SPREAD, few=True)

@@ -27,6 +27,6 @@ def compare_hidden_references_by_rater(ratings: Ratings) -> dict[int, HiddenRefe
     pairs = pair_with_originals(ratings, find_original_rows(ratings, (RatingRole.REFERENCE,)), RatingRole.REFERENCE)
     by_rater = {}
     for rater in np.unique(pairs.rater).tolist():
-        shown, output = pairs.scores_of_rater(rater)
+        shown, output = pairs.paired_scores_of_rater(rater)
         by_rater[rater] = HiddenReferenceComparison(shown.size, float((shown - output).mean()))
     return by_rater

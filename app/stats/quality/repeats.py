@@ -53,7 +53,9 @@ def summarize_repeats(
     """
     within = default_tolerance(ratings.scale) if tolerance is None else tolerance
     pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)
-    return {int(rater): _agreement(*pairs.scores_of_rater(int(rater)), within) for rater in np.unique(pairs.rater)}
+    return {
+        int(rater): _agreement(*pairs.paired_scores_of_rater(int(rater)), within) for rater in np.unique(pairs.rater)
+    }
 
 
 def add_repeat_p_values(

@@ -246,7 +246,7 @@ def _evidence(
     limits, rows, order = chosen.limits, work.rows, work.order
     ways = {r: compute_habits_of_rater(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
     ways = panel_tests.add_habit_p_values(ways, rows, order, limits.min_judgments)
-    speeds = panel_tests.add_pace_p_values(compute_rater_paces(rows, work.events, work.words), limits.min_timed)
+    speeds = panel_tests.add_pace_q_values(compute_rater_paces(rows, work.events, work.words), limits.min_timed)
     none = FlagEvidenceByRater(ways, speeds, {}, {}, {}, {}, ())
     if checks <= ALONE:
         return none

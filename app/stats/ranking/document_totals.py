@@ -18,7 +18,7 @@ from app.stats.aggregate import (
     Indices,
     ScoreMatrix,
     SegmentScores,
-    average_segment_scores,
+    average_ratings_per_segment,
     make_score_matrix,
     round_scores,
 )
@@ -120,10 +120,10 @@ def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: C
     systems : codes of all ranked systems, ascending. by_rater : whether to sum by rater and document, too.
     """
     scored, sign, median = normalized.scored, normalized.scored.better_sign, recipe.aggregate == "median"
-    scores = average_segment_scores(scored, repeats=recipe.repeats, median=median)
+    scores = average_ratings_per_segment(scored, repeats=recipe.repeats, median=median)
     matrix = raw = _lay_out(scores, scored.labels, systems)
     if normalized.raw is not scored:
-        unscaled = average_segment_scores(normalized.raw, repeats=recipe.repeats, median=median)
+        unscaled = average_ratings_per_segment(normalized.raw, repeats=recipe.repeats, median=median)
         raw = _lay_out(unscaled, scored.labels, systems)
     shape = (systems.size, matrix.n_documents)
     relative = document_sums_relative_to_mean(matrix) or (np.zeros(shape), np.zeros(shape))

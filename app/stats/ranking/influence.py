@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.recipe import Repeats
-from app.stats.aggregate import Indices, ScoreMatrix, SegmentScores, average_segment_scores, round_scores
+from app.stats.aggregate import Indices, ScoreMatrix, SegmentScores, average_ratings_per_segment, round_scores
 from app.stats.ratings import Bools, Floats, Ratings
 from app.stats.testing.significance import all_system_pairs, common_segment_masks
 
@@ -120,7 +120,7 @@ def leave_out_each_rater(
         rows, segments = index.others(int(rater))
         columns = np.searchsorted(panel.segments, segments)
         score, present = _cells(
-            panel, average_segment_scores(ratings.take(rows), repeats=repeats, median=median), columns
+            panel, average_ratings_per_segment(ratings.take(rows), repeats=repeats, median=median), columns
         )
         before = _totals(contrast, panel.score[:, columns], panel.present[:, columns], columns)
         after = _totals(contrast, score, present, columns)

@@ -19,7 +19,7 @@ from app.stats.normalize import NormalizedRatings, RaterMoments, normalize_ratin
 from app.stats.ranking import ranking
 from app.stats.ranking.document_totals import CampaignTotals, combine_block_totals, sum_document_block
 from app.stats.ranking.pair_rows import PairwiseEvidence
-from app.stats.ranking.ranking import RankedRows, rank_averaged_systems
+from app.stats.ranking.ranking import RowsToRank, rank_systems_from_averages
 from app.stats.ranking.result import Ranking, SegmentScoreTable
 from app.stats.ratings import Codes, Ratings
 from app.stats.selection import DroppedRowCount, can_select_rows_independently
@@ -108,7 +108,7 @@ def rank_from_sums(
     systems = np.unique(counted.system)
     totals = _sum_blocks(source, resolved, moments, systems, documents, ranked.better_sign)
     n_dropped = 0 if totals is None else totals.n_dropped
-    about = RankedRows(
+    about = RowsToRank(
         ranked,
         unit="raw" if moments is None else "z",
         n_ratings=source.count_ranked_judgments(left_out),
@@ -122,9 +122,9 @@ def rank_from_sums(
         nothing = ranking.rank_systems(ranked.where(np.zeros(len(ranked), dtype=np.bool_)), resolved, documents)
         return replace(nothing, requested=recipe, dropped=about.dropped)
     if systems.size > 1 and not totals.shared.segments.any():
-        ranking.refuse_unpaired_design(resolved)
+        ranking.refuse_paired_test(resolved)
     evidence = PairwiseEvidence(totals.shared, totals.raw_shared, totals.chances, _for_new_raters(totals, resolved))
-    return rank_averaged_systems(about, (totals.matrix, totals.raw), evidence, totals.relative, resolved, recipe)
+    return rank_systems_from_averages(about, (totals.matrix, totals.raw), evidence, totals.relative, resolved, recipe)
 
 
 def _sum_blocks(

@@ -13,7 +13,7 @@ from app.stats import recipe_normalization
 from app.stats.aggregate import (
     Indices,
     ScoreMatrix,
-    average_segment_scores,
+    average_ratings_per_segment,
     make_score_matrix,
     round_scores,
     treat_ratings_as_segments,
@@ -68,8 +68,10 @@ def rank_systems(
     normalized = recipe_normalization.normalize_ranked_rows(selection, ranked, resolved)
     scored, unscaled = _rows_to_aggregate(normalized, resolved)
     median = resolved.aggregate == "median"
-    scores = average_segment_scores(scored, repeats=resolved.repeats, median=median)
-    raw = scores if unscaled is scored else average_segment_scores(unscaled, repeats=resolved.repeats, median=median)
+    scores = average_ratings_per_segment(scored, repeats=resolved.repeats, median=median)
+    raw = (
+        scores if unscaled is scored else average_ratings_per_segment(unscaled, repeats=resolved.repeats, median=median)
+    )
     macro = resolved.aggregate == "macro_domain"
     matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=macro)
     matrix = matrix.reorder_systems(_order(matrix, rows.better_sign))
@@ -81,8 +83,8 @@ def rank_systems(
     resolved, more = _resolve_test(matrix, rows, resolved)
     evidence = _pair_evidence(matrix, raw_laid, scored, resolved)
     paired = uses_common_segments(resolved, evidence.shared)
-    return rank_averaged_systems(
-        RankedRows(
+    return rank_systems_from_averages(
+        RowsToRank(
             ranked,
             unit=normalized.unit,
             n_ratings=_judgments(normalized.scored),
@@ -103,8 +105,8 @@ def rank_systems(
 
 
 @dataclass(frozen=True, slots=True)
-class RankedRows:
-    """The ranked rows, and what is known about them before systems are compared.
+class RowsToRank:
+    """The rows to rank, and what is known about them before systems are compared.
 
     rows: as `select_rows_by_recipe` leaves them. times: how many ratings each row stands for; None for one. n_ratings:
     number of judgments that were averaged. dropped, warnings: those of the steps so far, in their order. notes: notes
@@ -121,8 +123,8 @@ class RankedRows:
     notes: tuple[str, ...] = ()
 
 
-def rank_averaged_systems(
-    ranked: RankedRows,
+def rank_systems_from_averages(
+    prepared: RowsToRank,
     panels: tuple[ScoreMatrix, ScoreMatrix],
     evidence: PairwiseEvidence,
     relative: tuple[Floats, Floats] | None,
@@ -136,20 +138,20 @@ def rank_averaged_systems(
     relative : of `document_sums_relative_to_mean`. resolved : the recipe that is followed; requested : the recipe as
     requested.
     """
-    rows, (matrix, raw) = ranked.rows, panels
+    rows, (matrix, raw) = prepared.rows, panels
     linked = design_checks.find_system_pairs_linked_by_raters(rows, matrix.systems)
     shared = replace(evidence.shared, linked=linked[all_system_pairs(len(linked))])
     evidence = replace(evidence, shared=shared)
     verdict = run_tests_and_decide_wins(matrix, shared, resolved, rows.better_sign)
     floor = caveats.smallest_p_and_documents_needed(verdict.tests, resolved, len(matrix.systems))
-    caveat_warnings = caveats.data_caveats(rows, matrix, shared, verdict.tests, floor, resolved, ranked.times)
+    caveat_warnings = caveats.data_caveats(rows, matrix, shared, verdict.tests, floor, resolved, prepared.times)
     sets = _rank_sets(matrix, rows, resolved, linked if caveats.is_significance_reachable(floor, resolved) else None)
     return Ranking(
         recipe=resolved,
         requested=requested,
         higher_is_better=rows.higher_is_better,
-        unit=ranked.unit,
-        n_ratings=ranked.n_ratings,
+        unit=prepared.unit,
+        n_ratings=prepared.n_ratings,
         hypotheses=caveats.count_hypotheses(resolved, len(matrix.systems)),
         smallest_p=floor.smallest,
         smallest_p_adjusted=floor.adjusted,
@@ -157,15 +159,15 @@ def rank_averaged_systems(
         population=_population(rows, resolved),
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
-        dropped=ranked.dropped,
+        dropped=prepared.dropped,
         systems=ranking_rows.make_system_rows(rows, matrix, raw, verdict, sets, resolved, relative),
         pairs=make_pair_rows(rows, panels, evidence, verdict, left_out, resolved),
         warnings=(
-            *(*ranked.warnings, *caveat_warnings),
+            *(*prepared.warnings, *caveat_warnings),
             *caveats.rank_set_caveats(sets, rows, resolved, floor),
         ),
-        notes=(*NOTES, *recipe_caveats.distribution_shape_caveats(resolved), *ranked.notes),
-        segments=ranked.segments,
+        notes=(*NOTES, *recipe_caveats.distribution_shape_caveats(resolved), *prepared.notes),
+        segments=prepared.segments,
     )
 
 
@@ -335,7 +337,7 @@ def _replace_paired_test(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     return _replace_choice(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
 
 
-def refuse_unpaired_design(recipe: Recipe) -> None:
+def refuse_paired_test(recipe: Recipe) -> None:
     """Raise the Invalid of a paired test on systems that do not share a segment."""
     _replace_paired_test(replace(recipe, fallback=False))
 

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.stats.aggregate import (
     ScoreMatrix,
-    average_segment_scores,
+    average_ratings_per_segment,
     make_score_matrix,
     round_scores,
     treat_ratings_as_segments,
@@ -109,7 +109,7 @@ class ScoreChangeExperimentsFromRatings(ScoreChangeExperiments):
         """Settle the recipe on all data. Raises Invalid if it does not fit them."""
         return cls(
             rows=rows,
-            **make_score_change_experiment_fields(
+            **take_experiment_fields_from_ranking(
                 rank_systems(rows, drop_slow_recipe_choices(recipe), documents), humans, documents
             ),
         )
@@ -125,7 +125,7 @@ class ScoreChangeExperimentsFromRatings(ScoreChangeExperiments):
         return rerank_systems(rows, self.recipe, unshown, self.facts)
 
 
-def make_score_change_experiment_fields(
+def take_experiment_fields_from_ranking(
     base: Ranking, humans: frozenset[str], documents: DocumentTable | None
 ) -> dict[str, Any]:
     """Return, by name, the fields that `ScoreChangeExperiments` takes from the ranking without any change."""
@@ -152,7 +152,7 @@ def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts
 
     Raises Invalid if the recipe does not fit the rows.
     """
-    scored, _ = select_normalized_rows(rows, recipe)
+    scored, _ = select_and_normalize_rows(rows, recipe)
     gone = [code for code, key in enumerate(rows.labels.systems) if key in unshown]
     shown = scored.where(~np.isin(scored.system, gone)).in_canonical_order()
     # The recipe's choices of rows and normalization have been applied already.
@@ -167,7 +167,7 @@ def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts
     return rank_systems(shown, rest, facts.documents)
 
 
-def select_normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowSelection]:
+def select_and_normalize_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowSelection]:
     """Return the rows that a recipe ranks, with normalized scores, and the selection they come from.
 
     recipe : with its normalization settled. Raises Invalid if the scores do not allow it.
@@ -186,10 +186,10 @@ def make_score_matrix_in_ranking_order(rows: Ratings, recipe: Recipe, domains: C
         raise Invalid("the scores are standardised already")
     if recipe.aggregate == "macro_domain" and domains is None:
         raise Invalid("macro_domain needs the domains of the documents, which are unknown")
-    scored, _ = select_normalized_rows(rows, recipe)
+    scored, _ = select_and_normalize_rows(rows, recipe)
     if recipe.repeats == "separate":
         scored = treat_ratings_as_segments(scored)
-    scores = average_segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
+    scores = average_ratings_per_segment(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
     matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
     return matrix.reorder_systems(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.system_means()))))
 

@@ -15,15 +15,15 @@ from app.stats.robustness.ranking_places import RankingPlaces, make_ranking_plac
 from app.stats.robustness.reranking import (
     ScoreChangeExperiments,
     drop_slow_recipe_choices,
-    make_score_change_experiment_fields,
+    take_experiment_fields_from_ranking,
 )
 from app.stats.side_tables import DocumentTable
 
 
-class SummableChangedRatings(Protocol):
+class ChangeableSummableRatings(Protocol):
     """Ratings that can be changed and summed where they are stored."""
 
-    def open_rating_sums(
+    def open_sums_after_change(
         self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
     ) -> AbstractContextManager[SummableRatings]:
         """Open the sums under a recipe after a change.
@@ -40,19 +40,19 @@ class SummableChangedRatings(Protocol):
 class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
     """Changes of ratings that are summed. base: the ranking of all systems without a change."""
 
-    sums: SummableChangedRatings
+    sums: ChangeableSummableRatings
     base: RankingPlaces
 
     @classmethod
     def from_sums(
-        cls, sums: SummableChangedRatings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
+        cls, sums: ChangeableSummableRatings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
     ) -> ScoreChangeExperimentsFromSums:
         """Settle a recipe that `can_rank_from_sums` accepts on all data. Raises Invalid if it does not fit them."""
         simple = drop_slow_recipe_choices(recipe)
-        with sums.open_rating_sums(simple, None, frozenset(), documents) as source:
+        with sums.open_sums_after_change(simple, None, frozenset(), documents) as source:
             base = rank_from_sums(source, simple, documents)
         return cls(
-            sums=sums, base=make_ranking_places(base), **make_score_change_experiment_fields(base, humans, documents)
+            sums=sums, base=make_ranking_places(base), **take_experiment_fields_from_ranking(base, humans, documents)
         )
 
     def load_changeable_rows(self) -> Ratings:
@@ -62,7 +62,7 @@ class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
     def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
         """Return the ranking after a change. Raises Invalid if there is none."""
         documents = self.facts.documents
-        with self.sums.open_rating_sums(self.recipe, change, unshown, documents) as source:
+        with self.sums.open_sums_after_change(self.recipe, change, unshown, documents) as source:
             return rank_from_sums(source, self.recipe, documents)
 
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:

@@ -19,7 +19,7 @@ from app.stats.stability.extraction import (
     require_usable_documents,
     tabulate_rating_cells,
 )
-from app.stats.stability.studies import ItemRatingSums, index_raters_in_pools, sum_item_ratings
+from app.stats.stability.studies import ItemRatingSums, find_rater_positions_in_pools, sum_item_ratings
 
 _EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np.inf}
 """Values at the places without a rater, by the name of the sum."""
@@ -33,7 +33,7 @@ class _BlockSums:
     pools: tuple[Codes, ...]
 
 
-def sum_item_ratings_of_blocks(
+def sum_item_ratings_over_blocks(
     blocks: Iterable[Ratings], systems: Codes, *, centre: float, labels: RatingLabels, higher_is_better: bool
 ) -> ItemRatingSums:
     """Sum the multiply-rated documents of all blocks.
@@ -75,7 +75,7 @@ def sum_item_ratings_of_blocks(
     return ItemRatingSums(
         data=rated,
         centre=centre,
-        place=index_raters_in_pools(rated.pools, len(rated.raters)),
+        place=find_rater_positions_in_pools(rated.pools, len(rated.raters)),
         n_segments=np.concatenate([block.sums.n_segments for block in summed])[kept],
         **arrays,
     )

@@ -98,7 +98,7 @@ class FullDataClaims:
     claims: Claims
 
 
-def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
+def split_studies_into_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
     """Return the chunks of a resolved request; those of one point are adjacent."""
     chunks: list[StudyChunk] = []
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
@@ -130,7 +130,7 @@ class StabilitySimulator:
     @cached_property
     def chunks(self) -> tuple[StudyChunk, ...]:
         """All chunks of the request."""
-        return make_study_chunks(self.request)
+        return split_studies_into_chunks(self.request)
 
     def run_chunk(self, index: int) -> ChunkOutcome:
         """Compute a chunk; the outcome holds a reason if a bucket has too few raters for the ratings per item."""

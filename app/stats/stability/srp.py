@@ -25,7 +25,7 @@ def find_better_of_pairs(means: Floats, better_sign: int) -> Order:
     return np.asarray(better_sign * np.sign(scores[..., first] - scores[..., second]), dtype=np.int8)
 
 
-def mark_stable_pairs_of_studies(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
+def mark_stable_study_pairs(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
     """SR(e1, e2): every claim of e1 has the better mean in e2. Shape (n, n), including the diagonal.
 
     claims : shape (n, pairs). order : shape (n, pairs), the result of `find_better_of_pairs` for the means.
@@ -36,7 +36,7 @@ def mark_stable_pairs_of_studies(claims: Claims, order: Order) -> npt.NDArray[np
     --------
     >>> means = np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 2]])
     >>> claims = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], dtype=np.int8)
-    >>> mark_stable_pairs_of_studies(claims, find_better_of_pairs(means, -1)).astype(int).tolist()
+    >>> mark_stable_study_pairs(claims, find_better_of_pairs(means, -1)).astype(int).tolist()
     [[1, 0, 0], [1, 1, 1], [1, 1, 1]]
     """
     return np.asarray(_broken(_both_ways(claims), _both_ways(order)) == 0)

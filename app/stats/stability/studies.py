@@ -64,12 +64,12 @@ def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) 
         errors=_by_document(data, errors),
         low=_by_document(data, np.where(there, data.score, np.inf), np.minimum, np.inf),
         high=_by_document(data, np.where(there, data.score, -np.inf), np.maximum, -np.inf),
-        place=index_raters_in_pools(data.pools, len(data.raters)),
+        place=find_rater_positions_in_pools(data.pools, len(data.raters)),
         n_segments=data.n_segments.astype(np.int64),
     )
 
 
-def index_raters_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
+def find_rater_positions_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Return `ItemRatingSums.place` with the smallest integer type, because there may be as many pools as documents."""
     sizes = np.array([len(pool) for pool in pools], dtype=np.int64)
     wide = int(sizes.max())
@@ -144,7 +144,7 @@ class StudyBatch:
         return np.sqrt(self._variance)
 
     @property
-    def errors_per_rater(self) -> Floats:
+    def marked_errors_per_rater(self) -> Floats:
         """Number of errors that each rater marked, shape (n, R + 1)."""
         return self._sum_by_rater(np.take(self.items.errors, self.at))
 
@@ -238,7 +238,7 @@ def _coefficients(studies: StudyBatch, method: Method) -> tuple[Floats, Floats]:
 
 def _error_factor(studies: StudyBatch, method: Method, overall: Floats, usable: Bools) -> Floats:
     """c·E_r, or c·E_r/n_r, shape (n, R + 1); 1 in studies where it is undefined."""
-    weight = studies.errors_per_rater
+    weight = studies.marked_errors_per_rater
     if method == "error_rate":
         weight = np.divide(
             weight, studies.ratings_per_rater, out=np.zeros_like(weight), where=studies.ratings_per_rater > 0

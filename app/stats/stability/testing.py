@@ -40,7 +40,7 @@ class PermutationPValues:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SignPatternPiece:
+class SignPatternBatch:
     """Signs of documents, one bit each: 1 is +1, 0 is −1.
 
     packed: b patterns for each study, or n = 1 if all studies share them, shape (n, b, bytes); the first document in
@@ -56,7 +56,7 @@ class SignPatternPiece:
         return cls(np.packbits(signs > 0, axis=2), signs.shape[2])
 
     @property
-    def n_patterns(self) -> int:
+    def n_patterns_per_study(self) -> int:
         """Number of patterns per study."""
         return int(self.packed.shape[1])
 
@@ -75,25 +75,25 @@ def enumerates_all_signs(n_documents: int, permutations: int) -> bool:
     return n_documents < 63 and 2**n_documents <= permutations
 
 
-def all_document_signs(n_documents: int) -> Iterator[SignPatternPiece]:
+def all_document_signs(n_documents: int) -> Iterator[SignPatternBatch]:
     """Yield every pattern of signs, in pieces that all studies share."""
     for flips in all_sign_patterns(n_documents, _PIECE):
-        yield SignPatternPiece(np.packbits(flips > 0, axis=1)[None], n_documents)
+        yield SignPatternBatch(np.packbits(flips > 0, axis=1)[None], n_documents)
 
 
 def sample_document_signs(
     rng: np.random.Generator, studies: int, permutations: int, n_documents: int
-) -> Iterator[SignPatternPiece]:
+) -> Iterator[SignPatternBatch]:
     """Yield fair, independent random signs for `studies` studies, in pieces that fit into memory."""
     row_bytes, most = 8 * ceil(n_documents / 64), max(1, min(_PIECE, _HELD // (studies * n_documents)))
     for start in range(0, permutations, most):
         rows = min(most, permutations - start)
         drawn = np.frombuffer(rng.bytes(studies * rows * row_bytes), dtype=np.uint8)
-        yield SignPatternPiece(drawn.reshape(studies, rows, row_bytes), n_documents)
+        yield SignPatternBatch(drawn.reshape(studies, rows, row_bytes), n_documents)
 
 
 def permutation_p_values(
-    sums: Floats, signs: Iterable[SignPatternPiece], *, exact: bool, rule: SignificanceRule
+    sums: Floats, signs: Iterable[SignPatternBatch], *, exact: bool, rule: SignificanceRule
 ) -> PermutationPValues:
     """Return the permutation p of every pair of systems in every study.
 
@@ -117,7 +117,7 @@ def permutation_p_values(
     tallies = _Tallies.of(_pair_differences(sums.sum(axis=3)).reshape(n * variants, -1), two_sided=rule.two_sided)
     total = 0
     for piece in signs:
-        total += piece.n_patterns
+        total += piece.n_patterns_per_study
         for start, permuted in _permute_sums(sums.reshape(n, variants * n_systems, -1), piece):
             rows = slice(start * variants, (start + len(permuted)) * variants)
             tallies.add(rows, permuted.reshape(len(permuted) * variants, n_systems, -1))
@@ -128,21 +128,21 @@ def permutation_p_values(
     return PermutationPValues(first, ((tallies.reverse + add) / (total + add)).reshape(n, variants, -1))
 
 
-def _permute_sums(sums: Floats, piece: SignPatternPiece) -> Iterator[tuple[int, Floats]]:
+def _permute_sums(sums: Floats, piece: SignPatternBatch) -> Iterator[tuple[int, Floats]]:
     """Yield the number of a first study and the permuted sums of it and the next ones, as many as the cache holds.
 
     sums : shape (n, rows, D). Yields shape (studies, rows, patterns), which the next iteration overwrites.
     """
     n, rows, documents = sums.shape
-    step = max(1, min(piece.n_patterns, _COUNTED, _HELD // rows))
+    step = max(1, min(piece.n_patterns_per_study, _COUNTED, _HELD // rows))
     at_once = min(n, max(1, _CACHE_BYTES // (8 * rows * step)))
     held = np.empty(at_once * rows * step)  # allocated once, because allocating and freeing such arrays is slow
-    signs, shared = np.empty((piece.n_patterns, documents)), len(piece.packed) == 1
+    signs, shared = np.empty((piece.n_patterns_per_study, documents)), len(piece.packed) == 1
     if shared:
         piece.unpack(0, signs)
     for start in range(0, n, at_once):
         some = sums[start : start + at_once]
-        for first in range(0, piece.n_patterns, step):
+        for first in range(0, piece.n_patterns_per_study, step):
             own = signs[first : first + step]
             permuted = held[: len(some) * rows * len(own)].reshape(len(some), rows, len(own))
             for number, of_study in enumerate(some):

@@ -20,7 +20,7 @@ from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer
 from app.stats.testing.permutation import (
     MOST_PERMUTATIONS,
     capped_number_of_permutations,
-    count_permuted_sums,
+    count_extreme_permuted_sums,
     permutations_needed,
 )
 from app.stats.testing.significance import (
@@ -123,7 +123,7 @@ def _by_permutation(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Re
     n_pairs = shared.segments.size
     by_document = recipe.unit == "document"
     two_sided = recipe.alternative == "two-sided"
-    counts = count_permuted_sums(
+    counts = count_extreme_permuted_sums(
         shared.blocks,
         n_pairs,
         panel.n_documents if by_document else panel.segments.size,

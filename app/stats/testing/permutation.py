@@ -104,7 +104,7 @@ def capped_number_of_permutations(hypotheses: int, alpha: float) -> int:
     return min(permutations_needed(hypotheses, alpha), MOST_PERMUTATIONS)
 
 
-def count_permuted_sums(
+def count_extreme_permuted_sums(
     blocks: Sequence[PairsWithSameSegments],
     n_pairs: int,
     n_units: int,

@@ -53,7 +53,7 @@ class CampaignWithRedrawnScores:
             topic = np.arange(n) % UNRECORDED_TOPICS
         return cls(rows, topic.astype(np.int32))
 
-    def applicable_worlds(self) -> tuple[OwnWorld, ...]:
+    def applicable_simulated_worlds(self) -> tuple[OwnWorld, ...]:
         """Return the worlds that apply; those with effects of documents need known documents."""
         return tuple(PROCESSES) if self.rows.documents_known else ("clean", "rater_system")
 

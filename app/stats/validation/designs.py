@@ -39,7 +39,7 @@ class SingleRatingDesign:
         """Number of documents."""
         return int(self.lengths.size)
 
-    def zero_scored_ratings(self) -> Ratings:
+    def make_ratings_scored_zero(self) -> Ratings:
         """Rows of all outputs in canonical order, each scored 0; larger is better."""
         s, lengths = self.n_systems, self.lengths
         document = np.repeat(np.arange(self.n_documents, dtype=np.int32), lengths)
@@ -92,7 +92,7 @@ def make_simulated_design(
     return SingleRatingDesign(lengths, (documents // max(raters, 1) % topics).astype(np.int32), rater)
 
 
-def make_even_document_lengths(documents: int, segments: int = 10) -> Codes:
+def make_equal_document_lengths(documents: int, segments: int = 10) -> Codes:
     """Return lengths of equally long documents."""
     return np.full(documents, segments, dtype=np.int32)
 

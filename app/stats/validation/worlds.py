@@ -23,7 +23,7 @@ from app.stats.validation.designs import (
     SingleRatingDesign,
     draw_lognormal_document_lengths,
     make_document_lengths_with_giant,
-    make_even_document_lengths,
+    make_equal_document_lengths,
     make_simulated_design,
 )
 
@@ -63,7 +63,7 @@ class ScoreGeneratingProcess:
     depth: float = 5.0
     exponential: float = 0.0
 
-    def draw_document_effects(self, layout: SingleRatingDesign, rng: np.random.Generator, n: int) -> Floats:
+    def draw_system_levels_on_documents(self, layout: SingleRatingDesign, rng: np.random.Generator, n: int) -> Floats:
         """Draw each system's level on each document, without segments, in n campaigns of mean 0: shape (n, S, D)."""
         s, d = layout.n_systems, layout.n_documents
         raters = int(layout.rater.max(initial=0)) + 1
@@ -117,8 +117,10 @@ class SimulatedWorld:
 def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Floats) -> Ratings:
     """Simulate one campaign of systems with these true means, shape (S,); larger is better."""
     layout = world.make_design(rng, len(means))
-    level = world.process.draw_document_effects(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
-    rows = layout.zero_scored_ratings()
+    level = (
+        world.process.draw_system_levels_on_documents(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
+    )
+    rows = layout.make_ratings_scored_zero()
     noise = world.process.segment * rng.normal(size=len(rows))
     return rows.with_scores(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
 
@@ -134,7 +136,9 @@ def simulate_sums_of_campaigns(
     batches = [n] if alike else [n // _DESIGNS + (i < n % _DESIGNS) for i in range(min(n, _DESIGNS))]
     for k in batches:
         layout = world.make_design(rng, len(means))
-        level = world.process.draw_document_effects(layout, rng, k) + np.asarray(means, dtype=np.float64)[:, None]
+        level = (
+            world.process.draw_system_levels_on_documents(layout, rng, k) + np.asarray(means, dtype=np.float64)[:, None]
+        )
         counts = layout.lengths.astype(np.float64)
         sums = counts * level + np.sqrt(counts) * world.process.segment * rng.normal(size=level.shape)
         drawn.append((sums, counts, layout))
@@ -145,7 +149,7 @@ _DESIGNS = 200
 """Most designs drawn for many campaigns."""
 
 
-_THIRTY = make_even_document_lengths(30)
+_THIRTY = make_equal_document_lengths(30)
 CATASTROPHES = ScoreGeneratingProcess(document_system=0.3, segment=0.5, catastrophes=0.05)
 """Documents differ little except for one in twenty, on which the last system fails by 5."""
 
@@ -156,7 +160,7 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
             SimulatedWorld(
                 "clean", "30 documents of 10 segments, six raters; one rater judges all systems of a document", _THIRTY
             ),
-            SimulatedWorld("few_documents", "8 documents of 10 segments", make_even_document_lengths(8)),
+            SimulatedWorld("few_documents", "8 documents of 10 segments", make_equal_document_lengths(8)),
             SimulatedWorld(
                 "uneven",
                 "30 documents of lognormal length: the longest is ten times as long as most",
@@ -204,13 +208,13 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
             SimulatedWorld(
                 "weak_null",
                 "12 documents; equal means, but skewed document effects for one system",
-                make_even_document_lengths(12),
+                make_equal_document_lengths(12),
                 ScoreGeneratingProcess(document_system=0.2, segment=0.5, exponential=1.0),
             ),
             SimulatedWorld(
                 "peeking",
                 "40 documents; results are checked after every fifth",
-                make_even_document_lengths(40),
+                make_equal_document_lengths(40),
                 looks=tuple(k / 8 for k in range(1, 9)),
             ),
         )

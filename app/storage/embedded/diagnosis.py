@@ -87,7 +87,7 @@ def _cluster(home: Path, tools: Path, version: str) -> Iterator[HealthFinding]:
     account = choose_server_account(cluster.cluster_folder(home))
     yield from _server(
         PostgresCluster(
-            home, folders.read_socket_folder(home), binaries.provide_runnable_program_folder(account, tools), account
+            home, folders.find_socket_folder(home), binaries.provide_runnable_program_folder(account, tools), account
         )
     )
 

@@ -131,7 +131,7 @@ def make_socket_folder(home: Path, account: OsAccount) -> Path:
     return short
 
 
-def read_socket_folder(home: Path) -> Path:
+def find_socket_folder(home: Path) -> Path:
     """Return where starters have put the socket, without creating or checking anything."""
     note = home / NOTE
     return Path(note.read_text(encoding="utf-8")) if note.exists() else home / "run"

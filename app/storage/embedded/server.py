@@ -136,7 +136,7 @@ def find_running_server_url(data_dir: Path, *, bin_dir: Path | None = None) -> s
         return None
     server_cluster = PostgresCluster(
         home,
-        folders.read_socket_folder(home),
+        folders.find_socket_folder(home),
         binaries.find_server_program_folder(bin_dir),
         choose_server_account(cluster.cluster_folder(home)),
     )

@@ -20,7 +20,7 @@ from typing import Literal
 from app.storage.embedded import cluster
 from app.storage.embedded.cluster import PostgresCluster
 from app.storage.embedded.folders import LOCK
-from app.storage.processes import ProcessIdleTimer, is_process_stopped
+from app.storage.processes import IdleTimeMeter, is_process_stopped
 
 LOOK_EVERY = 1.0  # seconds
 ASK_EVERY = 3.0  # seconds between two queries to a server that answers
@@ -49,7 +49,7 @@ class ServerSupervisor:
         self._asked = 0.0  # seconds since the last query
         self._stopped: dict[int, float] = {}
         self._orphaned = self._silent = 0.0
-        self._main: tuple[int, ProcessIdleTimer] | None = None
+        self._main: tuple[int, IdleTimeMeter] | None = None
         self._pause, self._paused = FIRST_PAUSE, FIRST_PAUSE
         self._said = ""
 
@@ -105,7 +105,7 @@ class ServerSupervisor:
 
     def _present(self, main: int, pids: set[int], seconds: float) -> ServiceCondition:
         if self._main is None or self._main[0] != main:
-            self._main, self._asked = (main, ProcessIdleTimer(main)), ASK_EVERY
+            self._main, self._asked = (main, IdleTimeMeter(main)), ASK_EVERY
         still = self._main[1]
         still.update(seconds)
         self._asked += seconds

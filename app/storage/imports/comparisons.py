@@ -65,5 +65,5 @@ def append_staged_comparisons(session: Session, campaign_id: int, *, version: in
     """Put items on their screens and add all new answers, under a version that is sealed at the end."""
     keys = {"campaign": campaign_id}
     session.execute(text(_PLACE), keys)
-    seals.collect_row_hashes(session)
+    seals.collect_hashes_in_temporary_table(session)
     session.execute(text(seals.hash_collecting_insert_sql(seals.COMPARISON, _ADD)), {**keys, "version": version})

@@ -68,7 +68,7 @@ class OutputSegmentRange:
         return segment is None or self.first <= segment <= self.last
 
 
-def load_other_accounts_work(
+def load_linked_accounts_segment_ranges(
     session: Session, campaign_id: int, raters: Sequence[str], documents: Sequence[str]
 ) -> dict[tuple[str, str, str], list[OutputSegmentRange]]:
     """Return the stretches that other accounts of a rater's person hold or judged, by (rater, document, system)."""

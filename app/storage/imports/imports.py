@@ -21,8 +21,10 @@ class ImportNotFound(NotFound):
     """There is no such import in this campaign."""
 
 
-class ImportCommitted(Conflict):
+class ImportAlreadyCommitted(Conflict):
     """This import is committed; it accepts no more files."""
+
+    published = "ImportCommitted"
 
 
 class ImportFileExists(Conflict):

@@ -29,7 +29,7 @@ async def renew_or_hand_over_expired_task(connection: Connection, task_id: int, 
     the answers are surplus. No other lease happens until all of this is committed, so only one of two ratings by the
     same person counts.
     """
-    keys: dict[str, Any] = {**asking.query_parameters, "task": task_id}
+    keys: dict[str, Any] = {**asking.sql_parameters, "task": task_id}
     await connection.execute(leases.LOCK, keys)
     await connection.execute(LOCK, keys)
     if (await (await connection.execute(GIVEN_UP, keys)).fetchone()) is not None:

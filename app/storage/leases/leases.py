@@ -206,7 +206,7 @@ class LeaseRequest:
     checks: AttentionCheckSampling | None = None
 
     @property
-    def query_parameters(self) -> dict[str, Any]:
+    def sql_parameters(self) -> dict[str, Any]:
         """The request under the parameter names of the statements."""
         lock = LOCKED | self.campaign_id
         return {
@@ -245,7 +245,7 @@ async def lease_held_or_next_task(
     connection: Connection, asking: LeaseRequest
 ) -> Lease | NoTaskReason | CredentialEnded:
     """Return the task that the rater holds, renewed, or the next task, or the reason why there is none."""
-    keys = asking.query_parameters
+    keys = asking.sql_parameters
     await connection.execute(LOCK, keys)
     enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
     if enrolment_row is None or not enrolment_row[5]:
@@ -320,7 +320,7 @@ async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int)
 
     Returns None if the task is no longer free.
     """
-    keys = {**asking.query_parameters, "task": task_id}
+    keys = {**asking.sql_parameters, "task": task_id}
     in_vain = await (await connection.execute(BEGUN_IN_VAIN, keys)).fetchall()
     if in_vain:
         await connection.execute(LOCK_CAMPAIGN, keys)
@@ -352,7 +352,7 @@ SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND stat
 
 async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a task again after its lease has expired, for a late write; return None if this is impossible."""
-    keys = {**asking.query_parameters, "task": task_id}
+    keys = {**asking.sql_parameters, "task": task_id}
     await connection.execute(LOCK, keys)
     if await (await connection.execute(RELEASED, keys)).fetchone() is None:
         return None

@@ -21,8 +21,10 @@ class MediaBytesMissing(NotFound):
     """The file is known, but its bytes are not where they are stored; restore them from a backup."""
 
 
-class NoMediaStore(Conflict):
+class MediaStoreMissing(Conflict):
     """This installation has no place for media; set PLUMBLINE_DATA_DIR or PLUMBLINE_MEDIA_STORE."""
+
+    published = "NoMediaStore"
 
 
 class MediaStore(Protocol):

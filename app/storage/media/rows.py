@@ -32,7 +32,7 @@ class MediaUploadNotFound(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class NewMedia:
+class NewMediaFile:
     """A file to register: name, hash and size, and facts about its content. given: hash of the file as sent."""
 
     name: str
@@ -42,16 +42,16 @@ class NewMedia:
     facts: MediaFacts
 
 
-def find_media(session: Session, campaign_id: int, name: str, *, lock: bool = False) -> MediaRow | None:
+def find_media_by_name(session: Session, campaign_id: int, name: str, *, lock: bool = False) -> MediaRow | None:
     """Return the file with a name."""
     here = (media_files.c.campaign_id == campaign_id) & (media_files.c.name == name)
     query = sa.select(media_files).where(here)
     return session.execute(query.with_for_update() if lock else query).one_or_none()
 
 
-def load_media(session: Session, campaign_id: int, name: str, *, lock: bool = False) -> MediaRow:
+def load_media_by_name(session: Session, campaign_id: int, name: str, *, lock: bool = False) -> MediaRow:
     """Return the file with a name. Raises MediaNotFound."""
-    row = find_media(session, campaign_id, name, lock=lock)
+    row = find_media_by_name(session, campaign_id, name, lock=lock)
     if row is None:
         raise MediaNotFound
     return row
@@ -75,7 +75,7 @@ def load_named_media(session: Session, campaign_id: int, names: Sequence[str]) -
     return {row.name: row for row in session.execute(sa.select(media_files).where(here))}
 
 
-def insert_media(session: Session, campaign_id: int, new: NewMedia, *, actor: str) -> bool:
+def insert_media(session: Session, campaign_id: int, new: NewMediaFile, *, actor: str) -> bool:
     """Register a file; return False if the name is taken."""
     facts = {name: getattr(new.facts, name) for name in MediaFacts.__slots__}
     values = {"name": new.name, "sha256": new.sha256, "given": new.given, "size": new.size, "actor": actor, **facts}
@@ -137,7 +137,7 @@ def load_media_uses(session: Session, campaign_id: int) -> Iterator[tuple[str, s
             yield row.place, element.name
 
 
-def load_names_of_files_with_captions(session: Session, campaign_id: int, captions: str) -> list[str]:
+def load_file_names_captioned_by(session: Session, campaign_id: int, captions: str) -> list[str]:
     """Return the names of the files that have these captions."""
     here = (media_files.c.campaign_id == campaign_id) & (media_files.c.captions == captions)
     return list(session.execute(sa.select(media_files.c.name).where(here).order_by(media_files.c.name)).scalars())
@@ -173,7 +173,7 @@ def load_unfinished_uploads(
     return session.execute(query.order_by(media_uploads.c.id).limit(limit)).all()
 
 
-def delete_upload(session: Session, upload_id: int) -> None:
+def delete_upload_row(session: Session, upload_id: int) -> None:
     """Delete an upload that is complete or given up."""
     session.execute(sa.delete(media_uploads).where(media_uploads.c.id == upload_id))
 
@@ -215,7 +215,7 @@ def load_media_sizes_by_hash(session: Session) -> dict[bytes, int]:
     return {bytes(row.sha256): row.size for row in rows}
 
 
-def load_campaign_media_with_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[MediaRow]:
+def load_media_by_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[MediaRow]:
     """Return the files with these bytes, as (key of the campaign, name, hash)."""
     query = sa.select(campaigns.c.key, media_files.c.name, media_files.c.sha256).join_from(media_files, campaigns)
     ordered = query.where(media_files.c.sha256.in_(hashes)).order_by(campaigns.c.key, media_files.c.name)

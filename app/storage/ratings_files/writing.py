@@ -22,7 +22,7 @@ from app.domain.errors import StorageFull
 from app.storage.db import driver_connection
 from app.storage.packed_columns import make_packed_columns_select, unpack_column
 from app.storage.rating_codes import CampaignLabels, SegmentCodes, filter_rows
-from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_labels, load_rated_items_and_omitted_ids
+from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_id_labels_of_campaign, load_rated_items_and_omitted_ids
 from app.storage.ratings_files.engine import connect_duckdb
 from app.storage.ratings_files.judgment_numbers import JudgmentRenumbering
 from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, labels_path
@@ -74,7 +74,7 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
     Raises LargeExtraNeeded, StorageFull.
     """
     engine, full = connect_duckdb(folder / "spill"), import_module("duckdb").IOException
-    names = load_campaign_labels(session, campaign_id)
+    names = load_id_labels_of_campaign(session, campaign_id)
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     try:
         engine.execute(f"ATTACH '{str(folder / 'loaded.duckdb').replace(chr(39), chr(39) * 2)}' AS disk; USE disk")

@@ -34,7 +34,7 @@ Sort = Annotated[Literal["closed", "name", "created", "-created"], Query()]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(CAMPAIGNS.route)
+@router.get(CAMPAIGNS.route_pattern)
 def campaign_list_page(
     request: Request,
     reader: Onlooker,
@@ -100,4 +100,4 @@ def _where(state: str, languages: str) -> dict[str, str]:
 
 def _address(asked: dict[str, str], sort: str, *, cursor: str) -> str:
     query = {**asked, "sort": "" if sort == "closed" else sort, "cursor": cursor}
-    return f"{CAMPAIGNS.route}?{urlencode({name: value for name, value in query.items() if value})}"
+    return f"{CAMPAIGNS.route_pattern}?{urlencode({name: value for name, value in query.items() if value})}"

@@ -63,7 +63,7 @@ def _claims_of_best(
         )
     told = ", ".join(names[key] for key in rest[:MOST_NAMES])
     if len(rest) > MOST_NAMES:
-        told = words.translate(mark_translatable("{n} systems"), n=words.format_count(len(rest)))
+        told = words.translate(mark_translatable("{n} systems"), n=words.format_whole_number(len(rest)))
     return words.translate(
         mark_translatable("{best} ranks first. You may claim that it is better than all others except {rest}."),
         best=names[best],
@@ -79,6 +79,6 @@ def _claims_of_all_pairs(tested: Sequence[PairLine], pairs: int, words: PageMess
         )
     return words.translate(
         mark_translatable("{n} of {all} pairs differ significantly. You may not claim the order within a cluster."),
-        n=words.format_count(significant),
-        all=words.format_count(pairs),
+        n=words.format_whole_number(significant),
+        all=words.format_whole_number(pairs),
     )

@@ -43,7 +43,7 @@ PAGE = PAGES["Comparisons"]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(f"{PAGE.route}/{{kind}}")
+@router.get(f"{PAGE.route_pattern}/{{kind}}")
 def campaign_comparison_page(
     request: Request,
     caller: Reader,
@@ -56,7 +56,7 @@ def campaign_comparison_page(
 
     Raises ReportNotFound, RoleLacksRights, NotFound, and CredentialBoundToCampaign for a credential of one campaign.
     """
-    report = report_requests.find_report_by_name(kind, "campaigns")
+    report = report_requests.find_report_kind_by_name(kind, "campaigns")
     if not caller.has_rights_of(report.role):
         raise RoleLacksRights(f"it needs the rights of a {report.role}; yours is {caller.role}")
     if caller.campaign is not None:

@@ -141,14 +141,14 @@ def export_page_values(visit: PageVisit) -> Values:
     return {"offered": list_offered_formats(visit.campaign.protocol), "absent": absent}
 
 
-def report_list_values(visit: PageVisit) -> Values:
+def report_list_page_values(visit: PageVisit) -> Values:
     """Return every report that the caller may see, grouped by topic."""
     facts = get_setup_facts(visit.session, visit.campaign.key)
     base = f"/campaigns/{quote(visit.campaign.key, safe='')}"
     return {"groups": list_report_groups(visit.campaign, facts, visit.caller, base)}
 
 
-def comparison_report_list_values(visit: PageVisit) -> Values:
+def comparison_report_list_page_values(visit: PageVisit) -> Values:
     """Return every comparison that the caller may see."""
     return {
         "kinds": [

@@ -76,8 +76,8 @@ def _stability(session: Session, campaign: str, words: PageMessages) -> str:
         mark_translatable(
             "{share} % of studies with {documents} documents would not contradict the claims of another such study."
         ),
-        share=words.format_count(round(100 * last.srp)),
-        documents=words.format_count(last.documents),
+        share=words.format_whole_number(round(100 * last.srp)),
+        documents=words.format_whole_number(last.documents),
     )
 
 
@@ -94,7 +94,7 @@ def _quality(session: Session, campaign: str, words: PageMessages) -> str:
     counts = RaterQualityView.model_validate_json(body).counts
     return words.translate(
         mark_translatable("Control items: {passed} raters pass, {failed} fail, {few} have too few."),
-        passed=words.format_count(counts.get("pass", 0)),
-        failed=words.format_count(counts.get("fail", 0)),
-        few=words.format_count(counts.get("not_testable", 0)),
+        passed=words.format_whole_number(counts.get("pass", 0)),
+        failed=words.format_whole_number(counts.get("fail", 0)),
+        few=words.format_whole_number(counts.get("not_testable", 0)),
     )

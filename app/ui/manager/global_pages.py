@@ -22,7 +22,7 @@ from app.web.deps import DatabaseDep
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(NEW_CAMPAIGN.route)
+@router.get(NEW_CAMPAIGN.route_pattern)
 def new_campaign_page(request: Request, caller: Manager) -> Response:
     """The form of a new campaign. Raises CredentialBoundToCampaign for whose credential is good for one only."""
     if caller.campaign is not None:
@@ -42,7 +42,7 @@ def new_campaign_page(request: Request, caller: Manager) -> Response:
     return _page(request, NEW_CAMPAIGN, values)
 
 
-@router.get(ALL_AUDIT.route)
+@router.get(ALL_AUDIT.route_pattern)
 def audit_page(request: Request, caller: Manager, database: DatabaseDep) -> Response:
     """Who changed what, as far as the caller may know."""
     with database.transaction() as session:
@@ -50,7 +50,7 @@ def audit_page(request: Request, caller: Manager, database: DatabaseDep) -> Resp
     return _page(request, ALL_AUDIT, {"script": "audit", "actors": actors})
 
 
-@router.get(TOKENS.route)
+@router.get(TOKENS.route_pattern)
 def tokens_page(request: Request, caller: Manager) -> Response:
     """The tokens that the caller manages, and a form for a new one."""
     roles = [role for role in ("viewer", "coordinator", "frontend", "manager", "admin") if role in MANAGES[caller.role]]

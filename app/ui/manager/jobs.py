@@ -33,7 +33,7 @@ OWN_PAGES: Mapping[str, str] = {
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(f"{PAGES['Jobs'].route}/{{job}}")
+@router.get(f"{PAGES['Jobs'].route_pattern}/{{job}}")
 def redirect_job_to_report(
     request: Request,  # noqa: ARG001  (where the route looks for who asks)
     caller: Reader,

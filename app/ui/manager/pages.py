@@ -154,7 +154,7 @@ def add_pages_without_handlers(router: APIRouter) -> None:
     """Add the pages of the table that need no handler of their own."""
     for shown in PAGES.values():
         if shown.contents is not None:
-            router.add_api_route(shown.route, _handler(shown, shown.contents), methods=["GET"], name=shown.name)
+            router.add_api_route(shown.route_pattern, _handler(shown, shown.contents), methods=["GET"], name=shown.name)
 
 
 def _handler(shown: ManagerPageDefinition, contents: Contents) -> Callable[..., HTMLResponse]:

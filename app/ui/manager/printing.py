@@ -43,7 +43,7 @@ PAGE = PAGES["Print"]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(PAGE.route)
+@router.get(PAGE.route_pattern)
 def printable_ranking_page(
     request: Request,
     caller: Reader,

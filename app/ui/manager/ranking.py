@@ -51,7 +51,7 @@ PAGE = PAGES["Ranking"]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(PAGE.route)
+@router.get(PAGE.route_pattern)
 def ranking_page(
     request: Request,
     reader: Reader,

@@ -24,7 +24,7 @@ RaterKey = Annotated[str, Path(alias="rater", pattern=KEY_PATTERN)]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(f"{LIST.route}/{{rater}}")
+@router.get(f"{LIST.route_pattern}/{{rater}}")
 def rater_page(
     request: Request,
     campaign: CampaignKey,

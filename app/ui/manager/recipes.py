@@ -33,7 +33,7 @@ PAGE = PAGES["Recipes"]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(PAGE.route)
+@router.get(PAGE.route_pattern)
 def recipe_comparison_page(
     request: Request,
     caller: Reader,

@@ -35,7 +35,7 @@ from app.ui.messages import language_of_request
 from app.ui.pages import PageRoute
 from app.web.access import RoleLacksRights, require_visible_campaigns
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.naming import check_request_may_name_raters
+from app.web.naming import check_may_specify_raters
 
 AnyKind = Report[Any, Any]
 MOST_SYSTEMS = 1000
@@ -48,10 +48,10 @@ GATE_PAGE = PAGES["Gate"]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(f"{PAGE.route}/{{kind}}")
+@router.get(f"{PAGE.route_pattern}/{{kind}}")
 def report_page(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
     """One report, the job that makes it, or the button that begins one."""
-    wanted = report_requests.find_report_by_name(kind)
+    wanted = report_requests.find_report_kind_by_name(kind)
     if not caller.has_rights_of(wanted.role):
         raise RoleLacksRights(f"it needs the rights of a {wanted.role}; yours is {caller.role}")
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
@@ -59,8 +59,8 @@ def report_page(request: Request, caller: Reader, campaign: CampaignKey, kind: s
     return _page(request, page, caller, campaign, database, wanted, address, begun=True)
 
 
-@router.get(GATE_PAGE.route)
-def claim_gate_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
+@router.get(GATE_PAGE.route_pattern)
+def gate_claim_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """One claim about two systems; nothing is worked out before they are named."""
     begun = "candidate" in request.query_params
     address = f"/v1/campaigns/{quote(campaign, safe='')}/gate"
@@ -82,7 +82,7 @@ def _page(
         about = campaigns.get_campaign(session, campaign)
         systems = [one.key for one in list_systems(session, campaign, after=None, limit=MOST_SYSTEMS)]
     given = read_filled_form_fields(kind.options, request.query_params, language_of_request(request))
-    check_request_may_name_raters(caller, kind, given)
+    check_may_specify_raters(caller, kind, given)
     values = {
         "kind": kind,
         "fields": make_form_fields(kind.options, given),

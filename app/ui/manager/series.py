@@ -36,7 +36,7 @@ PAGE = PAGES["Series"]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get(PAGE.route)
+@router.get(PAGE.route_pattern)
 def campaign_series_page(
     request: Request,
     caller: Reader,

@@ -182,7 +182,7 @@ def _texts(facts: CampaignSetupFacts, words: PageMessages) -> str:
         return words.translate(
             mark_translatable("{documents}, one system. A ranking needs two systems."), documents=documents
         )
-    systems = words.format_count(facts.systems)
+    systems = words.format_whole_number(facts.systems)
     if facts.documents == 1 and not facts.judgments:
         return words.translate(
             mark_translatable(

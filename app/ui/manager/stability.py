@@ -102,7 +102,7 @@ class StabilityForm(BaseModel):
         return tuple(StudyDesign(RaterAssignmentScheme(grouping)) for grouping in GROUPINGS)
 
 
-@router.get(PAGE.route)
+@router.get(PAGE.route_pattern)
 def stability_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:

@@ -49,10 +49,10 @@ class ManagerPageDefinition:
         return f"/{self.name.lower().replace(' ', '-')}" if self.end is None else self.end
 
     @property
-    def route(self) -> str:
+    def route_pattern(self) -> str:
         """The address as a route pattern.
 
-        >>> ManagerPageDefinition("Items", MANAGER, "").route
+        >>> ManagerPageDefinition("Items", MANAGER, "").route_pattern
         '/campaigns/{campaign}/items'
         """
         return f"/campaigns/{{campaign}}{self.path}" if self.of_campaign else self.path
@@ -217,7 +217,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
                 mark_translatable("Reports"),
                 VIEWER,
                 "all reports, by the question that they answer",
-                contents.report_list_values,
+                contents.report_list_page_values,
                 needs="judgments",
             ),
             ManagerPageDefinition(
@@ -227,7 +227,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
                 mark_translatable("Comparisons"),
                 VIEWER,
                 "this campaign compared with others",
-                contents.comparison_report_list_values,
+                contents.comparison_report_list_page_values,
             ),
             ManagerPageDefinition(mark_translatable("Series"), VIEWER, "the language pairs of a series in one table"),
             ManagerPageDefinition(

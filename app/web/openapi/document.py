@@ -17,7 +17,7 @@ from pydantic.json_schema import models_json_schema
 
 from app.web.access import RequiredRater, RequiredRole
 from app.web.bodies import JsonBodyReader, JsonOrFileBodyReader, receive_body_file
-from app.web.deps import get_database, get_session
+from app.web.deps import get_database, get_database_session
 from app.web.idempotency import get_idempotent_creation
 from app.web.ifmatch import get_if_match
 from app.web.openapi.components import (
@@ -232,7 +232,7 @@ def _problems(calls: list[Any], route: APIRoute) -> set[int]:
             statuses |= {409, 412, 428}
         elif call is get_idempotent_creation:
             statuses |= {409, 507}
-        elif call in (get_database, get_session):
+        elif call in (get_database, get_database_session):
             statuses |= {503}
     return statuses
 

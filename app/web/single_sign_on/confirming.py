@@ -14,7 +14,7 @@ from fastapi import Request
 
 from app.services.access import sessions, single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
-from app.services.access.provider_roles import GroupRole, list_roles_in_organization
+from app.services.access.provider_roles import GroupRole, filter_roles_by_organization
 from app.services.access.single_sign_on import ProviderTokens
 from app.services.access.tokens import BadCredential, Caller
 from app.storage import clock
@@ -51,7 +51,7 @@ def confirm_session_with_provider(
     if due is None:
         return _wait_for_other(database, secret)
     try:
-        _ask(database, provider, due, secret, list_roles_in_organization(provider.options.roles, organization))
+        _ask(database, provider, due, secret, filter_roles_by_organization(provider.options.roles, organization))
     except ProviderSilent:
         with database.transaction() as session:
             single_sign_on.release_due_provider_check(session, due)

@@ -110,7 +110,7 @@ class IdentityProviderClient:
         sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
         answer = self._ask_for_tokens(sent)
         given = _tokens_of(answer, before=None)
-        claims = self.read_identity_token(given.identity, now=now, nonce=nonce, access_token=given.access)
+        claims = self.verify_identity_token(given.identity, now=now, nonce=nonce, access_token=given.access)
         shown = self._ask_userinfo(given.access, str(claims["sub"]))
         if self._groups(shown) is None and (self._groups(claims) is None or given.refresh is None):
             claim = self.options.groups_claim
@@ -140,7 +140,7 @@ class IdentityProviderClient:
         keep(renewed)
         claims: Mapping[str, Any] = {"sub": subject}
         if answer.get("id_token") is not None:
-            claims = self.read_identity_token(renewed.identity, now=now, nonce=None, access_token=renewed.access)
+            claims = self.verify_identity_token(renewed.identity, now=now, nonce=None, access_token=renewed.access)
             if claims["sub"] != subject:
                 raise ProviderRefused("it names somebody else")
         shown = self._ask_userinfo(renewed.access, subject)
@@ -148,21 +148,21 @@ class IdentityProviderClient:
             raise ProviderRefused("it shows no groups any more")
         return ProviderConfirmation(self._person(claims, shown), renewed, None)
 
-    def read_identity_token(
+    def verify_identity_token(
         self, token: str, *, now: datetime, nonce: str | None, access_token: str
     ) -> Mapping[str, Any]:
         """Return the claims of an identity token. Raises BadIdentityToken, ProviderSilent."""
 
         def read(keys: Mapping[str, Any]) -> Mapping[str, Any]:
-            return identity_tokens.read_identity_token(
+            return identity_tokens.verify_identity_token(
                 token, keys, self._rules, now=now, nonce=nonce, access_token=access_token
             )
 
         return self._with_keys(read)
 
-    def read_logout_token(self, token: str, *, now: datetime) -> LogoutNotice:
+    def verify_logout_token(self, token: str, *, now: datetime) -> LogoutNotice:
         """Return whom a logout token signs out. Raises BadIdentityToken, ProviderSilent."""
-        return self._with_keys(lambda keys: identity_tokens.read_logout_token(token, keys, self._rules, now=now))
+        return self._with_keys(lambda keys: identity_tokens.verify_logout_token(token, keys, self._rules, now=now))
 
     def _with_keys(self, read: Callable[[Mapping[str, Any]], T]) -> T:
         """Read a token with the cached keys; if none fits, once more with the current keys."""

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app import formats
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
@@ -44,28 +44,28 @@ SEVERITIES = ("minor", "major", "critical", "neutral")
 @st.composite
 def campaigns(draw: st.DrawFn, protocol: str, name: st.SearchStrategy[str] = NAME) -> list[Record]:
     """Documents of up to three segments, systems of which some are not judged, raters who judge some outputs."""
-    systems = draw(st.lists(name, min_size=1, max_size=3, unique_by=make_key))
-    raters = draw(st.lists(name, min_size=1, max_size=3, unique_by=make_key))
-    documents = draw(st.lists(name, min_size=1, max_size=3, unique_by=make_key))
+    systems = draw(st.lists(name, min_size=1, max_size=3, unique_by=convert_name_to_key))
+    raters = draw(st.lists(name, min_size=1, max_size=3, unique_by=convert_name_to_key))
+    documents = draw(st.lists(name, min_size=1, max_size=3, unique_by=convert_name_to_key))
     assume(not any("canary" in name.casefold() for name in documents))
     records: list[Record] = [CampaignRow(NOWHERE, protocol, "en", "pt-BR", documents_known=True)]
-    records += [SystemRecord(NOWHERE, make_key(name), name) for name in systems]
-    records += [RaterRow(NOWHERE, make_key(name), name) for name in raters]
+    records += [SystemRecord(NOWHERE, convert_name_to_key(name), name) for name in systems]
+    records += [RaterRow(NOWHERE, convert_name_to_key(name), name) for name in raters]
     judged = False
     for place, name in enumerate(documents, 1):
-        key = make_key(name)
+        key = convert_name_to_key(name)
         records.append(DocumentRecord(NOWHERE, key, name, position=place, domain=draw(st.sampled_from([None, "news"]))))
         for position in range(1, draw(st.integers(1, 3)) + 1):
             references = draw(st.sampled_from([None, {"refA": "R"}]))
             records.append(SegmentRow(NOWHERE, key, position, draw(TEXT), references))
-            for system in map(make_key, systems):
+            for system in map(convert_name_to_key, systems):
                 text = draw(TEXT)
                 records.append(OutputRow(NOWHERE, system, key, position, text))
-                for rater in map(make_key, raters):
+                for rater in map(convert_name_to_key, raters):
                     if not judged or draw(st.booleans()):
                         judged = True
                         payload = draw(payloads(protocol, text))
-                        item = make_key(f"{system}:{key}")
+                        item = convert_name_to_key(f"{system}:{key}")
                         records.append(JudgmentRow(NOWHERE, rater, item, (system,), key, position, rater, payload))
     return records
 

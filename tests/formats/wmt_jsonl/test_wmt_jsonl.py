@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.domain.keys import make_key
+from app.domain.keys import convert_name_to_key
 from app.formats.base import CampaignRow, DocumentRecord, JudgmentRow, OutputRow, SegmentRow, SystemRecord
 from tests.formats.conftest import NOWHERE, Parts, Read, Write
 
@@ -301,7 +301,7 @@ def test_what_is_written_reads_as_the_same_test_set(
 def test_what_cannot_be_written_is_counted(read: Read, write: Write) -> None:
     records = [
         *read("wmt-jsonl", {"set.jsonl": jsonl(SET), "A.jsonl": jsonl(OUT)}).records,
-        OutputRow(NOWHERE, "B", make_key(DOC), 1, "x"),
+        OutputRow(NOWHERE, "B", convert_name_to_key(DOC), 1, "x"),
         SystemRecord(NOWHERE, "H", "H", "human"),
         SegmentRow(NOWHERE, "bare", 1),
     ]

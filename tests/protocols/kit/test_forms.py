@@ -18,7 +18,7 @@ from app.protocols import (
     list_judged_levels,
     make_rater_form,
     payload_type,
-    screen_widgets,
+    screen_preference_widgets,
 )
 from app.protocols.base import (
     Basis,
@@ -209,7 +209,7 @@ def test_criteria_come_with_their_scales() -> None:
 def test_a_preference_is_asked_of_a_screen_where_the_options_say_so(protocol: Protocol[Any], mode: Any) -> None:
     options = parse_scoring_options(protocol, {**protocol.examples[0].options, "preference": mode})
     form = make_rater_form(protocol, options, basis=protocol.bases[0], level="screen")
-    assert form.widgets == screen_widgets(protocol, mode) == (PreferenceWidget("preference", mode),)
+    assert form.widgets == screen_preference_widgets(protocol, mode) == (PreferenceWidget("preference", mode),)
     payload = payload_type(protocol, "screen").model_validate({"protocol": protocol.name, "preference": [[2], [1, 3]]})
     check_preference(payload, form.widgets[0], protocol=protocol.name, columns=3)
     assert PreferencePayload.model_validate_json(payload.model_dump_json()) == payload

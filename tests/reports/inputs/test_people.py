@@ -64,7 +64,7 @@ def compared(spine: Spine, *campaigns: str, **query: str) -> XstsView:
 
 def test_a_rater_is_moved_by_what_the_same_person_gave_under_another_key(spine: Spine) -> None:
     view = compared(spine, "into", "from")
-    scores = {one.campaign: one.score_by_method("cs").value for one in view.systems}
+    scores = {one.campaign: one.score_under_method("cs").value for one in view.systems}
     assert scores == {"into": 2.0, "from": 2.0}
     assert {(one.campaign, one.rater, one.anchors, one.moved) for one in view.raters} == {
         ("into", "h2", 5.0, True),
@@ -75,7 +75,7 @@ def test_a_rater_is_moved_by_what_the_same_person_gave_under_another_key(spine: 
 
 def test_raters_of_one_key_whom_nobody_linked_are_two_and_that_is_told(spine: Spine) -> None:
     view = compared(spine, "into-sw", "from-sw", pivot="en")
-    scores = {one.campaign: one.score_by_method("cs").value for one in view.systems}
+    scores = {one.campaign: one.score_under_method("cs").value for one in view.systems}
     assert scores == {"into-sw": 2.0, "from-sw": 5.0}
     told = "sw: raters with the same key in several campaigns count as different people because"
     assert f"{told} their accounts are not linked; link those of one person: rater:s" in view.warnings
@@ -88,7 +88,7 @@ def test_raters_of_one_key_whom_nobody_linked_are_two_and_that_is_told(spine: Sp
 def test_two_accounts_of_one_person_are_one_voice_in_the_median(spine: Spine) -> None:
     """The median of 2, 3 and 5 is 3; that of the person's 2.5 and the other's 5 is 3.75."""
     view = compared(spine, "twice", method="raw")
-    assert [one.score_by_method("raw").value for one in view.systems] == [3.75]
+    assert [one.score_under_method("raw").value for one in view.systems] == [3.75]
     assert view.directions[0].n_raters == 2
     assert view.systems[0].n_ratings == 8
 

@@ -123,7 +123,7 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
     assert all_worlds.run(1) == plain.run(1)
     drawn = {
         tried.own.draw_null_study(world, np.random.default_rng(1)).score.tobytes()
-        for world in tried.own.applicable_worlds()
+        for world in tried.own.applicable_simulated_worlds()
     }
     assert len(drawn) == 5, "the world of peeking is the clean one, looked at several times"
     broken = [

@@ -138,7 +138,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
     work = load_job_work(spine.database, before)
     finished = store.assemble_report_from_chunks(work, [work.chunk(n) for n in range(work.n_chunks)])
     assert finished == stored(spine, options).body
-    assert report_requests.find_report_by_job_kind(before.kind) is REPORT
+    assert report_requests.find_report_kind_of_job(before.kind) is REPORT
 
 
 def test_the_second_answer_comes_from_the_store_and_costs_nothing(spine: Spine) -> None:

@@ -38,7 +38,7 @@ def compared(spine: Spine, campaigns: tuple[str, ...] = CAMPAIGNS, **query: str)
 
 
 def order(view: XstsView, method: str) -> list[str]:
-    ranked = sorted(view.systems, key=lambda one: one.score_by_method(method).rank or 99)
+    ranked = sorted(view.systems, key=lambda one: one.score_under_method(method).rank or 99)
     return [one.campaign for one in ranked]
 
 
@@ -65,7 +65,7 @@ def test_what_each_line_was_made_of_is_told(spine: Spine) -> None:
     assert view.target == pytest.approx(sum(one.h or 0 for one in view.directions) / 3)
     assert view.pivot == "en"
     for system in view.systems:
-        main = system.score_by_method("cs_ht")
+        main = system.score_under_method("cs_ht")
         assert main.interval is not None
         assert main.interval[0] < (main.value or 0) < main.interval[1]
 
@@ -74,8 +74,8 @@ def test_a_target_that_is_asked_for_is_kept_and_the_score_follows(spine: Spine) 
     view = compared(spine, target="4.687", method="ht")
     for one in view.directions:
         (system,) = [s for s in view.systems if s.campaign == one.campaign]
-        assert system.score_by_method("ht").value == pytest.approx(
-            (system.score_by_method("raw").value or 0) + 4.687 - (one.h or 0)
+        assert system.score_under_method("ht").value == pytest.approx(
+            (system.score_under_method("raw").value or 0) + 4.687 - (one.h or 0)
         )
 
 
@@ -84,9 +84,9 @@ def test_a_campaign_without_calibration_items_has_no_such_score_and_stands_last(
     spine.take("en-am", "jsonl", bare)
     view = compared(spine, ("en-am", *CAMPAIGNS), method="cs")
     assert view.systems[-1].campaign == "en-am"
-    assert view.systems[-1].score_by_method("cs").value is None
+    assert view.systems[-1].score_under_method("cs").value is None
     assert any("no rater judged a pair" in one for one in view.warnings)
-    assert view.systems[-1].score_by_method("ht").value is not None
+    assert view.systems[-1].score_under_method("ht").value is not None
 
 
 def test_automatic_scores_are_followed_and_languages_are_described(spine: Spine) -> None:
@@ -108,7 +108,7 @@ def test_pictures_and_tables_are_of_the_same_figures(spine: Spine) -> None:
     heads, rows = xsts.REPORT.csv(view)
     assert len(rows) == 3 * 4
     values: Any = {(row[0], row[2]): row[3] for row in rows}
-    assert values["en-hi", "cs_ht"] == view.systems[0].score_by_method("cs_ht").value
+    assert values["en-hi", "cs_ht"] == view.systems[0].score_under_method("cs_ht").value
     assert len(heads) == len(shown.CSV) == len(rows[0])
     assert b"en-hi" in xsts.REPORT.charts["default"](view)
 
@@ -122,10 +122,10 @@ def test_thin_and_constant_data_have_a_statement_and_no_number(spine: Spine) -> 
             one["payload"]["score"] = 3
     for key, given in (("nobody", nobody), ("alone", alone), ("constant", rows)):
         spine.take(key, "jsonl", "\n".join(map(json.dumps, given)).encode())
-    assert compared(spine, ("nobody", "alone")).systems[0].score_by_method("cs").value is None
+    assert compared(spine, ("nobody", "alone")).systems[0].score_under_method("cs").value is None
     for by in ("language", "rater"):
         view = compared(spine, ("constant", "nobody"), method="cs", by=by, pool="campaign")
-        (score,) = [one.score_by_method("cs_ht") for one in view.systems]
+        (score,) = [one.score_under_method("cs_ht") for one in view.systems]
         assert (score.value, score.interval) == (None, None)
         assert "no better than the calibration set" in (score.why or "")
         with pytest.raises(Invalid) as refused:

@@ -20,8 +20,8 @@ from app.services.access.identity_tokens import (
     BadIdentityToken,
     IdentityTokenRules,
     UnknownSigningKey,
-    read_identity_token,
-    read_logout_token,
+    verify_identity_token,
+    verify_logout_token,
 )
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ def signed(claims: dict[str, Any], key: Key = KEY, **header: Any) -> str:
 
 
 def read(token: str, keys: Any = None, nonce: str | None = "n", access: str | None = "a") -> Any:
-    return read_identity_token(token, keys or KEYS, RULES, now=NOW, nonce=nonce, access_token=access)
+    return verify_identity_token(token, keys or KEYS, RULES, now=NOW, nonce=nonce, access_token=access)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_refreshed_token_needs_no_nonce() -> None:
 @pytest.mark.parametrize("changes", [{}, {"sub": "ada", "sid": None}, {"sub": "ada"}, {"iat": T + LEEWAY}])
 def test_a_logout_token_says_who_was_signed_out(changes: dict[str, Any]) -> None:
     told = {**LOGOUT, **changes}
-    notice = read_logout_token(signed(told, typ="logout+jwt"), KEYS, RULES, now=NOW)
+    notice = verify_logout_token(signed(told, typ="logout+jwt"), KEYS, RULES, now=NOW)
     assert (notice.jti, notice.subject, notice.sid) == ("j", told.get("sub"), told["sid"])
 
 
@@ -204,13 +204,13 @@ def test_a_logout_token_says_who_was_signed_out(changes: dict[str, Any]) -> None
 )
 def test_another_token_signs_nobody_out(changes: dict[str, Any]) -> None:
     with pytest.raises(BadIdentityToken):
-        read_logout_token(signed({**LOGOUT, **changes}, typ="logout+jwt"), KEYS, RULES, now=NOW)
+        verify_logout_token(signed({**LOGOUT, **changes}, typ="logout+jwt"), KEYS, RULES, now=NOW)
 
 
 def test_an_identity_token_is_no_logout_token_nor_the_other_way_round() -> None:
     with pytest.raises(BadIdentityToken):
-        read_logout_token(signed(USUAL), KEYS, RULES, now=NOW)
+        verify_logout_token(signed(USUAL), KEYS, RULES, now=NOW)
     with pytest.raises(BadIdentityToken):
-        read_logout_token(signed(LOGOUT, typ="at+jwt"), KEYS, RULES, now=NOW)
+        verify_logout_token(signed(LOGOUT, typ="at+jwt"), KEYS, RULES, now=NOW)
     with pytest.raises(BadIdentityToken):
         read(signed(LOGOUT, typ="logout+jwt"))

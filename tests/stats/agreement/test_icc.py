@@ -107,7 +107,7 @@ def test_expected_agreement_on_simulated_scores_is_what_is_observed() -> None:
     true, own = rng.normal(0, 3, 4000), rng.normal(0, 1, (4000, 2))
     c = UnitRaterVariances(unit=9.0, rater=0.0, residual=1.0)
     scores = true[:, None] + own
-    assert c.expected_agreement_within_tolerance(1.5) == pytest.approx(
+    assert c.rater_agreement_within_tolerance(1.5) == pytest.approx(
         np.mean(np.abs(scores[:, 0] - scores[:, 1]) <= 1.5), abs=0.03
     )
     categories = np.digitize(scores, [-2.0, 1.0, 4.0])

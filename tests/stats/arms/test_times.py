@@ -20,7 +20,7 @@ from app.stats.arms.times import (
     UnitDurations,
     compare_durations,
     format_segment_count_range,
-    measure_durations_by_unit,
+    measure_durations_by_unit_kind,
 )
 from app.stats.ratings import RatingLevel, Ratings
 from app.stats.timing.timing import percent_change, summarize_trimmed_durations
@@ -90,7 +90,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
 @given(st.integers(0, 10_000))
 def test_durations_are_those_of_adding_up_by_hand(seed: int) -> None:
     work = drawn(seed)
-    found = measure_durations_by_unit(work)
+    found = measure_durations_by_unit_kind(work)
     expected = by_hand(work)
     assert found.keys() == expected.keys()
     for key, values in expected.items():

@@ -12,18 +12,18 @@ from scipy import stats
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
-from app.stats.aggregate import average_segment_scores, make_score_matrix
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.gate.gate import CONSTANT, Claim, GateDecision, GateRule, decide_claim, system_difference_by_document
 from app.stats.gate.replication import (
     forecast_claim_replication,
     select_multiply_rated_documents,
     simulate_ranking_stability,
-    simulate_replication,
+    simulate_replication_chances,
 )
 from app.stats.gate.skewness import SkewCorrectedMean, skewness
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.validation.designs import make_even_document_lengths
+from app.stats.validation.designs import make_equal_document_lengths
 from app.stats.validation.worlds import WORLDS
 from tests.stats.validation.operating_characteristics import gate_error_rate
 
@@ -157,7 +157,7 @@ def rated(seed: int, *, raters: int, paired: bool = True, gap: float = 0.6) -> R
 @pytest.mark.parametrize("paired", [True, False])
 def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     rows = rated(2, raters=1, paired=paired)
-    laid = make_score_matrix(average_segment_scores(rows), rows.labels)
+    laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
     apart = system_difference_by_document(laid, 0, 1, rows.better_sign, paired=paired)
     ranking = rank_systems(rows, replace(NAMED["recommended"], normalize="none"))
     row = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
@@ -189,17 +189,17 @@ def test_simulated_studies_and_the_forecast_agree_on_clear_and_on_open_claims() 
     for gap, least, most in ((3.0, 0.99, 1.0), (0.0, 0.0, 0.9)):
         rows = rated(4, raters=2, gap=gap)
         data = select_multiply_rated_documents(rows, 12)
-        laid = make_score_matrix(average_segment_scores(rows), rows.labels)
+        laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
         apart = system_difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
         ahead = decide_claim(apart.sums, apart.weights, GateRule()).difference
-        found = simulate_replication(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
+        found = simulate_replication_chances(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
         told = forecast_claim_replication(apart.sums, apart.weights, GateRule())
         assert least <= found.significant_again <= most
         assert least <= told.significant_again <= most
         assert (found.method, told.method) == ("simulated", "forecast")
     point = simulate_ranking_stability(data, "none", alpha=0.05, seed=1)
     assert 0 <= point.srp <= 1
-    again = simulate_replication(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
+    again = simulate_replication_chances(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
     assert again == found
 
 
@@ -229,7 +229,7 @@ def test_the_direction_found_again_is_that_of_the_normalized_difference_not_of_t
         pair = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
         assert pair.better == leads, "the control: raw scores and z-scores rank the two the other way round"
         ahead = pair.difference if leads == "A" else -pair.difference
-        found[method] = simulate_replication(data, (0, 1), method, GateRule(), difference=ahead, seed=1)
+        found[method] = simulate_replication_chances(data, (0, 1), method, GateRule(), difference=ahead, seed=1)
     assert found["z"].difference > 0 > found["none"].difference
     assert found["z"].same_direction >= found["z"].significant_again > 0.5, "a claim that holds again leads again"
     assert found["none"].same_direction > 0.5 > found["none"].significant_again
@@ -261,7 +261,7 @@ WORST = {"clean": 0.06, "few_documents": 0.06, "sixty": 0.075, "weak_null": 0.10
 @pytest.mark.parametrize("name", sorted(WORST))
 def test_skewed_documents_are_let_through_less_often_than_by_t(name: str) -> None:
     """2,000 campaigns; t alone lets .12 of 60 skewed documents through and .11 of 12 of the weak null."""
-    sixty = replace(WORLDS["skewed"], lengths=make_even_document_lengths(60))
+    sixty = replace(WORLDS["skewed"], lengths=make_equal_document_lengths(60))
     found = gate_error_rate(sixty if name == "sixty" else WORLDS[name], GateRule("better"), n=2000, seed=3)
     assert found.low <= WORST[name], found.rate
     assert found.rate <= WORST[name] + 0.01
@@ -273,7 +273,7 @@ def test_the_gate_by_world_is_what_the_docs_say(claim: Claim, margin: float) -> 
     """4,000 campaigns each; the figures stand in docs/gate.md. Failures of which none is seen no test allows for."""
     worlds = {
         **WORLDS,
-        **{f"skewed{n}": replace(WORLDS["skewed"], lengths=make_even_document_lengths(n)) for n in (6, 12, 60, 100)},
+        **{f"skewed{n}": replace(WORLDS["skewed"], lengths=make_equal_document_lengths(n)) for n in (6, 12, 60, 100)},
     }
     rule = GateRule(claim, margin)
     found = {name: gate_error_rate(world, rule, n=4000, seed=4).rate for name, world in worlds.items()}

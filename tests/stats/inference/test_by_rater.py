@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats.aggregate import average_segment_scores, make_score_matrix
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.inference.by_rater import precision_for_new_raters
 from app.stats.intervals import interval_half_widths
@@ -56,7 +56,7 @@ def only_pair(found: Ranking) -> PairRow:
 @pytest.mark.parametrize("each", [1, 2])
 def test_the_error_for_new_raters_is_that_of_plain_sums(each: int) -> None:
     rows = campaign(np.random.default_rng(4), raters=4, favour=0.5, each=each).in_canonical_order()
-    laid = make_score_matrix(average_segment_scores(rows), rows.labels)
+    laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
     sums, counts = laid.document_sums(), laid.document_weights()
     known = estimate_ratio_precision(sums[:1] - sums[1:], counts[0])
     found = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
@@ -83,7 +83,7 @@ def shares(runs: int, *, seed: int, raters: int, favour: float) -> tuple[float, 
     rng, held = np.random.default_rng(seed), np.zeros(2)
     for _ in range(runs):
         rows = campaign(rng, raters=raters, favour=favour).in_canonical_order()
-        laid = make_score_matrix(average_segment_scores(rows), rows.labels)
+        laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
         sums, counts = laid.document_sums(), laid.document_weights()
         known = estimate_ratio_precision(sums[:1] - sums[1:], counts[0])
         wider = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
@@ -130,7 +130,7 @@ def test_few_topics_are_warned_of_and_have_an_interval_of_their_own(topics: int,
     wide = only_pair(found).new_domains_interval
     assert (wide is None) == (topics == 1)
     if topics == 5:
-        laid = make_score_matrix(average_segment_scores(rows), rows.labels)
+        laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
         topic = np.array([int(key[1:]) % 5 for key in rows.labels.documents])
         apart = laid.score[0] - laid.score[1]
         sums = np.bincount(topic[rows.labels.segment_document[laid.segments]], weights=apart)

@@ -13,28 +13,28 @@ from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics import metric_comparison, separation
 from app.stats.metrics.metric_comparison import (
     MEASURES,
-    CommonMetricScores,
+    CommonSegmentScores,
     compare_two_metrics,
     sample_swap_masks,
     swap_metric_scores,
 )
-from app.stats.metrics.pairs import PairPValues, compute_pair_p_values
+from app.stats.metrics.pairs import PairPValues, compute_system_pair_p_values
 from app.stats.testing.permutation import sample_sign_patterns
 
 
-def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24) -> CommonMetricScores:
+def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24) -> CommonSegmentScores:
     rng = np.random.default_rng(seed)
     human = np.array([0.0, 0.4, 0.8, 1.5])[:, None] + rng.normal(size=(4, segments))
     first, second = (human + sd * rng.normal(size=human.shape) for sd in noise)
     unit = np.sort(np.arange(segments) % 6)
-    return CommonMetricScores.from_scores(human, first, 40 * second + 7, np.ones(human.shape, dtype=np.bool_), unit)
+    return CommonSegmentScores.from_scores(human, first, 40 * second + 7, np.ones(human.shape, dtype=np.bool_), unit)
 
 
-def slow_measures(common: CommonMetricScores, scores: np.ndarray, permutations: int, seed: int) -> dict[str, float]:
+def slow_measures(common: CommonSegmentScores, scores: np.ndarray, permutations: int, seed: int) -> dict[str, float]:
     """By their definitions, one scoring at a time."""
     there = np.ones(scores.shape, dtype=np.bool_)
     p = [
-        compute_pair_p_values(x, there, common.unit, permutations=permutations, seed=seed).p
+        compute_system_pair_p_values(x, there, common.unit, permutations=permutations, seed=seed).p
         for x in (common.human, scores)
     ]
     human, metric = common.human.mean(axis=1), scores.mean(axis=1)
@@ -75,7 +75,7 @@ def test_a_metric_close_to_humans_beats_a_noisy_one_and_neither_scale_nor_order_
     found = {one.measure: one for one in compare_two_metrics(common, permutations=200, seed=1, swaps=199)}
     assert found["output_pearson"].first > found["output_pearson"].second
     assert found["output_pearson"].p_value == 1 / 200
-    turned = CommonMetricScores.from_scores(
+    turned = CommonSegmentScores.from_scores(
         common.human, 3 * common.second - 9, common.first, np.ones(common.human.shape, dtype=np.bool_), common.unit
     )
     for one in compare_two_metrics(turned, permutations=200, seed=1, swaps=199):
@@ -125,18 +125,18 @@ def test_segments_without_every_score_are_left_out_of_the_test() -> None:
     present = np.ones(common.human.shape, dtype=np.bool_)
     present[1, 3:9] = False
     unit = common.unit
-    cut = CommonMetricScores.from_scores(common.human, common.first, common.second, present, unit)
+    cut = CommonSegmentScores.from_scores(common.human, common.first, common.second, present, unit)
     assert cut.n_segments == common.n_segments - 6
     assert np.array_equal(np.unique(cut.unit), np.arange(np.unique(unit[present.all(axis=0)]).size))
     assert cut.first.mean() == pytest.approx(0)
     assert cut.first.std() == pytest.approx(1)
-    nothing = CommonMetricScores.from_scores(common.human, common.first, common.second, np.zeros_like(present), unit)
+    nothing = CommonSegmentScores.from_scores(common.human, common.first, common.second, np.zeros_like(present), unit)
     assert compare_two_metrics(nothing, permutations=100, seed=1) == ()
 
 
 def test_a_constant_metric_has_no_correlation_and_no_p() -> None:
     human = world(1).human
-    flat = CommonMetricScores.from_scores(
+    flat = CommonSegmentScores.from_scores(
         human, human, np.ones_like(human), np.ones(human.shape, dtype=np.bool_), np.arange(24)
     )
     found = {one.measure: one for one in compare_two_metrics(flat, permutations=100, seed=1, swaps=50)}
@@ -179,7 +179,7 @@ def test_p_of_the_other_direction_is_that_of_the_pair_named_the_other_way_round(
     rng = np.random.default_rng(3)
     score, there = rng.normal(size=(2, 20)), np.ones((2, 20), dtype=np.bool_)
     unit = np.repeat(np.arange(10), 2)
-    one, other = (compute_pair_p_values(x, there, unit, permutations=500, seed=2) for x in (score, score[::-1]))
+    one, other = (compute_system_pair_p_values(x, there, unit, permutations=500, seed=2) for x in (score, score[::-1]))
     assert one.p_reverse.tolist() == other.p.tolist()
     assert one.p.tolist() == other.p_reverse.tolist()
 

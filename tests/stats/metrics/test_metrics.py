@@ -39,7 +39,9 @@ def test_soft_pairwise_accuracy_by_hand() -> None:
 def test_p_of_a_pair_is_the_share_of_swapped_documents_that_differ_as_much() -> None:
     rng = np.random.default_rng(5)
     score, unit = rng.normal(size=(3, 12)), np.repeat(np.arange(4), 3)
-    found = pairs.compute_pair_p_values(score, np.ones((3, 12), dtype=np.bool_), unit, permutations=20_000, seed=1)
+    found = pairs.compute_system_pair_p_values(
+        score, np.ones((3, 12), dtype=np.bool_), unit, permutations=20_000, seed=1
+    )
     for n, (a, b) in enumerate(combinations(range(3), 2)):
         sums = np.array([(score[a] - score[b])[unit == u].sum() for u in range(4)])
         signs = np.array([[1 if k >> u & 1 else -1 for u in range(4)] for k in range(16)])

@@ -11,7 +11,13 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, ExclusionTarget, Recipe
-from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranchClaims, ScoredRatings, compute_branch_claims
+from app.stats.multiverse.branches import (
+    ABSENT,
+    UNTESTED,
+    MultiverseBranchClaims,
+    RatingsUnderOneScoring,
+    compute_branch_claims,
+)
 from app.stats.multiverse.shares import compute_claim_shares
 from app.stats.multiverse.space import TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
@@ -67,7 +73,7 @@ def _mark(row: PairRow | None, pair: tuple[str, str]) -> int:
 
 
 def made(rows: Ratings, documents: DocumentTable, space: MultiverseSpace) -> list[MultiverseBranchClaims]:
-    scored = ScoredRatings("score", rows, documents.domain_codes_and_labels()[0])
+    scored = RatingsUnderOneScoring("score", rows, documents.domain_codes_and_labels()[0])
     return [
         MultiverseBranchClaims.from_bytes(compute_branch_claims(scored, space, e, n, rows.labels.systems).to_bytes())
         for e in space.excluding

@@ -32,7 +32,7 @@ from app.stats.planning.studies import (
     compute_pair_contrasts,
     draw_document_lengths,
     find_claims_by_t_test,
-    forecast_srp,
+    forecast_ranking_stability,
     make_rater_pools,
     simulate_document_means,
     simulate_power_counts,
@@ -148,7 +148,7 @@ def test_a_forecast_claims_no_more_than_the_ranking_can() -> None:
     """Three systems far apart: over 6 documents sign flips reach 3/32 after Holm, over 7 3/64."""
     c = replace(COMPONENTS, rater_system=0.0)
     found = {
-        documents: forecast_srp(
+        documents: forecast_ranking_stability(
             c,
             StudyLayout(documents, 5, 3),
             means=np.array([0.0, 40, 80]),
@@ -178,9 +178,11 @@ def test_without_any_difference_alpha_of_the_studies_find_one() -> None:
 
 def test_a_ranking_without_noise_is_stable_and_one_of_noise_is_not() -> None:
     quiet = VarianceComponents(0, 0, 0, 0, 0, 0, 0, 1e-6)
-    sure = forecast_srp(quiet, StudyLayout(20, 3, 5), means=np.arange(4.0), rng=np.random.default_rng(0))
+    sure = forecast_ranking_stability(quiet, StudyLayout(20, 3, 5), means=np.arange(4.0), rng=np.random.default_rng(0))
     assert (sure.srp, sure.mean_significant_pairs, sure.sign_error_rate) == (1.0, 6.0, 0.0)
-    noisy = forecast_srp(F17, StudyLayout(10, 1, 5, grouping="none"), means=np.zeros(6), rng=np.random.default_rng(0))
+    noisy = forecast_ranking_stability(
+        F17, StudyLayout(10, 1, 5, grouping="none"), means=np.zeros(6), rng=np.random.default_rng(0)
+    )
     assert noisy.kendall_tau is not None
     assert noisy.kendall_tau < 0.8
     assert noisy.share_without_significance > 0.05
@@ -189,14 +191,15 @@ def test_a_ranking_without_noise_is_stable_and_one_of_noise_is_not() -> None:
 def test_new_raters_agree_less_than_the_same_raters() -> None:
     apart = replace(F17, rater_system=1.5)
     how = {"means": np.arange(5) * 0.4, "worlds": 12}
-    same = forecast_srp(apart, StudyLayout(40, 4, 4), pool="same", rng=np.random.default_rng(5), **how)
-    new = forecast_srp(apart, StudyLayout(40, 4, 4), pool="new", rng=np.random.default_rng(5), **how)
+    same = forecast_ranking_stability(apart, StudyLayout(40, 4, 4), pool="same", rng=np.random.default_rng(5), **how)
+    new = forecast_ranking_stability(apart, StudyLayout(40, 4, 4), pool="new", rng=np.random.default_rng(5), **how)
     assert new.srp < same.srp - 2 * (new.mc_error + same.mc_error)
 
 
 def test_the_same_seed_draws_the_same() -> None:
     made = [
-        forecast_srp(F17, StudyLayout(10, 3, 4), between=1.0, systems=4, rng=np.random.default_rng(8)) for _ in "12"
+        forecast_ranking_stability(F17, StudyLayout(10, 3, 4), between=1.0, systems=4, rng=np.random.default_rng(8))
+        for _ in "12"
     ]
     assert made[0] == made[1]
 
@@ -204,12 +207,12 @@ def test_the_same_seed_draws_the_same() -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(StudyTooLarge):
-        forecast_srp(F17, StudyLayout(5000, 3, 2000), systems=20, rng=rng)
+        forecast_ranking_stability(F17, StudyLayout(5000, 3, 2000), systems=20, rng=rng)
     with pytest.raises(Invalid):
-        forecast_srp(F17, StudyLayout(1, 3, 4), rng=rng)
-    assert forecast_srp(F17, StudyLayout(2, 3, 4), studies=10, worlds=2, rng=rng).worlds == 2
+        forecast_ranking_stability(F17, StudyLayout(1, 3, 4), rng=rng)
+    assert forecast_ranking_stability(F17, StudyLayout(2, 3, 4), studies=10, worlds=2, rng=rng).worlds == 2
     with pytest.raises(Invalid):
-        forecast_srp(F17, StudyLayout(9, 3, 2, ratings_per_item=3), rng=rng)
+        forecast_ranking_stability(F17, StudyLayout(9, 3, 2, ratings_per_item=3), rng=rng)
     assert simulate_power_counts(F17, StudyLayout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)
 
 
@@ -223,7 +226,7 @@ class TestPublished:
         srp, pairs = {"psxs": (0.950, 33.2), "system_balanced": (0.969, 27.2), "none": (0.777, 27.3)}[grouping]
         means = -np.array([data.score[:, s].mean() for s in range(len(data.systems))])
         panel = make_rater_pools([list(map(int, pool)) for pool in data.pools], list(map(int, data.bucket)), 10)
-        found = forecast_srp(
+        found = forecast_ranking_stability(
             EN_DE,
             StudyLayout(30, 104 / 30, 10, grouping=grouping),
             means=means,

@@ -147,13 +147,13 @@ def test_closest_post_edits_are_counted_as_by_hand(world: list[OutputReferenceEd
 
 def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: list[OutputReferenceEditMatrix]) -> None:
     lines = closest.count_closest_references(world, [0, 1, 2])
-    found = closest.count_closest_by_lab(lines, ["one", "one", "two"])
+    found = closest.compute_closest_shares_by_lab(lines, ["one", "one", "two"])
     first = next(one for one in found if one.system == 0)
     (same,) = [one for one in lines if (one.system, one.origin) == (0, 1)]
     (other,) = [one for one in lines if (one.system, one.origin) == (0, 2)]
     assert first.same == (same.unique + same.tied) / 6
     assert (first.other, first.n_other) == ((other.unique + other.tied) / 6, 6)
-    assert closest.count_closest_by_lab(lines, [None, None, None]) == []
+    assert closest.compute_closest_shares_by_lab(lines, [None, None, None]) == []
 
 
 def test_the_curve_orders_post_edits_from_the_farthest_and_ends_with_all(

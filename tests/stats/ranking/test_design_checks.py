@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.stats.aggregate import average_segment_scores, make_score_matrix
+from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.ranking.design_checks import (
     group_systems_linked_by_raters,
     is_unpaired,
@@ -65,4 +65,6 @@ def test_a_design_is_unpaired_where_no_segment_has_two_systems(rows: list[Row]) 
     ratings = ratings_of(rows)
     shared = any(a[0] != b[0] and a[1:3] == b[1:3] for a in rows for b in rows)
     several = len({row[0] for row in rows}) > 1
-    assert is_unpaired(make_score_matrix(average_segment_scores(ratings), ratings.labels)) == (several and not shared)
+    assert is_unpaired(make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)) == (
+        several and not shared
+    )

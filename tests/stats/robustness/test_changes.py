@@ -12,7 +12,7 @@ from app.domain.recipe import NAMED
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_score_change
 from app.stats.robustness.ranking_places import RankingPlaces, compare_rankings
-from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_normalized_rows
+from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_and_normalize_rows
 from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without
 
@@ -45,7 +45,7 @@ def test_the_same_raw_score_has_another_z_beside_other_scores(scores: tuple[floa
         score=scores,
         higher_is_better=True,
     )
-    scored, _ = select_normalized_rows(rows, replace(WMT_DA, name="z"))
+    scored, _ = select_and_normalize_rows(rows, replace(WMT_DA, name="z"))
     assert scored.score[list(rows.score).index(50.0)] == pytest.approx(z, abs=5e-5)
 
 
@@ -60,7 +60,7 @@ def test_leaving_out_a_system_changes_the_z_of_the_others() -> None:
         higher_is_better=True,
     )
     gone = apply_score_change(rows, ScoreChange("system", "system:A", left_out=frozenset({"A"})))
-    before, after = (select_normalized_rows(one, WMT_DA)[0] for one in (rows, gone))
+    before, after = (select_and_normalize_rows(one, WMT_DA)[0] for one in (rows, gone))
     assert before.score[before.system == 2] == pytest.approx([0.3873], abs=5e-5)
     assert after.score[after.system == 2] == pytest.approx([0.0])
 

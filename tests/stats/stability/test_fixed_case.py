@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from app.stats.ratings import Floats
-from app.stats.stability.srp import compare_studies, find_better_of_pairs, mark_stable_pairs_of_studies, pooled_srp
+from app.stats.stability.srp import compare_studies, find_better_of_pairs, mark_stable_study_pairs, pooled_srp
 from app.stats.stability.studies import StudyBatch, gather_study_ratings, normalized_document_sums, sum_item_ratings
 from app.stats.stability.testing import (
     SignificanceRule,
-    SignPatternPiece,
+    SignPatternBatch,
     find_significant_claims,
     permutation_p_values,
 )
@@ -64,7 +64,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
         for ours, wanted in zip(by_name, theirs["means"], strict=True):
             assert ours == pytest.approx(wanted, abs=1e-12)
         signed = -sums.transpose(0, 2, 1)[:, None]
-        p = permutation_p_values(signed, [SignPatternPiece.pack(signs[None])], exact=False, rule=rule)
+        p = permutation_p_values(signed, [SignPatternBatch.pack(signs[None])], exact=False, rule=rule)
         for row, wanted in zip(p.first[:, 0], theirs["p_values"], strict=True):
             ours = {f"{systems[i]} | {systems[j]}": float(x) for i, j, x in zip(first, second, row, strict=True)}
             assert ours == pytest.approx(wanted, abs=1e-12)
@@ -77,6 +77,6 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
             }
             assert ours_pairs == {tuple(pair) for pair in wanted}
         order = find_better_of_pairs(means, -1)
-        matrix = mark_stable_pairs_of_studies(made, order).astype(int)
+        matrix = mark_stable_study_pairs(made, order).astype(int)
         assert matrix.tolist() == theirs["sr_matrix"]
         assert pooled_srp([compare_studies(means, made, order)]) == pytest.approx(theirs["srp"], abs=1e-15)

@@ -12,14 +12,14 @@ from app.design.entropy import normalized_entropy
 from app.stats.stability.srp import (
     compare_studies,
     find_better_of_pairs,
-    mark_stable_pairs_of_studies,
+    mark_stable_study_pairs,
     pooled_srp,
     srp_monte_carlo_error,
 )
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
-    SignPatternPiece,
+    SignPatternBatch,
     all_document_signs,
     enumerates_all_signs,
     find_significant_claims,
@@ -34,7 +34,7 @@ CLAIMS: Claims = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], dtype=np.int8)
 
 def test_the_worked_example_has_an_srp_of_four_sixths() -> None:
     order = find_better_of_pairs(MEANS, -1)
-    matrix = mark_stable_pairs_of_studies(CLAIMS, order)
+    matrix = mark_stable_study_pairs(CLAIMS, order)
     assert not matrix[0, 1]
     assert not matrix[0, 2], "a tie is not stable"
     assert matrix[1:].all()
@@ -93,7 +93,7 @@ def test_a_group_larger_than_what_is_held_at_once_is_counted_whole(monkeypatch: 
 
 def test_the_error_of_one_group_is_the_jackknife_over_its_studies() -> None:
     means, made = studies(3, 15)
-    matrix = mark_stable_pairs_of_studies(made, find_better_of_pairs(means, -1)).astype(float)
+    matrix = mark_stable_study_pairs(made, find_better_of_pairs(means, -1)).astype(float)
     np.fill_diagonal(matrix, 0)
     without = []
     for b in range(15):
@@ -149,7 +149,7 @@ def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.Monk
         whole = permutation_p_values(sums, [piece], exact=False, rule=rule)
         monkeypatch.setattr("app.stats.stability.testing._CACHE_BYTES", 1)
         pieces = permutation_p_values(
-            sums, [SignPatternPiece.pack(signs[:, :123]), SignPatternPiece.pack(signs[:, 123:])], exact=False, rule=rule
+            sums, [SignPatternBatch.pack(signs[:, :123]), SignPatternBatch.pack(signs[:, 123:])], exact=False, rule=rule
         )
         assert (whole.first == pieces.first).all()
         assert (whole.second == pieces.second).all()

@@ -14,7 +14,7 @@ from app.stats.testing.permutation import (
     PairsWithSameSegments,
     PermutationCounts,
     capped_number_of_permutations,
-    count_permuted_sums,
+    count_extreme_permuted_sums,
 )
 
 # Differences A − B of the segments of five documents; the expected values were computed with independent code.
@@ -30,7 +30,7 @@ def flips(
     differences: list[float], *, permutations: int = 10_000, exact: bool = True, seed: int = 1, two_sided: bool = True
 ) -> PermutationCounts:
     block = one_pair([float(d) for d in differences])
-    return count_permuted_sums(
+    return count_extreme_permuted_sums(
         [block],
         1,
         len(differences),
@@ -98,7 +98,7 @@ def test_pairs_tested_together_get_what_they_get_alone(n_systems: int, n_units: 
     sums = np.round(np.random.default_rng(seed).normal(size=(n_systems, n_units)), 1)
     first, second = np.triu_indices(n_systems, k=1)
     block = PairsWithSameSegments(sums, first, second, np.arange(first.size), np.arange(n_units))
-    together = count_permuted_sums([block], first.size, n_units, permutations=500, seed=seed, two_sided=False)
+    together = count_extreme_permuted_sums([block], first.size, n_units, permutations=500, seed=seed, two_sided=False)
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         apart = (sums[i] - sums[j]).tolist()
         alone = flips(apart, permutations=500, seed=seed, two_sided=False)
@@ -127,9 +127,9 @@ def test_pairs_with_segments_of_their_own_count_together_as_each_alone(two_sided
         np.arange(40),
     )
     how = {"permutations": 600, "seed": 11, "two_sided": two_sided}
-    together = count_permuted_sums([*blocks, whole], 15, 40, **how)
+    together = count_extreme_permuted_sums([*blocks, whole], 15, 40, **how)
     for block in (*blocks, whole):
-        alone = count_permuted_sums([block], 15, 40, **how)
+        alone = count_extreme_permuted_sums([block], 15, 40, **how)
         for name in ("beyond", "reverse", "total", "exact"):
             ours, theirs = getattr(together, name), getattr(alone, name)
             assert (ours is None) == (theirs is None) == (name == "reverse" and two_sided)
@@ -144,7 +144,7 @@ def test_the_work_grows_with_what_is_computed_and_not_with_the_number_of_blocks(
     compare = permutation._compare
     monkeypatch.setattr(permutation, "_compare", lambda *given: (calls.append(1), compare(*given)))
     blocks = own_segments(np.random.default_rng(8), [units] * 400)
-    count_permuted_sums(blocks, 400, 40, permutations=500, seed=1, two_sided=True)
+    count_extreme_permuted_sums(blocks, 400, 40, permutations=500, seed=1, two_sided=True)
     assert len(calls) < 10
 
 
@@ -157,7 +157,7 @@ def test_blocks_of_few_units_are_enumerated_beside_sampled_ones() -> None:
         PairsWithSameSegments(many, *ends, np.array([0]), np.arange(40)),
         PairsWithSameSegments(few, *ends, np.array([1]), np.arange(4)),
     ]
-    counts = count_permuted_sums(blocks, 2, 40, permutations=1000, seed=3, two_sided=True)
+    counts = count_extreme_permuted_sums(blocks, 2, 40, permutations=1000, seed=3, two_sided=True)
     assert counts.exact.tolist() == [False, True]
     assert counts.total.tolist() == [1000, 16]
     assert counts.beyond[1] == flips((few[0] - few[1])[:4].tolist()).beyond[0]
@@ -182,10 +182,10 @@ def test_tiles_of_units_change_nothing(units: int, monkeypatch: pytest.MonkeyPat
         rng.normal(size=(2, units)), np.array([0]), np.array([1]), np.array([6]), np.arange(units)
     )
     choices = {"permutations": 1500, "seed": 3, "two_sided": False}
-    whole = count_permuted_sums([several, alone], 7, units, **choices)
+    whole = count_extreme_permuted_sums([several, alone], 7, units, **choices)
     for name, value in (("_MOST_UNITS", 0), ("_TILE", 64), ("_TILE_ROWS", 200)):
         monkeypatch.setattr(permutation, name, value)
-    tiled = count_permuted_sums([several, alone], 7, units, **choices)
+    tiled = count_extreme_permuted_sums([several, alone], 7, units, **choices)
     assert np.array_equal(tiled.beyond, whole.beyond)
     assert tiled.reverse is not None
     assert np.array_equal(tiled.reverse, whole.reverse)

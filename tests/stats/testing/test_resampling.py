@@ -15,7 +15,7 @@ from app.stats.ranking.caveats import _DRAWN
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.testing import resampling
-from app.stats.validation.designs import make_even_document_lengths, make_simulated_design
+from app.stats.validation.designs import make_equal_document_lengths, make_simulated_design
 
 
 def documents(n: int, *, seed: int = 1, shift: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +134,7 @@ def test_too_few_documents_for_bca_are_told() -> None:
 
 def noise(documents: int, apart: float = 0.0) -> Ratings:
     """Two systems so far apart, on documents of four segments."""
-    rows = make_simulated_design(make_even_document_lengths(documents, 4)).zero_scored_ratings()
+    rows = make_simulated_design(make_equal_document_lengths(documents, 4)).make_ratings_scored_zero()
     return rows.with_scores(apart * rows.system + np.random.default_rng(2).normal(size=len(rows)))
 
 

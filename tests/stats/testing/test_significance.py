@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix
+from app.stats.aggregate import ScoreMatrix, average_ratings_per_segment, make_score_matrix
 from app.stats.ratings import Ratings
 from app.stats.testing.pair_tests import number_of_sign_draws, run_pair_tests
 from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
@@ -35,7 +35,7 @@ def panel_of(cells: list[Cell]) -> ScoreMatrix:
         score=[float(s) for s in score],
         higher_is_better=True,
     )
-    return make_score_matrix(average_segment_scores(ratings), ratings.labels)
+    return make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)
 
 
 def test_the_worked_example_f18_compares_common_segments_only() -> None:

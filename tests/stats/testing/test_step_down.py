@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.stats.testing.adjust import holm
-from app.stats.testing.permutation import PairsWithSameSegments, count_permuted_sums
+from app.stats.testing.permutation import PairsWithSameSegments, count_extreme_permuted_sums
 from app.stats.testing.step_down import max_t_p_values
 
 
@@ -90,7 +90,7 @@ def test_dependence_makes_it_smaller_than_holm_and_no_smaller_than_p() -> None:
     rng = np.random.default_rng(2)
     sums = rng.normal(size=(6, 40)) - 0.4 * np.arange(6)[:, None]
     block = block_of(sums, np.ones(40))
-    counts = count_permuted_sums([block], 15, 40, permutations=5000, seed=3, two_sided=True)
+    counts = count_extreme_permuted_sums([block], 15, 40, permutations=5000, seed=3, two_sided=True)
     p = counts.p_values(plus_one=True)
     found = max_t_p_values([block], np.ones(15, dtype=bool), 40, permutations=5000, seed=3)
     assert (found >= p - 1e-12).all()

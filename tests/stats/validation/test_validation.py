@@ -187,7 +187,14 @@ def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
     validation = RecipeValidator.from_ratings(
         StudyPopulation.from_ratings(rows), replace(RECOMMENDED, normalize="none"), 7
     )
-    assert validation.own.applicable_worlds() == ("clean", "topics", "rater_system", "skewed", "weak_null", "peeking")
+    assert validation.own.applicable_simulated_worlds() == (
+        "clean",
+        "topics",
+        "rater_system",
+        "skewed",
+        "weak_null",
+        "peeking",
+    )
     found = {
         w: [validation.simulate_study_findings(w, n) for n in range(150)] for w in ("null", "clean", "rater_system")
     }

@@ -14,7 +14,7 @@ from app.stats.ranking.design_checks import group_systems_linked_by_raters, shar
 from app.stats.validation.designs import (
     draw_lognormal_document_lengths,
     make_document_lengths_with_giant,
-    make_even_document_lengths,
+    make_equal_document_lengths,
     make_simulated_design,
 )
 from app.stats.validation.proportion import Proportion, proportion_lower_bound, proportion_upper_bound
@@ -49,7 +49,7 @@ def test_a_promise_is_open_between_the_bounds() -> None:
 
 
 def test_designs_read_as_they_are_told() -> None:
-    assert (make_even_document_lengths(8).sum(), make_even_document_lengths(8).size) == (80, 8)
+    assert (make_equal_document_lengths(8).sum(), make_equal_document_lengths(8).size) == (80, 8)
     assert sorted(make_document_lengths_with_giant(20, 117, 60))[-2:] == [3, 60]
     assert (
         make_document_lengths_with_giant(20, 138, 100).sum(),
@@ -60,8 +60,8 @@ def test_designs_read_as_they_are_told() -> None:
     assert np.log(lengths).std() == pytest.approx(1, abs=0.1)
     paired, own, islands = (
         make_simulated_design(
-            make_even_document_lengths(12), systems=4, raters=4, dealing=dealing
-        ).zero_scored_ratings()
+            make_equal_document_lengths(12), systems=4, raters=4, dealing=dealing
+        ).make_ratings_scored_zero()
         for dealing in ("all systems", "own rater", "two islands")
     )
     assert [share_of_documents_with_same_raters(rows) for rows in (paired, own, islands)] == [1, 0, 0]

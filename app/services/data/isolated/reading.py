@@ -37,7 +37,7 @@ from app.services.data.parallel.dispatch import (
     merge_read_logs,
 )
 from app.services.data.parallel.messages import ReaderDone
-from app.storage.processes import ProcessIdleTimer
+from app.storage.processes import IdleTimeMeter
 
 FROM: Final = 1 << 20  # unpacked bytes: the limit of a JSON body, which this process parses itself
 LOOK_EVERY: Final = 0.5  # seconds
@@ -157,7 +157,7 @@ def _make_app_error(fault: ReaderFault, log: ReadLog) -> AppError:
 
 
 @contextmanager
-def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessIdleTimer]]:
+def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, IdleTimeMeter]]:
     """Start a reading process and connect to it. It is killed at the end of the block, whatever it does."""
     ours, theirs = Pipe()
     with closing(ours):
@@ -171,13 +171,13 @@ def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessIdleTimer]]
             )
         try:
             _send_to_reader(ours.send, begin)
-            yield ours, ProcessIdleTimer(process.pid)
+            yield ours, IdleTimeMeter(process.pid)
         finally:
             process.kill()
             process.wait(PATIENCE)
 
 
-def _next_message(line: Connection, still: ProcessIdleTimer) -> object:
+def _next_message(line: Connection, still: IdleTimeMeter) -> object:
     """Return the next message. Raises ReaderLost if the process is gone, or was stopped by a signal for too long."""
     try:
         while not line.poll(LOOK_EVERY):

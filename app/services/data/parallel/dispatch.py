@@ -37,16 +37,16 @@ from app.formats.base import (
 )
 from app.services.data.parallel.messages import (
     INTERPRETED,
+    CampaignFactsAndLog,
     ChunkEnd,
     CopyBlock,
     FileStart,
     LineBatch,
     LinesEnd,
     ReaderDone,
-    ReaderFacts,
     ReaderRefusal,
     ReaderStart,
-    RecordReadingStart,
+    StartOfRecordReading,
 )
 from app.storage.imports.copy_text import CopyBuffer
 
@@ -121,27 +121,27 @@ class ReaderProcess:
             self._numbers, self._lines, self._size = array("q"), [], 0
         return self._from.poll()
 
-    def end_lines(self) -> None:
+    def send_end_of_lines(self) -> None:
         """Tell the reader that there are no more lines."""
         self.send_waiting_lines()
         self.send(LinesEnd())
 
-    def receive_facts(self) -> ReaderFacts:
+    def receive_campaign_facts_and_log(self) -> CampaignFactsAndLog:
         """Return what the lines say, after all were sent. Raises Invalid, StorageFull and ReaderLost."""
         while True:
             message = self._received()
             if isinstance(message, AppError):
                 raise message
-            if isinstance(message, ReaderFacts):
+            if isinstance(message, CampaignFactsAndLog):
                 return message
 
-    def start_reading_records(self, judge: RecordReadingStart) -> None:
+    def start_reading_records(self, judge: StartOfRecordReading) -> None:
         """Let the reader go on to the records, one chunk ahead of the caller."""
         self.send(judge)
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
         self._threads[-1].start()
 
-    def next_chunk_or_log(self) -> CopyChunk | ReaderDone:
+    def next_chunk_or_final_log(self) -> CopyChunk | ReaderDone:
         """Return the next chunk, or the final log. Raises Invalid, StorageFull and ReaderLost."""
         message = self._chunks.get()
         if isinstance(message, AppError):
@@ -229,13 +229,13 @@ class RemoteRecords:
 
         Raises Invalid if reading cannot continue; bad lines go to the log. Raises StorageFull and ReaderLost.
         """
-        judge = RecordReadingStart(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
+        judge = StartOfRecordReading(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
         for reader in self._readers:
             reader.start_reading_records(judge)
         left = list(self._readers)
         while left:
             for reader in tuple(left):
-                message = reader.next_chunk_or_log()
+                message = reader.next_chunk_or_final_log()
                 if isinstance(message, ReaderDone):
                     left.remove(reader)
                     merge_read_logs(self._log, [message.log])
@@ -305,12 +305,12 @@ def _share_out_lines(
                 break
     except Invalid as fault:
         for reader in readers:
-            reader.end_lines()
-        first = merge_bad_lines([own, *(reader.receive_facts().log for reader in readers)], order)
+            reader.send_end_of_lines()
+        first = merge_bad_lines([own, *(reader.receive_campaign_facts_and_log().log for reader in readers)], order)
         raise type(fault)(fault.detail, places=(*first, *fault.places[-1:])) from None
     for reader in readers:
-        reader.end_lines()
-    facts = [reader.receive_facts() for reader in readers]
+        reader.send_end_of_lines()
+    facts = [reader.receive_campaign_facts_and_log() for reader in readers]
     log.lines += own.lines
     logs = [own, *(one.log for one in facts)]
     merge_read_logs(log, logs)

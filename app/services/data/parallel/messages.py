@@ -40,7 +40,7 @@ class LineBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordReadingStart:
+class StartOfRecordReading:
     """Sent to a reader after all lines, when the campaign is known: make records, in chunks of `chunk` judgments."""
 
     protocol: str
@@ -61,7 +61,7 @@ class TooManyBadLinesMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderFacts:
+class CampaignFactsAndLog:
     """Sent by a reader after all lines: what they say about the campaign, and the log."""
 
     campaign_facts: object

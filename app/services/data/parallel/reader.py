@@ -18,16 +18,16 @@ from app.domain.errors import Invalid, StorageFull
 from app.formats.base import MOST_ERRORS, DocumentSubsetReader, ReadContext, ReadLog
 from app.protocols.base import parse_scoring_options
 from app.services.data.parallel.messages import (
+    CampaignFactsAndLog,
     ChunkEnd,
     CopyBlock,
     FileStart,
     LineBatch,
     LinesEnd,
     ReaderDone,
-    ReaderFacts,
     ReaderRefusal,
     ReaderStart,
-    RecordReadingStart,
+    StartOfRecordReading,
     TooManyBadLinesMessage,
 )
 from app.services.data.staging_writer import StagingWriter, reduce_garbage_collection
@@ -69,7 +69,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
     context = ReadContext(begin.options, begin.limits, begin.protocol)
     with closing(spread.make_reader(begin.names, context, log)) as part:
         _take_in(inbox, outbox, part, log)
-        outbox.send(ReaderFacts(part.campaign_facts(), log))
+        outbox.send(CampaignFactsAndLog(part.campaign_facts(), log))
         _send_chunks(outbox, part, inbox.recv(), log)
 
 
@@ -87,7 +87,7 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentSubsetReader, 
             outbox.send(TooManyBadLinesMessage())
 
 
-def _send_chunks(outbox: Connection, part: DocumentSubsetReader, judge: RecordReadingStart, log: ReadLog) -> None:
+def _send_chunks(outbox: Connection, part: DocumentSubsetReader, judge: StartOfRecordReading, log: ReadLog) -> None:
     """Make records, and send the staged lines chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
