@@ -17,7 +17,7 @@ from app.pearmut.state import PearmutState
 from app.services.pearmut import pages
 from app.services.pearmut.answers import SentAnnotation, record_sent_annotation
 from app.services.pearmut.assets import sign_asset_addresses
-from app.services.pearmut.users import PearmutUser, PearmutUserUnknown, identify_user
+from app.services.pearmut.users import PearmutUser, PearmutUserUnknown, authenticate_user
 from app.services.tasks import leases
 from app.services.tasks.leases import LeaseResult
 from app.storage.db import Session
@@ -141,7 +141,7 @@ def _user(request: Request, state: PearmutState, body: NextItemIn, session: Sess
     if wait:
         raise TooManyUnknownUsers(retry_after=wait)
     try:
-        return identify_user(session, loaded, body.user_id)
+        return authenticate_user(session, loaded, body.user_id)
     except PearmutUserUnknown:
         state.failures.count_failure(address, hashlib.sha256(body.user_id.encode("utf-8", "replace")).digest())
         raise

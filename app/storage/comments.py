@@ -106,7 +106,7 @@ def insert_staged_comments(session: Session, campaign_id: int) -> None:
     session.execute(text(_INSERT_STAGED), {"campaign": campaign_id})
 
 
-def load_first_screen_number(session: Session, campaign_id: int, task_id: int) -> int:
+def load_first_screen_number_of_task(session: Session, campaign_id: int, task_id: int) -> int:
     """Return the first screen of a task."""
     query = f"SELECT min({SCREEN_OF_ITEM}) FROM items i WHERE i.campaign_id = :campaign AND i.task_id = :task"
     return int(session.execute(text(query), {"campaign": campaign_id, "task": task_id}).scalar_one())

@@ -13,7 +13,7 @@ from app.stats.ratings import RatingRole
 from app.storage import comments, seals
 from app.storage.attention import SHOWN_TEXT
 from app.storage.imports import staging
-from app.storage.imports.merge import MergeCheck, require_merge_checks_pass
+from app.storage.imports.merge import MergeCheckQuery, require_merge_checks_pass
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.temporary_tables import reads_temporary_tables_as_subqueries
 
@@ -59,7 +59,7 @@ WHERE resolved.n = later.n AND later.steps > 0"""
 
 ANY_TWICE = """
 SELECT EXISTS (SELECT FROM resolved GROUP BY item_id, segment_id, rater_id, revision HAVING count(*) > 1)"""
-TWICE = MergeCheck(
+TWICE = MergeCheckQuery(
     """SELECT DISTINCT ON (r.item_id, r.segment_id, r.revision) r.file, r.line,
               i.item || coalesce(':' || r.position, '')
        FROM (SELECT *, count(*) OVER (PARTITION BY item_id, segment_id, rater_id, revision) AS times FROM resolved) r
@@ -67,7 +67,7 @@ TWICE = MergeCheck(
        WHERE r.times > 1 ORDER BY r.item_id, r.segment_id, r.revision, r.line DESC""",
     "the same rater judged {} twice; give each answer a time of its own, or a revision where the format has them",
 )
-OTHER_ANSWER = MergeCheck(
+OTHER_ANSWER = MergeCheckQuery(
     """SELECT r.file, r.line, i.item || coalesce(':' || r.position, '')
        FROM resolved r JOIN staged_items i ON i.n = r.item
        WHERE r.known AND r.said IS NOT NULL ORDER BY r.file, r.line""",
@@ -117,7 +117,7 @@ JOIN judgments r ON r.campaign_id = :campaign AND r.item_id = x.item_id AND r.ra
      AND r.segment_id IS NOT DISTINCT FROM x.segment_id AND x.id <> r.id AND r.version = :version
 WHERE w.campaign_id = :campaign
 ORDER BY r.id, x.revision ON CONFLICT DO NOTHING"""
-NOTHING_THERE = MergeCheck(
+NOTHING_THERE = MergeCheckQuery(
     f"""SELECT v.file, v.line, v.task || ' ' || v.item || coalesce(':' || v.position, '') FROM staged_voids v
         WHERE NOT EXISTS (SELECT FROM (SELECT v.file, v.line FROM {_MEANT}) m WHERE m.file = v.file AND m.line = v.line)
         ORDER BY v.file, v.line""",

@@ -99,7 +99,7 @@ def have_only_answers_changed_data(session: Session, campaign_id: int, *, after:
     return bool(session.execute(text(_ANSWERED), keys).scalar_one() == version - after)
 
 
-def find_last_version_not_from_answers(session: Session, campaign_id: int) -> int:
+def find_last_data_version_not_from_answers(session: Session, campaign_id: int) -> int:
     """Return the last data version that raters' work did not create; 0 if there is none."""
     keys = {"campaign": campaign_id, "answering": list(ANSWERING)}
     return int(session.execute(text(_LAST_BUT_ANSWERS), keys).scalar() or 0)

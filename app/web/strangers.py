@@ -81,7 +81,7 @@ class UnauthenticatedRequest:
         """Return the next message, within the limits for strangers."""
         if self.known or self._whole:
             return await self._receive()
-        self._layer.admit_arriving_body(self.address, self)
+        self._layer.count_arriving_body(self.address, self)
         try:
             async with asyncio.timeout_at(self._until) as self._waiting:
                 message = await self._receive()
@@ -156,7 +156,7 @@ class UnauthenticatedLimitsLayer:
         finally:
             stranger.uncount_arriving_body()
 
-    def admit_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
+    def count_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
         """Count an arriving body. If there are too many, the oldest one of the same address is dropped."""
         arriving = self._arriving[address]
         if stranger in arriving:

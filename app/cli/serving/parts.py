@@ -49,7 +49,7 @@ class SupervisedPart(Protocol):
     def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
         """Check the part, this many seconds after the last check, and do what is needed."""
 
-    def send_part_states(self, parts: PartStates) -> None:
+    def receive_part_states(self, parts: PartStates) -> None:
         """Send the states of all parts."""
 
     def request_stop(self) -> None:
@@ -190,7 +190,7 @@ class SupervisedProcess:
         self._still = IdleTimeMeter(self._process.pid)
         self._silent = self._ran = 0.0
 
-    def send_part_states(self, parts: PartStates) -> None:
+    def receive_part_states(self, parts: PartStates) -> None:
         """Send the states of all parts."""
         if self._kept is not None:
             self._kept.send_part_states(parts)
@@ -236,7 +236,7 @@ class PostgresWatcher:
     def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
         """Do nothing, because the thread does it."""
 
-    def send_part_states(self, parts: PartStates) -> None:
+    def receive_part_states(self, parts: PartStates) -> None:
         """Do nothing, because the server is not our program."""
 
     def request_stop(self) -> None:

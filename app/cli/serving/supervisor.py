@@ -47,7 +47,7 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
         if current != said or now - told >= TELL_EVERY:
             said, told = current, now
             for part in parts:
-                part.send_part_states(current)
+                part.receive_part_states(current)
 
 
 def list_part_states(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:

@@ -26,7 +26,7 @@ from app.stats.quality.report import select_rating_events
 from app.stats.ratings import RatingLevel
 from app.stats.side_tables import RatingEventTable
 from app.stats.timing.timing import (
-    count_answer_revisions,
+    count_changed_scores,
     format_duration,
     percent_change,
     summarize_trimmed_durations,
@@ -194,7 +194,7 @@ def count_arm_revisions(
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
         keep = mask_first_rows_of_judgments(work.rows) & (work.rows.kind == RatingLevel.SEGMENT)
         segments = work.where(keep)
-        changes = count_answer_revisions(
+        changes = count_changed_scores(
             select_rating_events(events, keep), segments.rows.score, group_judgments_by_document(segments).code
         )
         rates = (changes.segment_rate, changes.document_rate)

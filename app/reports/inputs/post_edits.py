@@ -22,7 +22,7 @@ from app.stats.postediting.compare import (
     OutputReferenceEditMatrix,
     OwnPostEditDistance,
     SegmentTexts,
-    count_segment_edits,
+    count_edits_to_every_reference,
 )
 from app.stats.postediting.operations import EditOperations, Tokenization
 from app.stats.ratings import RatingRole, Ratings
@@ -101,7 +101,7 @@ class PostEdits:
     def compute_chunk(self, number: int) -> bytes:
         """Return the edits of some segments as bytes."""
         part = self.texts[number * AT_ONCE : (number + 1) * AT_ONCE]
-        return _ROWS.dump_json([_pack_segment(count_segment_edits(texts, self.tokens)) for texts in part])
+        return _ROWS.dump_json([_pack_segment(count_edits_to_every_reference(texts, self.tokens)) for texts in part])
 
 
 def find_post_edit_widget(protocol: Protocol[Any]) -> TextEditWidget | None:

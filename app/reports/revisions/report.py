@@ -24,7 +24,7 @@ from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import RatingLevel
-from app.stats.timing.timing import AnswerRevisionCounts, count_answer_revisions
+from app.stats.timing.timing import AnswerRevisionCounts, count_changed_scores
 from app.storage.db import Session
 
 NO_SCORES = "no segment is scored yet, so nothing was revised; collect or import judgments"
@@ -57,9 +57,9 @@ def _result(ratings: RatingsWithTimes) -> RevisionsView:
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
-        rates = count_answer_revisions(select_rating_events(events, mine), rows.score[mine], units[mine])
+        rates = count_changed_scores(select_rating_events(events, mine), rows.score[mine], units[mine])
         raters.append(RaterRevisions(rows.labels.raters[code], rates))
-    overall = count_answer_revisions(events, rows.score, units)
+    overall = count_changed_scores(events, rows.score, units)
     warnings = [] if raters else [NO_SCORES]
     return RevisionsView(**ratings.head.model_dump(), overall=overall, raters=raters, warnings=warnings)
 

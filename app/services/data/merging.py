@@ -76,7 +76,7 @@ class ImportMerge:
             if on_texts:
                 profiles.store_scores(session, self._id, profile, list(_scored_on_texts(session, self._id, campaign)))
             if compared:
-                comparisons.append_staged_comparisons(session, self._id, version=version)
+                comparisons.store_staged_comparisons(session, self._id, version=version)
             comments.insert_staged_comments(session, self._id)
             _check_spans(session, self._id, campaign)
             if self._checks_known_answers:

@@ -60,5 +60,5 @@ def _compute_and_store(database: Database, campaign: str, key: ReportKey) -> byt
 
 def _key(session: Session, row: campaigns.CampaignRecord) -> ReportKey:
     """Return the key, with the last data version not made by raters' work, because judgments change no text."""
-    version = progress_counts.find_last_version_not_from_answers(session, row.id)
+    version = progress_counts.find_last_data_version_not_from_answers(session, row.id)
     return make_report_key_from_parts(row.id, KIND, version, [row.key], seed=0, method_version=VERSION)

@@ -160,7 +160,7 @@ def _hand_in(session: Session, answer: StoredAnnotation, task: pearmut.Row) -> N
         campaign_id,
         rater_id=rater_id,
         task_id=task.id,
-        screen=comments.load_first_screen_number(session, campaign_id, task.id),
+        screen=comments.load_first_screen_number_of_task(session, campaign_id, task.id),
         said=_shorten_comment(answer.sent.comment),
     )
     events = [

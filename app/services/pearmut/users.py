@@ -41,7 +41,7 @@ class PearmutUser:
         return cls(loaded, row.user_id, rater, row.code_pass, row.code_fail)
 
 
-def identify_user(session: Session, loaded: PearmutCampaign, credential: str) -> PearmutUser:
+def authenticate_user(session: Session, loaded: PearmutCampaign, credential: str) -> PearmutUser:
     """Return the user whose credential is in an address. Raises PearmutUserUnknown, whatever is wrong."""
     if tokens.parse_token_prefix(credential) is not None:
         try:

@@ -121,7 +121,7 @@ def _key(session: Session, seen: ProgressFingerprint) -> ReportKey:
     Answers are added to stored counts, so their versions change the key only after each STEP. Plans and new tasks may
     come without a version.
     """
-    last = progress_counts.find_last_version_not_from_answers(session, seen.campaign_id)
+    last = progress_counts.find_last_data_version_not_from_answers(session, seen.campaign_id)
     version = last + (seen.data_version - last) // STEP * STEP
     parts = [seen.plan, sum(int(digest.partition(",")[0]) for digest in seen.tasks.values())]
     return make_report_key_from_parts(seen.campaign_id, KIND, version, parts, seed=0, method_version=VERSION)

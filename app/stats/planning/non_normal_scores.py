@@ -42,7 +42,7 @@ all documents are equally long, and sums are means.
 """
 
 
-def most_segments_per_document(layout: StudyLayout) -> int:
+def longest_document_length(layout: StudyLayout) -> int:
     """Return the segments of the longest document, or the rounded mean, at least 1, if lengths are unknown."""
     return max(layout.lengths, default=max(1, round(layout.segments)))
 
@@ -62,7 +62,7 @@ def simulate_non_normal_document_means(
     shifts : of each system on the latent scale, larger is better, shape (S,). lengths : from `draw_document_lengths`;
     by default all are equally long.
     """
-    d, m, s = layout.documents, most_segments_per_document(layout), len(shifts)
+    d, m, s = layout.documents, longest_document_length(layout), len(shifts)
     c, shared = scores.latent.parts, scores.latent.shared
     raters = assign_raters(layout, panel, s, studies, rng)[:, :, None]  # (n, D, 1, S, K)
     n, document, segment = np.ogrid[:studies, :d, :m]
@@ -227,7 +227,7 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
 def _batches(layout: StudyLayout, systems: int, studies: int) -> list[int]:
     """Return the sizes of batches that fit into memory; very large studies are drawn less often, at least 20 times."""
     ratings = 4 * systems * layout.ratings_per_item
-    each = layout.documents * most_segments_per_document(layout) * (layout.raters + ratings)
+    each = layout.documents * longest_document_length(layout) * (layout.raters + ratings)
     if each > MOST_HELD:
         raise StudyTooLarge(f"{each:,} values of one study; at most {MOST_HELD:,} are drawn")
     wanted, step = min(studies, max(20, MOST_DRAWN // each)), max(1, _AT_ONCE // each)

@@ -74,7 +74,7 @@ class OutputReferenceEditMatrix:
         return int(self.edits[row[0], wanted].min()), float(self.length[wanted].mean())
 
 
-def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> OutputReferenceEditMatrix:
+def count_edits_to_every_reference(texts: SegmentTexts, tokens: Tokenization) -> OutputReferenceEditMatrix:
     """Count the edits of every output to every reference; equal texts are compared once."""
     references = [*texts.post_edits, *([] if texts.external is None else [(EXTERNAL, texts.external)])]
     split = {text: tokens.tokenize(text) for _, text in (*texts.outputs, *references)}

@@ -224,7 +224,7 @@ def format_duration(seconds: float) -> str:
     return f"{hours}:{minutes}" if hours else minutes
 
 
-def count_answer_revisions(events: RatingEventTable, score: Floats, unit: Codes) -> AnswerRevisionCounts:
+def count_changed_scores(events: RatingEventTable, score: Floats, unit: Codes) -> AnswerRevisionCounts:
     """Count segment scores that changed after they were first given, and documents with such a change.
 
     Parameters

@@ -6,7 +6,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage import seals
-from app.storage.imports.merge import MergeCheck, require_merge_checks_pass
+from app.storage.imports.merge import MergeCheckQuery, require_merge_checks_pass
 
 _SHOWN = """
     SELECT DISTINCT t.id AS task_id, t.state, u.item, c.screen, u.n::smallint AS n, c.position, c.file, c.line
@@ -22,7 +22,7 @@ _ANSWERS = """
     JOIN raters r ON r.campaign_id = :campaign AND r.key = c.rater"""
 
 CHECKS = (
-    MergeCheck(
+    MergeCheckQuery(
         f"""SELECT min(x.file), min(x.line), x.item FROM ({_SHOWN}) x
             JOIN items i ON i.campaign_id = :campaign AND i.task_id = x.task_id AND i.key = x.item
             WHERE x.state = 'imported' GROUP BY x.task_id, x.item, i.screen, i.column_
@@ -31,7 +31,7 @@ CHECKS = (
             ORDER BY 1, 2""",
         "item {} stands on another screen or in another column elsewhere",
     ),
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT min(file), min(line), task || ':' || screen FROM staged_comparisons
            GROUP BY task, screen, rater HAVING count(DISTINCT payload) > 1 OR count(DISTINCT items) > 1
            ORDER BY 1, 2""",
@@ -61,7 +61,7 @@ def count_new_comparisons(session: Session, campaign_id: int) -> int:
     return int(session.execute(text(_NEW), {"campaign": campaign_id}).scalar_one())
 
 
-def append_staged_comparisons(session: Session, campaign_id: int, *, version: int) -> None:
+def store_staged_comparisons(session: Session, campaign_id: int, *, version: int) -> None:
     """Put items on their screens and add all new answers, under a version that is sealed at the end."""
     keys = {"campaign": campaign_id}
     session.execute(text(_PLACE), keys)

@@ -25,7 +25,7 @@ class ImportContradiction(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class MergeCheck:
+class MergeCheckQuery:
     """A query for rows (file, line, what) that must return nothing, and the message for each row."""
 
     sql: str
@@ -169,7 +169,7 @@ JOIN systems s ON s.campaign_id = :campaign AND s.key = j.system
 ORDER BY j.item_id, s.id"""
 
 # Checked before anything is created: a given position of an item must be free.
-POSITIONS = MergeCheck(
+POSITIONS = MergeCheckQuery(
     """SELECT min(j.file), min(j.line), j.task || ' at ' || j.item_position
        FROM staged_items j LEFT JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
        LEFT JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.position = j.item_position
@@ -192,7 +192,7 @@ DECLARATIONS = {
 }
 
 # Needed only if an output was not created, because created ones are as staged.
-OTHER_OUTPUT = MergeCheck(
+OTHER_OUTPUT = MergeCheckQuery(
     """SELECT o.file, o.line, o.system || ' on ' || o.document || ':' || o.position FROM staged_outputs o
        JOIN systems s ON s.campaign_id = :campaign AND s.key = o.system
        JOIN documents d ON d.campaign_id = :campaign AND d.key = o.document
@@ -203,21 +203,21 @@ OTHER_OUTPUT = MergeCheck(
 )
 
 CHECKS = (
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT s.file, s.line, s.document || ':' || s.position FROM staged_segments s
            JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
            JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = s.position
            WHERE s.source IS NOT NULL AND g.source IS DISTINCT FROM s.source ORDER BY s.file, s.line""",
         "segment {} has another source text elsewhere",
     ),
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT s.file, s.line, s.document || ':' || s.position FROM staged_segments s
            JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
            JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = s.position
            WHERE g.meta <> s.meta ORDER BY s.file, s.line""",
         "segment {} has other metadata elsewhere",
     ),
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT s.file, s.line, s.document || ':' || s.position || ' (' || r.key || ')'
            FROM staged_segments s CROSS JOIN jsonb_each_text(s.refs) r
            JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
@@ -227,14 +227,14 @@ CHECKS = (
         "segment {} has another reference text elsewhere",
     ),
     OTHER_OUTPUT,
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT DISTINCT ON (j.task) j.file, j.line, j.task FROM staged_items j
            JOIN placed p USING (n) JOIN tasks t ON t.campaign_id = :campaign AND t.id = p.task_id
            JOIN raters r ON r.id = t.rater_id
            WHERE r.key <> j.rater OR t.meta <> j.task_meta ORDER BY j.task, j.file, j.line""",
         "task {} has another rater or other metadata elsewhere",
     ),
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT DISTINCT ON (j.task, j.item) j.file, j.line, j.item FROM staged_items j
            JOIN placed p USING (n) JOIN items i ON i.campaign_id = :campaign AND i.id = p.item_id
                 AND i.id BETWEEN (SELECT min(item_id) FROM placed) AND (SELECT max(item_id) FROM placed)
@@ -251,7 +251,7 @@ CHECKS = (
            ORDER BY j.task, j.item, j.file, j.line""",
         "item {} has another document, system, role, place or metadata elsewhere",
     ),
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT d.file, d.line, d.key FROM staged_systems d
            JOIN systems s ON s.campaign_id = :campaign AND s.key = d.key
            WHERE d.name NOT IN (d.key, s.name) OR d.kind = 'human' AND NOT d.guessed AND s.kind <> 'human'
@@ -259,7 +259,7 @@ CHECKS = (
            ORDER BY d.file, d.line""",
         "system {} is stored already, and otherwise",
     ),
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT d.file, d.line, d.key FROM staged_documents d
            JOIN documents s ON s.campaign_id = :campaign AND s.key = d.key
            WHERE d.name NOT IN (d.key, s.name) OR d.kind <> 'test' AND s.kind <> d.kind OR s.domain IS DISTINCT FROM
@@ -267,7 +267,7 @@ CHECKS = (
               OR s.meta <> d.meta ORDER BY d.file, d.line""",
         "document {} is stored already, and otherwise",
     ),
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT d.file, d.line, d.key FROM staged_raters d
            JOIN raters s ON s.campaign_id = :campaign AND s.key = d.key
            LEFT JOIN people p ON p.id = s.person_id
@@ -321,14 +321,14 @@ def refresh_query_planner_statistics(session: Session) -> None:
     session.execute(text(_REFRESH))
 
 
-def require_merge_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheck, ...]) -> None:
+def require_merge_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheckQuery, ...]) -> None:
     """Raise ImportContradiction with all rows that the checks return."""
     places = [place for check in checks for place in find_check_violations(session, campaign_id, check)]
     if places:
         raise ImportContradiction(places=tuple(places[:MOST_PLACES]))
 
 
-def find_check_violations(session: Session, campaign_id: int, check: MergeCheck) -> list[Place]:
+def find_check_violations(session: Session, campaign_id: int, check: MergeCheckQuery) -> list[Place]:
     """Return the first violations of a check."""
     rows = session.execute(text(f"{check.sql} LIMIT {MOST_PLACES}"), {"campaign": campaign_id})
     return [Place((row[0], row[1]), check.message.format(row[2])) for row in rows]

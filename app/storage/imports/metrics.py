@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.imports import staging
-from app.storage.imports.merge import MergeCheck, require_merge_checks_pass
+from app.storage.imports.merge import MergeCheckQuery, require_merge_checks_pass
 
 SCORED = """
 CREATE TEMP TABLE scored ON COMMIT DROP AS
@@ -20,14 +20,14 @@ LEFT JOIN documents d ON d.campaign_id = :campaign AND d.key = m.document AND d.
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = m.position"""
 LEFT = "SELECT count(*) FROM scored WHERE NOT is_here"
 CHECKS = (
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT file, line, metric FROM (
                SELECT *, row_number() OVER (PARTITION BY metric, system_id, segment_id ORDER BY file, line) AS n
                FROM scored WHERE is_here) x
            WHERE n > 1 ORDER BY file, line""",
         "{} scores this a second time",
     ),
-    MergeCheck(
+    MergeCheckQuery(
         """SELECT file, line, metric FROM (
                SELECT *, first_value(higher_is_better) OVER (PARTITION BY metric ORDER BY file, line) AS said
                FROM scored) x

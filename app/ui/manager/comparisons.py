@@ -28,7 +28,7 @@ from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.reports import SHAPES, list_keys_and_names_in_tables
+from app.ui.manager.reports import SHAPES, collect_key_and_name_cells
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.access import CredentialBoundToCampaign, RoleLacksRights
@@ -120,7 +120,7 @@ def _make_report_content(
         "view": view,
         "warnings": view.warnings,
         "tables": tables,
-        "keys": list_keys_and_names_in_tables(tables),
+        "keys": collect_key_and_name_cells(tables),
         "caption": kind.caption(view),
         "charts": [
             make_page_chart(

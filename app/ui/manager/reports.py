@@ -133,7 +133,7 @@ def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
     return shlex.join(words)
 
 
-def list_keys_and_names_in_tables(tables: Iterable[TableSection]) -> frozenset[str]:
+def collect_key_and_name_cells(tables: Iterable[TableSection]) -> frozenset[str]:
     """Return the values in columns of keys and names. A warning that begins with one of them keeps its case."""
     return frozenset(row[n] for one in tables for row in one.table.rows for n in one.names)
 
@@ -161,7 +161,7 @@ def _make_report_content(
         "decision": (make_claim_sentence(view), VERDICTS[view.verdict]) if isinstance(view, GateView) else None,
         "warnings": view.warnings,
         "tables": tables,
-        "keys": list_keys_and_names_in_tables(tables),
+        "keys": collect_key_and_name_cells(tables),
         "caption": kind.caption(view),
         "charts": [
             make_page_chart(there, partial(kind.charts[name], view), "" if name == representations.PICTURE else name)

@@ -102,7 +102,7 @@ def test_a_revision_counts_where_the_score_changed() -> None:
         revisions=np.array([1, 2, 2, 1], dtype=np.int32),
         first_score=np.array([10.0, 20, 30, 40]),
     )
-    found = timing.count_answer_revisions(events, np.array([10.0, 25, 30, 40]), np.array([0, 0, 1, 1], dtype=np.int32))
+    found = timing.count_changed_scores(events, np.array([10.0, 25, 30, 40]), np.array([0, 0, 1, 1], dtype=np.int32))
     assert (found.segment_rate, found.document_rate, found.changed_segments) == (0.25, 0.5, 1)
 
 
