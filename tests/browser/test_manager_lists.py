@@ -435,3 +435,19 @@ def test_jobs_are_asked_for_again_while_the_server_is_busy_and_no_more_once_it_r
     page.clock.run_for(5 * EVERY)
     page.evaluate("() => fetch('/v1/me').then((answer) => answer.status)")
     assert asked == ["/v1/me"]
+
+
+def test_a_rater_is_shown_while_a_worker_counts_a_very_large_campaign(manager, draft, ask):
+    page, told = manager.page, "The judgments of this large campaign are not counted yet."
+    ask("PUT", f"/campaigns/{draft}/teams/bonn", {"name": "Bonn"})
+    ask("PUT", f"/campaigns/{draft}/raters/r1", {"team": "bonn"})
+    path, place = f"**/campaigns/{draft}/progress", page.locator("#rater")
+    page.route(path, lambda route: route.fulfill(status=503, json={"detail": told}), times=1)
+    manager.open(f"/campaigns/{draft}/raters/r1")
+    expect(place.get_by_role("button", name="Pause")).to_be_visible()
+    expect(place.locator("dl").first).to_contain_text("bonn")
+    expect(place).to_contain_text(told)
+    expect(place).not_to_contain_text("0 of 0")
+    manager.open(f"/campaigns/{draft}/raters/r1")
+    expect(place).to_contain_text("0 of 0")
+    expect(place).not_to_contain_text(told)

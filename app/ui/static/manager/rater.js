@@ -16,6 +16,7 @@ const key = place.dataset.rater;
 const path = `${api}/raters/${encodeURIComponent(key)}`;
 const manages = main.dataset.role !== "coordinator";
 const LONG = 120_000; // milliseconds
+const UNAVAILABLE = 503;
 const ENROLMENT = { active: t("active"), paused: t("paused"), left: t("left"), erased: t("erased") };
 const VERDICTS = { pass: t("passed"), fail: t("failed"), not_testable: t("not testable") };
 
@@ -39,20 +40,28 @@ function steps(rater) {
     ] : null);
 }
 
+// A worker counts a very large campaign first. Everything else about the rater is shown meanwhile.
+const counts = () => get(`${api}/progress`).catch((error) => {
+  if (error.status !== UNAVAILABLE) throw error;
+  return { missing: error.said };
+});
+
 // What was done. times: null where a coordinator of another team asks.
 function work(rater, progress, times) {
   const mine = progress?.raters?.find((one) => one.rater === key);
+  const unless = (text) => (progress?.missing ? NONE : text);
   const paid = times?.raters.find((one) => one.rater === key);
   return [
     facts([
       [t("State"), badge(rater.state ?? "none", rater.state ? ENROLMENT[rater.state] ?? rater.state : t("not enrolled"))],
       [t("Team"), rater.team ?? NONE],
-      [t("Judgments"), figure(mine?.judgments ?? 0), mine ? t("{n} in the last day", { n: figure(mine.judgments_last_day) }) : null],
-      [t("Tasks"), t("{done} of {all}", { done: figure(mine?.tasks_handed_in ?? 0), all: figure((mine?.tasks_handed_in ?? 0) + (mine?.tasks_left ?? 0)) }), mine?.pace ? t("{n} tasks a day", { n: figure(mine.pace, 1) }) : null],
+      [t("Judgments"), unless(figure(mine?.judgments ?? 0)), mine ? t("{n} in the last day", { n: figure(mine.judgments_last_day) }) : null],
+      [t("Tasks"), unless(t("{done} of {all}", { done: figure(mine?.tasks_handed_in ?? 0), all: figure((mine?.tasks_handed_in ?? 0) + (mine?.tasks_left ?? 0)) })), mine?.pace ? t("{n} tasks a day", { n: figure(mine.pace, 1) }) : null],
       [t("Hours"), paid ? hours(paid.payable_seconds) : NONE, paid?.adjusted_seconds ? t("{n} of them added by hand", { n: hours(paid.adjusted_seconds) }) : null],
       ...(paid?.heard_seconds ? [[t("Audio and video played"), hours(paid.heard_seconds)]] : []),
       [t("Last answer"), moment(mine?.last_at)],
     ]),
+    progress?.missing ? h("p", { class: "note" }, progress.missing) : null,
     paid?.days.length ? table(t("Hours by day"), [[t("Day"), (one) => one.day], [t("Hours"), (one) => hours(one.active_seconds), "right"], [t("Added or subtracted"), (one) => (one.adjusted_seconds ? hours(one.adjusted_seconds) : null), "right"]], paid.days.slice(-14)) : null,
   ];
 }
@@ -160,7 +169,7 @@ const show = reading(place, async () => {
   const [reported, sent] = [manages ? flags() : null, written ? messages() : null];
   const standing = new URLSearchParams({ what: "rater", standing: true, q: key });
   const [progress, times, exclusions, report, verdict] = await Promise.all([
-    get(`${api}/progress`), get(`${api}/hours`), manages ? all(`${api}/exclusions?${standing}`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), get(`${path}/verdict`, { timeout: LONG, absent: {} }), reported?.open(), sent?.open(),
+    counts(), get(`${api}/hours`), manages ? all(`${api}/exclusions?${standing}`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), get(`${path}/verdict`, { timeout: LONG, absent: {} }), reported?.open(), sent?.open(),
   ]);
   const excluded = exclusions.find((one) => one.key === key);
   fill(place,
