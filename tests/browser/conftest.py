@@ -47,6 +47,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--renderer-process-limit=1",
     "--js-flags=--no-opt",  # no page runs long enough for what the optimizing compilers take
 ]
 PATIENCE = 30_000  # milliseconds; waiting ends once it is so
