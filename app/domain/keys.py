@@ -7,6 +7,9 @@ import re
 
 KEY_PATTERN = r"^[A-Za-z0-9._~:@+\-]{1,128}$"
 LONGEST = 128
+SEAT = "seat~"
+"""What the names of seats begin with: a plan has them for raters who are not known yet."""
+SEAT_RESERVED = f"must not begin with {SEAT}, which is for seats of a plan that nobody has taken yet"
 _KEY = re.compile(r"[A-Za-z0-9._~:@+\-]{1,128}")
 _FOLDED = frozenset({".", ".."})  # clients remove them from addresses (RFC 3986, section 5.2.4)
 _OTHER = re.compile(r"[^A-Za-z0-9._~:@+\-]+")

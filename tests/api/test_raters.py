@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from app.services.people import raters
 from app.storage.db import Database
@@ -98,6 +99,33 @@ def test_what_is_wrong_is_named_and_nothing_is_stored(
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["loc"] == loc
     assert manager.get(f"{RATERS}/r1").status_code == 404
+
+
+@pytest.mark.parametrize("key", ["seat~", "seat~000001", "seat~x"])
+def test_nobody_is_enrolled_under_the_name_of_a_seat(manager: httpx.Client, key: str) -> None:
+    alone = put(manager, key, {})
+    assert (alone.status_code, alone.json()["errors"][0]["loc"]) == (422, ["path", "rater"]), alone.text
+    several = manager.post(RATERS, json={"keys": ["r1", key]})
+    assert (several.status_code, several.json()["errors"][0]["loc"]) == (422, ["body", "keys", 1]), several.text
+    table = manager.post(f"{RATERS}/import", json={"table": f"rater\nr1\n{key}\n"})
+    assert (table.status_code, "line 3" in table.text) == (422, True), table.text
+    for refused in (alone, several, table):
+        assert "must not begin with seat~" in refused.text
+    assert manager.get(RATERS).json()["items"] == []
+
+
+@pytest.mark.parametrize("key", ["seat", "seat-000001", "Seat~000001", "seats~1", "~seat~1"])
+def test_a_key_that_only_looks_like_a_seat_is_a_key(manager: httpx.Client, key: str) -> None:
+    assert put(manager, key, {}).status_code == 200
+
+
+def test_an_account_of_an_import_that_is_named_like_a_seat_is_not_enrolled(
+    admin: httpx.Client, populated: dict[str, str], database: Database
+) -> None:
+    with database.transaction() as session:
+        session.execute(sa.text("UPDATE raters SET key = 'seat~000001' WHERE key = 'rater0'"))
+    answer = admin.put("/v1/campaigns/demo/raters/seat~000001", json={})
+    assert (answer.status_code, answer.json()["errors"][0]["loc"]) == (422, ["path", "rater"]), answer.text
 
 
 def test_linking_to_a_person_needs_rights_wherever_the_person_is(manager: httpx.Client, secret: Secrets) -> None:

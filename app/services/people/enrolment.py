@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.domain.keys import check_addressable, is_key
+from app.domain.keys import SEAT, SEAT_RESERVED, check_addressable, is_key
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.people import raters as service
@@ -192,7 +192,7 @@ def _misfit(key: str) -> str | None:
         check_addressable(key)
     except ValueError as error:
         return str(error)
-    return None
+    return SEAT_RESERVED if key.startswith(SEAT) else None
 
 
 def _reason_not_to_enrol(account: raters.RaterRecord | None) -> str | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from app.domain.errors import AppError, Conflict, Forbidden, Invalid, Place
-from app.domain.keys import is_key
+from app.domain.keys import SEAT, SEAT_RESERVED, is_key
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.settings import CampaignEditConflict
@@ -179,6 +179,8 @@ def put_rater(
         _check_seen(old, wanted, seen)
         if _is_unchanged(old, wanted):
             return old
+    elif key.startswith(SEAT):
+        raise Invalid(places=(Place(("path", "rater"), SEAT_RESERVED),))
     team_id = _team_id(session, row.id, wanted.team)
     rater_id = account.id if account is not None else _add_rater(session, row.id, key)
     _store(session, row, rater_id, old, wanted, team_id, by)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.design.plan import Plan, PlanItem, Task
-from app.services.plans.plan_input import SEAT
+from app.domain.keys import SEAT
 from app.services.plans.plans import decode_plan
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, plan_items, plans

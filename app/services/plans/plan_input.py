@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.errors import Conflict
+from app.domain.keys import SEAT
 from app.domain.languages import has_word_spaces
 from app.reports.inputs.campaign import CampaignInfo
 from app.storage import attention, plans
 from app.storage.db import Session
 
 CHARACTERS_A_WORD = 2  # in a language without spaces; a rough measure of reading, not of words
-SEAT = "seat~"  # prefix of raters who are not known yet; keys of enrolled raters are assumed not to have it
 
 
 class NothingToJudge(Conflict):

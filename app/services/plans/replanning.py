@@ -10,12 +10,13 @@ from app.design.plan import Plan, PlannedItemGroup, Task
 from app.design.replan import Replan, plan_remaining_tasks
 from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
+from app.domain.keys import SEAT
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows, plans
-from app.services.plans.plan_input import SEAT, PlanInput
+from app.services.plans.plan_input import PlanInput
 from app.services.plans.plans import PlanView
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.storage import campaigns, replans

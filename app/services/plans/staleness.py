@@ -8,10 +8,11 @@ from dataclasses import replace
 from app.design.buckets import keep_one_account_per_person
 from app.design.compile import hash_design_inputs
 from app.design.plan import Plan
+from app.domain.keys import SEAT
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import plan_input, plan_prefills, plans
-from app.services.plans.plan_input import SEAT, CalibrationSetMissing, NoRaterEnrolled, NothingToJudge, PlanInput
+from app.services.plans.plan_input import CalibrationSetMissing, NoRaterEnrolled, NothingToJudge, PlanInput
 from app.services.plans.plans import PlanView
 from app.storage import campaigns
 from app.storage import plans as stored
