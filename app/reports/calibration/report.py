@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.calibration.view import (
     CalibratedSystemView,
     CalibrationView,
@@ -30,7 +29,7 @@ from app.reports.inputs.calibration import (
     make_comparison_header,
     make_values_by_unit,
 )
-from app.reports.inputs.raw_ratings import NOTHING
+from app.reports.inputs.raw_ratings import NOTHING, IntervalLevel, Seed
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.aggregate import round_scores
@@ -59,10 +58,8 @@ class CalibrationOptions(ScoreSelectionOptions):
     raters: Literal["all", "complete"] = Field(
         "all", description="All raters, or only those who judged all of these items."
     )
-    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Level of the intervals.")
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = Field(
-        0, description="Seed for splitting the documents into halves."
-    )
+    level: IntervalLevel = 0.95
+    seed: Seed = Field(0, description="Seed for splitting the documents into halves.")
 
 
 def _prepare(

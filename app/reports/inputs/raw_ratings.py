@@ -36,6 +36,11 @@ UNKNOWN_DOCUMENTS = (
 )
 
 
+BootstrapDraws = Annotated[int, Field(ge=0, le=20_000, description="Number of draws of documents; 0 for none.")]
+IntervalLevel = Annotated[float, Field(gt=0.5, lt=1, description="Level of the intervals.")]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+
+
 class RawRatingsOptions(BaseModel):
     """Which scores, of which rows."""
 
@@ -59,11 +64,9 @@ class RawRatingsOptions(BaseModel):
 class BootstrapOptions(BaseModel):
     """How intervals are computed."""
 
-    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
-        1_000, description="Number of draws of documents; 0 for none."
-    )
-    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Level of the intervals.")
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
+    bootstrap: BootstrapDraws = 1_000
+    level: IntervalLevel = 0.95
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ExclusionTarget, Recipe, apply_query_options_to_recipe
-from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.raw_ratings import Seed
 from app.reports.inputs.recipe_ratings import RatingsAndErrorsWithoutWeight, load_ratings_and_errors_without_weight
 from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -25,7 +25,6 @@ from app.storage import side_tables, texts
 from app.storage.db import Session
 
 RecipeName = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
-Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 NOTHING = NO_RATINGS
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
@@ -21,7 +20,7 @@ from app.reports.inputs.calibration import (
     make_values_by_unit,
     replace_unknown_documents_by_segments,
 )
-from app.reports.inputs.raw_ratings import NOTHING
+from app.reports.inputs.raw_ratings import NOTHING, BootstrapDraws, IntervalLevel, Seed
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.standing_exclusions import drop_excluded_rows
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
@@ -51,11 +50,9 @@ class ScaleLinkingOptions(ScoreSelectionOptions):
         description="Link by calibration items, or by outputs of one system for one source; auto: calibration items "
         "if shared.",
     )
-    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
-        1_000, description="Number of draws of documents; 0 for none."
-    )
-    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Level of the intervals.")
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
+    bootstrap: BootstrapDraws = 1_000
+    level: IntervalLevel = 0.95
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, slots=True)

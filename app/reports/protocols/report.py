@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
@@ -23,7 +22,7 @@ from app.reports.inputs.calibration import (
     replace_unknown_documents_by_segments,
 )
 from app.reports.inputs.judged_ratings import load_ratings_with_times
-from app.reports.inputs.raw_ratings import NOTHING
+from app.reports.inputs.raw_ratings import NOTHING, BootstrapDraws, IntervalLevel, Seed
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
@@ -60,11 +59,9 @@ class ProtocolComparisonOptions(ScoreSelectionOptions):
     order: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
         "", description="Systems, best first, separated by commas; default: humans above every system."
     )
-    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
-        1_000, description="Number of draws of documents; 0 for none."
-    )
-    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Level of the intervals.")
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
+    bootstrap: BootstrapDraws = 1_000
+    level: IntervalLevel = 0.95
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe_choices import LARGEST_SEED
+from app.reports.inputs.raw_ratings import Seed
 from app.stats.stability import request as limits
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
 
@@ -64,7 +64,7 @@ class StabilityIn(_StrictModel):
     signs: Literal["study", "document_set"] = Field(
         "study", description="Whether each study draws its own signs, or those of a document set share them."
     )
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
+    seed: Seed = 0
 
     def to_request(self) -> StabilityRequest:
         """Convert to the request of the statistics, without the recipe; options that depend on the data stay open."""
