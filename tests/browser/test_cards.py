@@ -110,6 +110,7 @@ def test_a_card_on_the_page_for_printing_has_its_headings(page, served, spine, d
     shown = table.locator("tbody tr").first.locator("td").evaluate_all(f"all => all.map({label})")
     assert len(shown) > 5
     assert shown == headings
+    expect(table.locator("thead th").filter(visible=True)).to_have_count(0)  # no buttons: said by each card alone
 
 
 def test_a_card_has_its_headings_and_is_sorted_and_copied_as_the_table_is(page, served, spine, demo):
