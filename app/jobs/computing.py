@@ -116,7 +116,7 @@ class ComputingProcess:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=compute_entries_in_child_process,
+            target=run_computing_child,
             args=(theirs, self.url, self.role, self.name, self.yielding, self.ratings_folder),
             daemon=True,
         )
@@ -216,7 +216,7 @@ def _set_kernel_weight(weight: int, nice: bytes) -> None:
             return
 
 
-def compute_entries_in_child_process(
+def run_computing_child(
     line: Connection,
     url: str,
     role: str | None,

@@ -25,7 +25,7 @@ class CountSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentBucketSize:
+class RaterSetSize:
     """Number of raters and documents in one bucket: the same raters rated all of its documents."""
 
     raters: int
@@ -87,7 +87,7 @@ def count_ratings_by_group(rows: Ratings, codes: Codes, n: int) -> tuple[RatingC
     return tuple(counts)
 
 
-def count_documents_by_rater_set(rows: Ratings) -> tuple[DocumentBucketSize, ...]:
+def count_documents_by_rater_set(rows: Ratings) -> tuple[RaterSetSize, ...]:
     """Group documents by the set of their raters; return the sizes, largest buckets first."""
     pairs = np.unique(np.stack((rows.document, rows.rater)), axis=1)
     raters: dict[int, list[int]] = {}
@@ -97,7 +97,7 @@ def count_documents_by_rater_set(rows: Ratings) -> tuple[DocumentBucketSize, ...
     for members in raters.values():
         sets[tuple(members)] = sets.get(tuple(members), 0) + 1
     ordered = sorted(sets.items(), key=lambda one: (-one[1], one[0]))
-    return tuple(DocumentBucketSize(len(found), n) for found, n in ordered)
+    return tuple(RaterSetSize(len(found), n) for found, n in ordered)
 
 
 def count_ratings_by_system_and_document(rows: Ratings, n_systems: int, n_documents: int) -> Codes:

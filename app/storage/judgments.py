@@ -307,7 +307,7 @@ class JudgmentAwaitingText:
     led: int
 
 
-def note_new_staged_texts(session: Session, campaign_id: int) -> None:
+def stage_texts_of_textless_segments(session: Session, campaign_id: int) -> None:
     """Note which staged texts are new for stored segments; call this before `merge.create_staged_entities`."""
     session.execute(text(TOLD), {"campaign": campaign_id})
     session.execute(text("ANALYZE told"))

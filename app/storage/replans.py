@@ -118,7 +118,7 @@ def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: R
     execute_full_scan(session, FORGET_GROUPS, keys)
 
 
-def exclude_surplus_group_judgments(
+def exclude_judgments_of_surplus_groups(
     session: Session, campaign_id: int, groups: Sequence[int], data_version: int
 ) -> None:
     """From a data version on, exclude the judgments in these groups from all rankings."""

@@ -19,7 +19,7 @@ from app.storage.guidelines import GuidelinesNotFound
 from app.ui import markdown, messages
 from app.ui.access import RaterAtWork
 from app.ui.pages import RATERS, PageRoute, render_page
-from app.ui.rater_forms import campaign_forms_json
+from app.ui.rater_forms import rater_forms_json
 from app.web.deps import DatabaseDep
 
 BEFORE_A_TASK = ("guidelines", "test", "tutorial")
@@ -101,7 +101,7 @@ def _page(
         "tutorial": "" if not course.lessons else "outstanding" if course.outstanding else "done",
         "questionnaires": bool(asked.before or asked.after),
         "questions_after": "outstanding" if after else "",
-        "forms": campaign_forms_json(about) if name in BEFORE_A_TASK else None,
+        "forms": rater_forms_json(about) if name in BEFORE_A_TASK else None,
     }
     own = partial(get_custom_phrases, about.settings)
     return render_page(request, f"rater/{name}.html", {**shared, **values}, who="rater", phrases=own)

@@ -12,7 +12,7 @@ from app.protocols.base import Widget
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 
 
-def campaign_forms_json(campaign: CampaignInfo) -> str:
+def rater_forms_json(campaign: CampaignInfo) -> str:
     """Return the forms as JSON, in the shape of `GET /v1/tasks/{task}/forms`."""
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     widgets = (

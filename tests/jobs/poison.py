@@ -17,7 +17,7 @@ from app.storage.db import Session
 from tests.reports.toy_reports import TOY, ToyOptions, ToyView
 
 TRACES = "PLUMBLINE_TEST_TRACES"
-compute_as_ever = computing.compute_entries_in_child_process
+compute_as_ever = computing.run_computing_child
 
 
 def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ToyOptions) -> ReportWork[ToyView]:

@@ -267,7 +267,7 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     monkeypatch.setattr(jobs, "MOST_TRIES", tries)
     traces = tmp_path / "traces"
     monkeypatch.setenv(poison.TRACES, str(traces))
-    monkeypatch.setattr(computing, "compute_entries_in_child_process", poison.compute)
+    monkeypatch.setattr(computing, "run_computing_child", poison.compute)
     monkeypatch.setattr(registry, "ALL", poison.KINDS)
     monkeypatch.setattr(queue, "POLL", 0.1)  # what is tried again is due after a second or two, and found by looking
     for module in (jobs, queue):  # a worker that the machine lets stand still would count as one more that ended

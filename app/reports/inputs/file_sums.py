@@ -43,7 +43,7 @@ FROM_SUMS = "from sums"
 """Marks the key of a report that was made from sums, because its figures may differ in their last digits."""
 
 
-def find_large_campaign_ratings_folder(session: Session, about: CampaignSnapshot) -> RatingsFolder | None:
+def find_ratings_folder_if_large(session: Session, about: CampaignSnapshot) -> RatingsFolder | None:
     """Return the folder of the file of ratings if the campaign is summed; None if its ratings are held in memory."""
     folder = find_ratings_folder(session)
     if folder is None or find_campaign_protocol(about.campaign).level == "document":
@@ -53,12 +53,12 @@ def find_large_campaign_ratings_folder(session: Session, about: CampaignSnapshot
 
 def list_report_key_parts_for_sums(session: Session, about: CampaignSnapshot) -> list[object]:
     """Return the key parts that distinguish a report made from sums from one made in memory."""
-    return [] if find_large_campaign_ratings_folder(session, about) is None else [FROM_SUMS]
+    return [] if find_ratings_folder_if_large(session, about) is None else [FROM_SUMS]
 
 
 def check_large_campaign_summable(session: Session, about: CampaignSnapshot) -> None:
     """Raise LargeExtraNeeded if a campaign is large and cannot be summed on this machine."""
-    if find_large_campaign_ratings_folder(session, about) is not None:
+    if find_ratings_folder_if_large(session, about) is not None:
         check_duckdb_installed()
 
 

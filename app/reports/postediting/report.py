@@ -118,7 +118,7 @@ def _output(post_edits: PostEdits, edit: PostEdit) -> str:
     return post_edits.outputs[edit.system, *edit.address]
 
 
-def _rate(edits: rates.EditsByText, level: float) -> EditRateView:
+def _rate(edits: rates.TextEditCounts, level: float) -> EditRateView:
     rate = edits.estimate_rate(level)
     return EditRateView(value=rate.value, interval=rate.interval, n=rate.n)
 

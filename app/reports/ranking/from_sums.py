@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from app.domain.recipe import Recipe
 from app.reports.inputs.file_sums import (
     SummableRatingsFile,
-    find_large_campaign_ratings_folder,
+    find_ratings_folder_if_large,
     hash_included_ratings_in_file,
     open_or_write_ratings_file,
 )
@@ -47,7 +47,7 @@ def find_ratings_folder_for_sums(session: Session, about: CampaignSnapshot, reci
     """Return the folder of the file of ratings for a ranking from sums; None if ratings are held in memory."""
     if not can_rank_from_sums(recipe, documents_known=about.campaign.documents_known):
         return None
-    return find_large_campaign_ratings_folder(session, about)
+    return find_ratings_folder_if_large(session, about)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from app.domain.recipe import Recipe
 from app.reports.inputs.file_sums import (
     RatingsFileWithScoreChanges,
     check_large_campaign_summable,
-    find_large_campaign_ratings_folder,
+    find_ratings_folder_if_large,
     hash_included_ratings_in_file,
     open_or_write_ratings_file,
 )
@@ -54,7 +54,7 @@ def load_robustness_input(
     Raises NoSuchRecipe, LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
     """
     recipe = load_requested_recipe(session, snapshot, options)
-    folder = find_large_campaign_ratings_folder(session, snapshot) if _is_summed(snapshot, recipe) else None
+    folder = find_ratings_folder_if_large(session, snapshot) if _is_summed(snapshot, recipe) else None
     if folder is not None:
         return _load_file(session, snapshot, recipe, folder)
     inputs = load_recipe_input(session, snapshot, options)

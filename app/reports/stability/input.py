@@ -14,7 +14,7 @@ from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.file_sums import (
     SummableRatingsFile,
     check_large_campaign_summable,
-    find_large_campaign_ratings_folder,
+    find_ratings_folder_if_large,
     hash_included_ratings_in_file,
     open_or_write_ratings_file,
 )
@@ -57,7 +57,7 @@ def load_study_simulation_input(
 
     Raises NotMultiplyRated, LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
     """
-    folder = find_large_campaign_ratings_folder(session, snapshot) if can_select_rows_independently(recipe) else None
+    folder = find_ratings_folder_if_large(session, snapshot) if can_select_rows_independently(recipe) else None
     if folder is not None:
         return _sum_file(session, snapshot, recipe, counting, folder)
     rows = load_recipe_ratings(session, snapshot, recipe)

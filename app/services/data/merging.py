@@ -56,7 +56,7 @@ class ImportMerge:
         session = self._session
         staging.copy_into_staging(session, lines)
         staging.analyze_staging_tables(session)
-        judgments.note_new_staged_texts(session, self._id)
+        judgments.stage_texts_of_textless_segments(session, self._id)
         created = merge.create_staged_entities(session, self._id)
         created |= {"alignments": n} if (n := alignments.insert_staged_word_alignments(session, self._id)) else {}
         origins.store_staged_output_origins(session, self._id)

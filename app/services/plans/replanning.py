@@ -319,7 +319,7 @@ def _apply(
     )
     ids = _ids_of_groups(old, old_groups)
     surplus = [ids[number] for number in replanned.surplus if number in ids]
-    replans.exclude_surplus_group_judgments(session, campaign_id, surplus, data_version)
+    replans.exclude_judgments_of_surplus_groups(session, campaign_id, surplus, data_version)
     for group, system in replanned.credited:
         if group in ids:
             replans.credit_group_items_to_system(session, campaign_id, ids[group], system)

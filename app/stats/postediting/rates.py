@@ -29,7 +29,7 @@ class EditRate:
 
 
 @dataclass(frozen=True, slots=True)
-class EditsByText:
+class TextEditCounts:
     """Edits and lengths of one system, one entry per text, with the document of each."""
 
     edits: Floats
@@ -48,24 +48,24 @@ class EditsByText:
         return EditRate(100.0 * float(self.edits.sum()) / total, interval, self.edits.size)
 
 
-def make_edits_by_text(rows: Iterator[tuple[float, float, int]]) -> EditsByText:
+def make_text_edit_counts(rows: Iterator[tuple[float, float, int]]) -> TextEditCounts:
     """Build them from (edits, length, document)."""
     columns = np.array(list(rows), dtype=np.float64).reshape(-1, 3).T
-    return EditsByText(*columns)
+    return TextEditCounts(*columns)
 
 
-def collect_hter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> EditsByText:
+def collect_hter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> TextEditCounts:
     """Edits of outputs against their own post-edits, one entry per post-edit.
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
     """
-    return make_edits_by_text(
+    return make_text_edit_counts(
         (one.operations.total_edits, one.operations.length, at.document)
         for at, one in iterate_own_post_edit_distances(segments, system)
     )
 
 
-def collect_mter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> EditsByText:
+def collect_mter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> TextEditCounts:
     """Edits of outputs against the closest post-edit of the segment, over their mean length; one entry per segment.
 
     Source: Bentivogli et al. 2018, §4. With nine references of 187 words in all, 3 edits are 27/187.
@@ -73,16 +73,16 @@ def collect_mter_edits(segments: Sequence[OutputReferenceEditMatrix], system: in
     return _against(segments, system, external=False)
 
 
-def collect_external_ter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> EditsByText:
+def collect_external_ter_edits(segments: Sequence[OutputReferenceEditMatrix], system: int) -> TextEditCounts:
     """Edits of outputs against the external reference."""
     return _against(segments, system, external=True)
 
 
-def _against(segments: Sequence[OutputReferenceEditMatrix], system: int, *, external: bool) -> EditsByText:
+def _against(segments: Sequence[OutputReferenceEditMatrix], system: int, *, external: bool) -> TextEditCounts:
     pairs = (
         (at.document, at.edits_to_closest_reference(system, (at.origin == EXTERNAL) == external)) for at in segments
     )
-    return make_edits_by_text((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
+    return make_text_edit_counts((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
 
 
 def iterate_own_post_edit_distances(

@@ -40,7 +40,7 @@ class CheapestPathOutsideBeam(Exception):
     """The cheapest path leaves the beam, so sacrebleu may take a more expensive one."""
 
 
-class EditDistanceColumnMaker:
+class EditCostColumnComputer:
     """The tokens of a reference, at least one, from which columns of the table of costs are computed."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
@@ -165,7 +165,7 @@ def find_shift_count_and_steps(words: Sequence[str], tokens: Sequence[str], *, s
         text, shifts = following, shifts + 1
 
 
-_reference = lru_cache(maxsize=64)(EditDistanceColumnMaker)  # a reference is compared with the outputs of all systems
+_reference = lru_cache(maxsize=64)(EditCostColumnComputer)  # a reference is compared with the outputs of all systems
 
 
 def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column], first: int) -> str:
@@ -246,7 +246,7 @@ def _alignment_of(trace: str, n_words: int, n_tokens: int) -> EditAlignment:
 
 def _best_shift(
     words: list[str],
-    reference: EditDistanceColumnMaker,
+    reference: EditCostColumnComputer,
     columns: Sequence[Column],
     alignment: EditAlignment,
     *,
@@ -280,7 +280,7 @@ def _best_shift(
 
 
 def _candidates(
-    words: Sequence[str], reference: EditDistanceColumnMaker, alignment: EditAlignment
+    words: Sequence[str], reference: EditCostColumnComputer, alignment: EditAlignment
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Yield phrases that the reference has elsewhere, with an error in both places: start, number of words, targets."""
     tokens, partner = reference.tokens, alignment.partner
@@ -312,7 +312,7 @@ def _shift_words(words: list[str], start: int, size: int, target: int) -> list[s
     return [*rest[:at], *stretch, *rest[at:]]
 
 
-def _cost(words: list[str], reference: EditDistanceColumnMaker, columns: Sequence[Column], end: int) -> int:
+def _cost(words: list[str], reference: EditCostColumnComputer, columns: Sequence[Column], end: int) -> int:
     """The edit distance from the words to the reference.
 
     columns : the known ones, from the start. end : end of the words that need columns; the words after it equal the

@@ -7,7 +7,7 @@ import json
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.people.answer_rules import find_error_span_field
 from app.stats.quality.repeats import default_tolerance
-from app.ui.rater_forms import campaign_forms_json
+from app.ui.rater_forms import rater_forms_json
 
 
 def rater_forms_and_measures_json(campaign: CampaignInfo) -> dict[str, str]:
@@ -15,7 +15,7 @@ def rater_forms_and_measures_json(campaign: CampaignInfo) -> dict[str, str]:
     measures = find_campaign_protocol(campaign).list_judgment_measures(parse_campaign_scoring_options(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
     told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
-    return {"forms": campaign_forms_json(campaign), "measures": json.dumps(told)}
+    return {"forms": rater_forms_json(campaign), "measures": json.dumps(told)}
 
 
 def allows_prefilled_errors(campaign: CampaignInfo) -> bool:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from app.reports.inputs.campaign import CampaignInfo
-from app.ui.rater_forms import campaign_forms_json
+from app.ui.rater_forms import rater_forms_json
 
 IN_TASKS = (
     "Source",
@@ -35,7 +35,7 @@ IN_TASKS = (
 
 def list_translatable_task_phrases(campaign: CampaignInfo) -> list[str]:
     """Return the phrases of every task, then the protocol's texts for raters, which catalogues may lack."""
-    return list(dict.fromkeys((*IN_TASKS, *_list_texts(json.loads(campaign_forms_json(campaign))))))
+    return list(dict.fromkeys((*IN_TASKS, *_list_texts(json.loads(rater_forms_json(campaign))))))
 
 
 def _list_texts(value: object) -> Iterator[str]:

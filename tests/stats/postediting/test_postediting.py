@@ -203,9 +203,9 @@ def test_an_interval_needs_documents_that_differ(world: list[OutputReferenceEdit
     low, high = rates.collect_mter_edits(world, 2).estimate_rate(0.95).interval or (0.0, 0.0)
     assert low < (rates.collect_mter_edits(world, 2).estimate_rate(0.95).value or 0.0) < high
     assert rates.collect_mter_edits(world[:1], 2).estimate_rate(0.95).interval is None
-    alike = rates.make_edits_by_text(iter([(1, 10, 0), (1, 10, 1), (1, 10, 2)]))
+    alike = rates.make_text_edit_counts(iter([(1, 10, 0), (1, 10, 1), (1, 10, 2)]))
     assert alike.estimate_rate(0.95) == rates.EditRate(10.0, None, 3)
-    assert rates.make_edits_by_text(iter([])).estimate_rate(0.95) == rates.EditRate(None, None, 0)
+    assert rates.make_text_edit_counts(iter([])).estimate_rate(0.95) == rates.EditRate(None, None, 0)
 
 
 def test_the_examples_in_the_words_beside_the_code_hold() -> None:
