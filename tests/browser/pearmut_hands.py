@@ -87,7 +87,7 @@ class PearmutHands:
     def shown(self) -> bool:
         """Wait for the next screen; False at the end."""
         self.page.wait_for_function(
-            "document.querySelector('#button_next').value != 'Next 📶' && "
+            "() => document.querySelector('#button_next').value != 'Next 📶' && "
             "(document.querySelector('#output_div').children.length || "
             "document.querySelector('#button_next').value == 'Finished')"
         )

@@ -71,7 +71,7 @@ def analyst(page, served, spine, demo) -> Newcomer:
 def test_a_table_of_sentences_becomes_an_open_campaign_whose_raters_have_links(newcomer):
     page = newcomer.page
     newcomer.link("New campaign")
-    page.wait_for_function("document.querySelector('#main').dataset.ready")
+    page.wait_for_function("() => document.querySelector('#main').dataset.ready")
     newcomer.fill("Name", "Eight sentences")
     newcomer.click(page.get_by_label("ESA with a crowd"))
     newcomer.button("Create campaign")
