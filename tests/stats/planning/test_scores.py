@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,6 +68,12 @@ def shaped(kind: str, components: VarianceComponents = FULL, *, fixed_panel: boo
     return make_score_sampler(components, shape, better_sign=-1, fixed_panel=fixed_panel)
 
 
+def document_means(scores: ScoreSampler, layout: StudyLayout, *, seed: int, **ask: Any) -> Floats:
+    """Simulated means of documents where every rater may be given every document."""
+    pools = RaterPools.with_single_pool(layout)
+    return simulate_non_normal_document_means(scores, layout, pools, rng=np.random.default_rng(seed), **ask)
+
+
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
 def test_the_marginal_has_the_moments_and_shares_of_the_ratings(kind: str) -> None:
     ratings = penalties() if kind != "ordinal" else levels()
@@ -110,9 +117,7 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
     """One rating after the other, its effects added up, mapped by the definition, and averaged."""
     scores, layout = shaped(kind), StudyLayout(3, 2, 4, 2, grouping)
     shifts, n, (d, m, r, k) = np.array([0.4, 0.0, -0.3]), 2, (3, 2, 4, 2)
-    ours = simulate_non_normal_document_means(
-        scores, layout, RaterPools.with_single_pool(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6)
-    )
+    ours = document_means(scores, layout, shifts=shifts, studies=n, seed=6)
     rng, c, s = np.random.default_rng(6), scores.latent.parts, 3
     who = assign_raters(layout, RaterPools.with_single_pool(layout), s, n, rng)
     shapes = {
@@ -138,14 +143,7 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
 def test_the_shift_makes_the_mean_difference_that_was_asked_for(kind: str, fixed: bool) -> None:
     scores = shaped(kind, fixed_panel=fixed)
     layout = StudyLayout(400, 5, 40, fixed_panel=fixed)
-    found = simulate_non_normal_document_means(
-        scores,
-        layout,
-        RaterPools.with_single_pool(layout),
-        shifts=scores.shifts_for_difference(0.5),
-        studies=40,
-        rng=np.random.default_rng(1),
-    ).mean(axis=2)
+    found = document_means(scores, layout, shifts=scores.shifts_for_difference(0.5), studies=40, seed=1).mean(axis=2)
     each = found[:, 0] - found[:, 1]
     assert each.mean() == pytest.approx(0.5, abs=4 * each.std() / sqrt(40))
 
@@ -156,14 +154,7 @@ def test_ratings_of_a_segment_by_one_rater_covary_as_the_components_say(kind: st
     ratings = penalties() if kind != "ordinal" else levels()
     small = replace(FULL, **{name: getattr(FULL, name) * ratings.var() / 4 for name in FULL.__slots__[:-1]})
     scores, layout = shaped(kind, small), StudyLayout(300, 1, 100)
-    found = simulate_non_normal_document_means(
-        scores,
-        layout,
-        RaterPools.with_single_pool(layout),
-        shifts=np.zeros(2),
-        studies=60,
-        rng=np.random.default_rng(2),
-    )
+    found = document_means(scores, layout, shifts=np.zeros(2), studies=60, seed=2)
     own = small.doc_system + small.segment_system + small.rater_system + small.rater_doc_system + small.residual
     assert (found[:, 0] - found[:, 1]).var() == pytest.approx(2 * own, rel=0.05)
     assert scores.latent.fits
@@ -327,17 +318,8 @@ def test_uneven_scores_that_are_drawn_one_by_one_are_means_over_the_segments_tha
     scores, lengths = shaped("ordinal"), np.array([[1.0, 6.0], [3.0, 2.0]])
     layout = StudyLayout(2, 3, 4, lengths=(1, 2, 3, 6))
     ask = {"shifts": np.zeros(2), "studies": 2}
-    long = simulate_non_normal_document_means(
-        scores,
-        layout,
-        RaterPools.with_single_pool(layout),
-        rng=np.random.default_rng(1),
-        lengths=np.full((2, 2), 6.0),
-        **ask,
-    )
-    mixed = simulate_non_normal_document_means(
-        scores, layout, RaterPools.with_single_pool(layout), rng=np.random.default_rng(1), lengths=lengths, **ask
-    )
+    long = document_means(scores, layout, seed=1, lengths=np.full((2, 2), 6.0), **ask)
+    mixed = document_means(scores, layout, seed=1, lengths=lengths, **ask)
     assert mixed[0, :, 1] == pytest.approx(long[0, :, 1])
     assert np.abs(mixed[0, :, 0] - np.round(mixed[0, :, 0])).max() < 1e-12, "one segment: a level of the scale"
     assert not np.allclose(mixed[1], long[1])
