@@ -132,7 +132,7 @@ class SeatClaimOut(BaseModel):
     token: str | None = Field(description="Where one was wanted; send it as `Authorization: Bearer …`.")
 
 
-class CompletionCodeOut(ResponseModel):
+class TaskWithCompletionCodeOut(ResponseModel):
     """A task that was handed in with a code."""
 
     task: str
@@ -178,7 +178,7 @@ CLAIMED = SeatClaimOut.model_validate(
         "token": None,
     }
 )
-DONE = CompletionCodeOut.model_validate(
+DONE = TaskWithCompletionCodeOut.model_validate(
     {
         "task": "t_" + "0f" * 16,
         "code": "C7Q2M9XK",
@@ -269,7 +269,7 @@ def revoke_invitation(caller: Manager, campaign: CampaignKey, invitation: Public
 @router.get(
     "/campaigns/{campaign}/completions",
     summary="List codes of completion",
-    responses=example_response(200, Page[CompletionCodeOut](items=[DONE], next=None)),
+    responses=example_response(200, Page[TaskWithCompletionCodeOut](items=[DONE], next=None)),
 )
 def list_completion_codes(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -278,14 +278,16 @@ def list_completion_codes(
     q: CompletionWords = "",
     limit: Limit = 50,
     cursor: Place = 0,
-) -> Page[CompletionCodeOut]:
+) -> Page[TaskWithCompletionCodeOut]:
     """Who was given which code for which task, in the order of the tasks: for paying on the platform.
 
     A page of a search may be short, or empty, though there is a next one.
     """
     completions, reached = invitations.list_completion_codes(session, campaign, after=cursor, limit=limit + 1, q=q)
     page = make_page(completions, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
-    return Page[CompletionCodeOut](items=[CompletionCodeOut.model_validate(one) for one in page.items], next=page.next)
+    return Page[TaskWithCompletionCodeOut](
+        items=[TaskWithCompletionCodeOut.model_validate(one) for one in page.items], next=page.next
+    )
 
 
 @router.post(

@@ -39,7 +39,7 @@ SCHEMAS = {
     "ImportReport": "ImportReport",
     "Invitation": "CreatedInvitationOut",
     "Link": "RaterLinkOut",
-    "Completion": "CompletionCodeOut",
+    "Completion": "TaskWithCompletionCodeOut",
     "Batch": "ManagedTaskOut",
     "BatchItem": "ManagedTaskItemOut",
     "Receipt": "JudgmentReceiptOut",

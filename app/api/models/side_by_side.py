@@ -61,8 +61,8 @@ class RankedPlaceOut(BaseModel):
     score: float
 
 
-class SystemRanksOut(BaseModel):
-    """One system."""
+class SystemPlacesInRankingsOut(BaseModel):
+    """A system and its place in each ranking."""
 
     system: str
     name: str | None = Field(None, description="As shown to people; null where it is not known.")
@@ -92,7 +92,7 @@ class RankingsSideBySideOut(BaseModel):
     """Rankings beside each other."""
 
     rankings: list[ComparedRankingOut]
-    systems: list[SystemRanksOut] = Field(description="By mean relative rank.")
+    systems: list[SystemPlacesInRankingsOut] = Field(description="By mean relative rank.")
     pairs: list[PairDisagreementOut] = Field(description="Only those that the rankings do not agree on.")
     warnings: list[str]
 
@@ -115,11 +115,11 @@ class RankingsSideBySideOut(BaseModel):
         )
 
 
-def _row(shown: RankingsSideBySide, system: str) -> SystemRanksOut:
+def _row(shown: RankingsSideBySide, system: str) -> SystemPlacesInRankingsOut:
     places = {column.name: _place(column, system) for column in shown.columns_with_ranking}
     n = sum(place is not None for place in places.values())
     name, mean = shown.find_first_line_of_system(system).name, shown.mean_relative_rank[system]
-    return SystemRanksOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
+    return SystemPlacesInRankingsOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
 
 
 def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:

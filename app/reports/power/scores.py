@@ -10,7 +10,7 @@ import numpy as np
 from app.reports.inputs.model_ratings import RatingsWithVarianceModel
 from app.reports.power.options import PowerOptions
 from app.stats.planning.non_normal_scores import (
-    expected_significance_clusters,
+    expected_number_of_clusters,
     make_non_normal_sampler,
     make_normal_sampler,
     simulate_non_normal_power_counts,
@@ -105,7 +105,7 @@ class ScoreSimulator:
         if options.clusters == "none" or self.why is not None:
             return {}
         try:
-            expected = expected_significance_clusters(
+            expected = expected_number_of_clusters(
                 make_normal_sampler(self.components, layout)
                 if self.scores is None
                 else make_non_normal_sampler(self.scores, layout),

@@ -60,7 +60,7 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
     if why is not None:
         return LeaseResult(None, why)
     leased = await service.recorder.run_transaction(partial(leases.lease_held_or_next_task, asking=asking))
-    if isinstance(leased, leases.CredentialEnded):
+    if isinstance(leased, leases.RaterCredentialEnded):
         raise BadCredential
     if isinstance(leased, leases.NoTaskReason):
         return LeaseResult(None, leased.why, leased.retry_after)

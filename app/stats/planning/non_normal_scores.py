@@ -117,7 +117,7 @@ def simulate_non_normal_power_counts(
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedSignificanceClusters:
+class ExpectedNumberOfClusters:
     """Clusters that a study finds. mean: over the studies; error: its standard error. studies: number drawn."""
 
     mean: float
@@ -125,7 +125,7 @@ class ExpectedSignificanceClusters:
     studies: int
 
 
-def expected_significance_clusters(
+def expected_number_of_clusters(
     draw: Draw,
     layout: StudyLayout,
     *,
@@ -137,7 +137,7 @@ def expected_significance_clusters(
     holm: bool,
     studies: int,
     rng: np.random.Generator,
-) -> ExpectedSignificanceClusters:
+) -> ExpectedNumberOfClusters:
     """Number of clusters that a study is expected to find: paired t-tests over documents, corrected, then `rule`.
 
     Parameters
@@ -157,14 +157,14 @@ def expected_significance_clusters(
     if n_systems < 2 or rule == "none":
         raise Invalid("clusters take two systems and a rule")
     if layout.documents < 2:
-        return ExpectedSignificanceClusters(1.0, 0.0, studies)
+        return ExpectedNumberOfClusters(1.0, 0.0, studies)
     numbers: list[int] = []
     for n in _batches(layout, n_systems, studies):
         for true in [means] if means is not None else rng.normal(0.0, sqrt(between), (n, n_systems)):
             numbers += _cluster_counts(*draw(n if means is not None else 1, true, rng), rule, alpha, holm)
     counts = np.array(numbers, dtype=np.float64)
     error = float(counts.std(ddof=1) / sqrt(counts.size)) if counts.size > 1 else 0.0
-    return ExpectedSignificanceClusters(float(counts.mean()), error, counts.size)
+    return ExpectedNumberOfClusters(float(counts.mean()), error, counts.size)
 
 
 def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> Draw:

@@ -51,7 +51,7 @@ _CACHED_RATINGS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class StudyChunk:
+class SimulatedStudiesChunk:
     """Studies of one assignment on one number of documents, for the document sets `first` to `last` − 1."""
 
     index: int
@@ -98,15 +98,15 @@ class FullDataClaims:
     claims: Claims
 
 
-def split_studies_into_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
+def split_simulated_studies_into_chunks(request: StabilityRequest) -> tuple[SimulatedStudiesChunk, ...]:
     """Return the chunks of a resolved request; those of one point are adjacent."""
-    chunks: list[StudyChunk] = []
+    chunks: list[SimulatedStudiesChunk] = []
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
     for assignment, methods in request.normalizations_by_assignment().items():
         for documents in request.document_counts:
             for first in range(0, request.n_document_sets, at_once):
                 last = min(first + at_once, request.n_document_sets)
-                chunks.append(StudyChunk(len(chunks), assignment, methods, documents, first, last))
+                chunks.append(SimulatedStudiesChunk(len(chunks), assignment, methods, documents, first, last))
     return tuple(chunks)
 
 
@@ -128,9 +128,9 @@ class StabilitySimulator:
         return self.data if isinstance(self.data, ItemRatingSums) else sum_item_ratings(self.data)
 
     @cached_property
-    def chunks(self) -> tuple[StudyChunk, ...]:
+    def chunks(self) -> tuple[SimulatedStudiesChunk, ...]:
         """All chunks of the request."""
-        return split_studies_into_chunks(self.request)
+        return split_simulated_studies_into_chunks(self.request)
 
     def run_chunk(self, index: int) -> ChunkOutcome:
         """Compute a chunk; the outcome holds a reason if a bucket has too few raters for the ratings per item."""
@@ -144,14 +144,14 @@ class StabilitySimulator:
         means, claimed = zip(*pieces, strict=True)
         return ChunkOutcome(np.concatenate(means, axis=1), np.concatenate(claimed, axis=1))
 
-    def _make_empty_outcome(self, chunk: StudyChunk, why: str) -> ChunkOutcome:
+    def _make_empty_outcome(self, chunk: SimulatedStudiesChunk, why: str) -> ChunkOutcome:
         n_systems = len(self.document_rater_pools.systems)
         means = np.zeros((len(chunk.methods), 0, n_systems))
         return ChunkOutcome(
             means, np.zeros((len(chunk.methods), 0, n_systems * (n_systems - 1) // 2), dtype=np.int8), why
         )
 
-    def _simulate_document_set(self, chunk: StudyChunk, number: int) -> Iterator[tuple[Floats, Claims]]:
+    def _simulate_document_set(self, chunk: SimulatedStudiesChunk, number: int) -> Iterator[tuple[Floats, Claims]]:
         """Simulate the studies of one document set, some at a time."""
         request = self.request
         documents = self.documents_of_set(chunk.documents, number)
@@ -163,7 +163,7 @@ class StabilitySimulator:
             yield self._simulate_studies(chunk, number, piece, documents, n)
 
     def _simulate_studies(
-        self, chunk: StudyChunk, number: int, piece: int, documents: Codes, n: int
+        self, chunk: SimulatedStudiesChunk, number: int, piece: int, documents: Codes, n: int
     ) -> tuple[Floats, Claims]:
         raters = self._raters(chunk, number, piece, documents, n)
         sums = self._sum_by_document(chunk, documents, raters)
@@ -179,7 +179,7 @@ class StabilitySimulator:
         p = permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule)
         return means.transpose(1, 0, 2), find_significant_claims(signed, p, self.significance_rule).transpose(1, 0, 2)
 
-    def _sum_by_document(self, chunk: StudyChunk, documents: Codes, raters: Codes) -> Floats:
+    def _sum_by_document(self, chunk: SimulatedStudiesChunk, documents: Codes, raters: Codes) -> Floats:
         """Return sums by document, shape (n, V, D, S), for a few studies at a time, whose arrays stay in the cache.
 
         With all studies at once, a quarter of the processor time of a set was spent on allocating and freeing memory.
@@ -232,7 +232,7 @@ class StabilitySimulator:
         (drawn,) = draw_documents_from_buckets(self._rng("documents", count, number), sizes, count, 1)
         return np.sort(np.concatenate([of_buckets[b][chosen] for b, chosen in enumerate(drawn)]))
 
-    def _raters(self, chunk: StudyChunk, number: int, piece: int, documents: Codes, n: int) -> Codes:
+    def _raters(self, chunk: SimulatedStudiesChunk, number: int, piece: int, documents: Codes, n: int) -> Codes:
         assignment = chunk.assignment
         entropy = "even" if assignment.entropy is None else f"{assignment.entropy:.6f}"
         rng = self._rng(f"{assignment.grouping}/{entropy}/{assignment.ratings}", chunk.documents, number, piece)

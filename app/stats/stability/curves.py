@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
-from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator, StudyChunk
+from app.stats.stability.chunks import ChunkOutcome, SimulatedStudiesChunk, StabilitySimulator
 from app.stats.stability.extraction import Indices
 from app.stats.stability.pairs import ReportedPairs, max_reported_rank_distance
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
@@ -87,7 +87,7 @@ def compute_stability_curves(
         dict[tuple[StudyDesign, int], StabilityPoint](),
         _AssignmentReasons(simulator.request),
     )
-    waiting: dict[tuple[object, int], list[tuple[StudyChunk, ChunkOutcome]]] = {}
+    waiting: dict[tuple[object, int], list[tuple[SimulatedStudiesChunk, ChunkOutcome]]] = {}
     chunks = simulator.chunks
     if outcomes is None:
         outcomes = ((n, simulator.run_chunk(n)) for n in range(len(chunks)))
@@ -116,7 +116,7 @@ class _AssignmentReasons:
         self._request = request
         self._found: dict[tuple[RaterAssignmentScheme, int], tuple[int, str]] = {}
 
-    def note(self, chunk: StudyChunk, why: str | None) -> None:
+    def note(self, chunk: SimulatedStudiesChunk, why: str | None) -> None:
         """Keep the reason of a chunk, if it has one. Raises Invalid if the request needs every point."""
         if why is None:
             return
@@ -172,7 +172,7 @@ class _Fit:
         }
 
     def points(
-        self, held: list[tuple[StudyChunk, ChunkOutcome]]
+        self, held: list[tuple[SimulatedStudiesChunk, ChunkOutcome]]
     ) -> Iterator[tuple[tuple[StudyDesign, int], StabilityPoint]]:
         """Yield the points of all normalizations of an assignment on one number of documents."""
         held.sort(key=lambda one: one[0].first)

@@ -237,20 +237,20 @@ class NoTaskReason:
     retry_after: int | None = None
 
 
-class CredentialEnded:
+class RaterCredentialEnded:
     """The credential has ended."""
 
 
 async def lease_held_or_next_task(
     connection: Connection, asking: LeaseRequest
-) -> Lease | NoTaskReason | CredentialEnded:
+) -> Lease | NoTaskReason | RaterCredentialEnded:
     """Return the task that the rater holds, renewed, or the next task, or the reason why there is none."""
     keys = asking.sql_parameters
     await connection.execute(LOCK, keys)
     enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
     if enrolment_row is None or not enrolment_row[5]:
         return (
-            CredentialEnded()
+            RaterCredentialEnded()
             if enrolment_row is not None and enrolment_row[1] not in (None, "erased")
             else NoTaskReason("not_enrolled")
         )

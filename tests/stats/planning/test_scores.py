@@ -15,7 +15,7 @@ from scipy import stats
 from app.domain.errors import Invalid
 from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.planning.non_normal_scores import (
-    expected_significance_clusters,
+    expected_number_of_clusters,
     make_non_normal_sampler,
     make_normal_sampler,
     simulate_non_normal_document_means,
@@ -263,14 +263,14 @@ def test_three_documents_claim_from_the_t_of_two_degrees_of_freedom(t: float, ex
         return np.broadcast_to(np.stack((apart, np.zeros(3))), (n, 2, 3)), None
 
     ask = {"rule": "strict", "alpha": 0.05, "holm": False, "studies": 20, "rng": np.random.default_rng(2)}
-    assert expected_significance_clusters(draw, StudyLayout(3, 1, 3), means=np.zeros(2), **ask).mean == expected
+    assert expected_number_of_clusters(draw, StudyLayout(3, 1, 3), means=np.zeros(2), **ask).mean == expected
 
 
 def test_expected_clusters_are_those_of_a_slow_twin() -> None:
     """t-tests by scipy, Holm by hand, then the cluster rule, study by study."""
     layout, means = StudyLayout(20, 3, 6), np.array([0.0, 0.9, 1.0, 2.0])
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 40}
-    ours = expected_significance_clusters(make_normal_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask)
+    ours = expected_number_of_clusters(make_normal_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask)
     counted = []
     for unsorted in make_normal_sampler(F17, layout)(40, means, np.random.default_rng(2))[0]:
         study = unsorted[np.argsort(-unsorted.mean(axis=1))]
@@ -292,7 +292,7 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
     lengths, means = (40, *[2] * 19), np.array([0.0, 1.5, 3.0])
     layout = StudyLayout(20, sum(lengths) / 20, 6, lengths=lengths)
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": False, "studies": 40}
-    ours = expected_significance_clusters(make_normal_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask)
+    ours = expected_number_of_clusters(make_normal_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask)
     sums, counts = make_normal_sampler(F17, layout)(40, means, np.random.default_rng(2))
     assert counts is not None
     assert (counts == lengths).all()
@@ -309,7 +309,7 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
     assert ours.mean == np.mean(counted)
     even = StudyLayout(20, layout.segments, 6)
     assert (
-        expected_significance_clusters(make_normal_sampler(F17, even), even, rng=np.random.default_rng(2), **ask).mean
+        expected_number_of_clusters(make_normal_sampler(F17, even), even, rng=np.random.default_rng(2), **ask).mean
         > ours.mean
     )
 
@@ -330,7 +330,7 @@ def test_clusters_grow_with_documents_whatever_the_scores(kind: str) -> None:
     scores, means = shaped(kind), np.array([0.0, 0.3, 0.9])
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 60}
     few, more = (
-        expected_significance_clusters(
+        expected_number_of_clusters(
             make_non_normal_sampler(scores, layout), layout, rng=np.random.default_rng(1), **ask
         )
         for layout in (StudyLayout(5, 3, 20), StudyLayout(120, 3, 20))
@@ -341,15 +341,13 @@ def test_clusters_grow_with_documents_whatever_the_scores(kind: str) -> None:
 def test_systems_that_are_all_one_are_one_cluster_and_a_document_tells_nothing() -> None:
     layout = StudyLayout(30, 3, 6, fixed_panel=True)
     ask = {"rule": "strict", "alpha": 0.05, "holm": True, "studies": 200, "rng": np.random.default_rng(1)}
-    assert (
-        expected_significance_clusters(make_normal_sampler(F17, layout), layout, means=np.zeros(4), **ask).mean < 1.03
-    )
+    assert expected_number_of_clusters(make_normal_sampler(F17, layout), layout, means=np.zeros(4), **ask).mean < 1.03
     one = StudyLayout(1, 3, 6)
-    assert expected_significance_clusters(make_normal_sampler(F17, one), one, between=4.0, systems=3, **ask).mean == 1.0
-    spread = expected_significance_clusters(make_normal_sampler(F17, layout), layout, between=9.0, systems=3, **ask)
+    assert expected_number_of_clusters(make_normal_sampler(F17, one), one, between=4.0, systems=3, **ask).mean == 1.0
+    spread = expected_number_of_clusters(make_normal_sampler(F17, layout), layout, between=9.0, systems=3, **ask)
     assert spread.mean > 1.5
     with pytest.raises(Invalid):
-        expected_significance_clusters(make_normal_sampler(F17, layout), layout, means=np.zeros(1), **ask)
+        expected_number_of_clusters(make_normal_sampler(F17, layout), layout, means=np.zeros(1), **ask)
 
 
 class TestPublished:
