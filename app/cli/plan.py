@@ -100,7 +100,7 @@ def _compile_on_server(
     else:
         with show_progress_bar("compiling the plan") as on_progress:
             sent, where = (given, path) if replan is None else (replan.asked(), f"{path}/replan")
-            body = long_reports.post_and_wait_for_job(remote, where, query, sent, on_progress=on_progress)
+            body = long_reports.post_again_after_job(remote, where, query, sent, on_progress=on_progress)
     answer: dict[str, Any] = json.loads(body)
     return answer
 

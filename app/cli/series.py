@@ -31,7 +31,7 @@ from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
 from app.services.series.database_backend import DatabaseSeriesBackend
 from app.services.series.manifest import LARGEST, Manifest, ManifestImportFiles, parse_manifest
-from app.services.series.steps import NewRaterLink, SeriesBackend, StepOutcome
+from app.services.series.steps import IssuedRaterLink, SeriesBackend, StepOutcome
 
 LINKS, PROGRESS, RANKING = "links", "progress", "ranking"
 ALL = (*steps.STEPS, LINKS, PROGRESS, RANKING)
@@ -140,7 +140,7 @@ def _line(outcome: StepOutcome) -> str:
     return f"{outcome.campaign}: {outcome.what}" + ("" if outcome.changed else " (as it was)")
 
 
-def _hand_out(made: Iterator[NewRaterLink], output: Path | None, *, anew: bool) -> None:
+def _hand_out(made: Iterator[IssuedRaterLink], output: Path | None, *, anew: bool) -> None:
     """Write new links as CSV, one line per rater who had none; an existing file is extended.
 
     anew: the links in the file no longer work, so it is replaced. Spreadsheets execute nothing in the output.

@@ -93,7 +93,7 @@ def assign_groups_in_simulated_studies(rng: np.random.Generator, layout: Allocat
     result: Codes = np.empty((studies, layout.n_groups, ratings), dtype=np.int64)
     if not layout.n_groups:
         return result
-    order, wide = layout.groups_sorted_by_cell(), layout.n_raters_by_bucket
+    order, wide = layout.item_groups_sorted_by_cell(), layout.n_raters_by_bucket
     groups = np.bincount(layout.cell, minlength=len(layout.bucket))
     begin = np.cumsum(groups) - groups
     raters, first_rater = np.concatenate(layout.pools), np.cumsum(wide) - wide
@@ -122,7 +122,7 @@ def assign_groups_evenly(rng: np.random.Generator, layout: AllocationInput, rate
     check_pool_sizes(layout)
     have = count_groups_by_bucket_and_rater(layout, raters)
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
-    for cell, members in enumerate(layout.groups_of_each_cell()):
+    for cell, members in enumerate(layout.item_groups_by_cell()):
         bucket = layout.bucket[cell]
         pool = layout.pools[bucket]
         for k in np.unique(layout.ratings[members]):

@@ -55,7 +55,7 @@ class _RaterLoads:
 
     def __init__(self, layout: AllocationInput, raters: Codes) -> None:
         self.layout, self.raters = layout, raters
-        self.members = layout.groups_of_each_cell()
+        self.members = layout.item_groups_by_cell()
         self.may: Bools = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.bool_)
         self.have = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.int64)
         for cell, bucket in enumerate(layout.bucket):

@@ -42,14 +42,14 @@ class AllocationInput:
         """The number of raters of each bucket, shape (B,)."""
         return np.fromiter(map(len, self.pools), dtype=np.int64, count=len(self.pools))
 
-    def groups_sorted_by_cell(self) -> Codes:
+    def item_groups_sorted_by_cell(self) -> Codes:
         """All groups, cell by cell, ascending within each."""
         few = len(self.bucket) < np.iinfo(np.int16).max  # numpy uses radix sort for short integers
         return np.argsort(self.cell.astype(np.int16) if few else self.cell, kind="stable")
 
-    def groups_of_each_cell(self) -> list[Codes]:
+    def item_groups_by_cell(self) -> list[Codes]:
         """The groups of each cell, ascending."""
-        order = self.groups_sorted_by_cell()
+        order = self.item_groups_sorted_by_cell()
         return np.split(order, np.searchsorted(self.cell[order], np.arange(1, len(self.bucket))))
 
 

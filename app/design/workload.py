@@ -94,7 +94,7 @@ def assign_weighted_groups_evenly(rng: np.random.Generator, layout: AllocationIn
     group, place = np.nonzero(raters >= 0)
     np.add.at(weights, (layout.buckets_of_groups[group], raters[group, place]), layout.weight[group])
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
-    for cell, members in enumerate(layout.groups_of_each_cell()):
+    for cell, members in enumerate(layout.item_groups_by_cell()):
         bucket = layout.bucket[cell]
         pool, groups = layout.pools[bucket], rng.permutation(members[todo[members]])
         groups = groups[np.argsort(-layout.weight[groups], kind="stable")]

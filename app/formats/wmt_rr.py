@@ -82,14 +82,14 @@ class _RankedLine:
     position: int
     ranks: Mapping[str, int]
 
-    def pack(self) -> bytes:
+    def encode_sort_entry(self) -> bytes:
         """Encode the line as an entry that sorts by judge and screen."""
         ranks = [cell for name, rank in self.ranks.items() for cell in (name, str(rank))]
         head = (self.judge, f"{self.screen:010d}", self.at.file, f"{self.at.line:010d}", str(self.position))
         return "\0".join((*head, *ranks)).encode()
 
     @classmethod
-    def unpack(cls, entry: bytes) -> _RankedLine:
+    def decode_sort_entry(cls, entry: bytes) -> _RankedLine:
         """Decode the line of an entry."""
         judge, screen, file, line, position, *ranks = entry.decode().split("\0")
         named = dict(zip(ranks[::2], map(int, ranks[1::2]), strict=True))
@@ -164,7 +164,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     with ExternalSorter() as rows:
         for file in rest:
             for line in lines.read(file):
-                rows.add(line.pack())
+                rows.add(line.encode_sort_entry())
         log.raise_bad_lines()
         source, target = lines.languages or (None, None)
         yield CampaignRow(
@@ -176,7 +176,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
             options={"preference": "ranking"},
             documents_known=bool(documents),
         )
-        yield from _Comparisons(documents, log).of(map(_RankedLine.unpack, rows))
+        yield from _Comparisons(documents, log).of(map(_RankedLine.decode_sort_entry, rows))
     log.raise_bad_lines()
 
 

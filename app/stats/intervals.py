@@ -35,7 +35,7 @@ def minimum_detectable_difference(known: EstimatePrecision, alpha: float) -> Flo
     return known.error * (t_quantile(1 - alpha / 2, known.degrees) + t_quantile(POWER, known.degrees))
 
 
-def document_sums_relative_to_mean(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
+def document_sums_relative_to_mean_of_systems(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
     """Document sums and weights of each system minus the mean of all systems, on segments that all systems share.
 
     The relative score is Σsums/Σweights. Shapes (S, D), (S, D); None if no segment has all systems.

@@ -27,7 +27,7 @@ def read_process_state(pid: int) -> ProcessState | None:
     return ProcessState(fields[0], int(fields[11]) + int(fields[12]))
 
 
-def is_process_stopped(pid: int) -> bool:
+def is_process_suspended(pid: int) -> bool:
     """Tell whether a signal has stopped the process, so that it does nothing until another signal continues it."""
     status = read_process_state(pid)
     return status is not None and status.state == STOPPED

@@ -16,7 +16,7 @@ from app.domain.errors import AppError, Forbidden, Unauthorized, Unavailable
 from app.services.access import single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
 from app.services.access.provider_roles import filter_roles_by_organization, list_organizations_of_groups
-from app.services.access.sessions import NewSession
+from app.services.access.sessions import StartedSession
 from app.services.access.single_sign_on import NoGroupFits
 from app.services.every_organization import run_for_each_organization
 from app.storage import clock
@@ -114,7 +114,7 @@ def finish_single_sign_on(request: Request, provider: ProviderDep, database: Dat
 
 def _start_session(
     request: Request, database: Database, provider: IdentityProviderClient, confirmed: ProviderConfirmation
-) -> NewSession | None:
+) -> StartedSession | None:
     """Start a session in the first organization where a group has a role; None if there is none."""
     roles, new = provider.options.roles, None
     for organization in list_organizations_of_groups(roles, confirmed.person.groups) or [None]:

@@ -73,7 +73,7 @@ class UnauthenticatedRequest:
         self.known = False
 
     @property
-    def has_sent_anything_to_check(self) -> bool:
+    def has_sent_body_or_sign_in_code(self) -> bool:
         """Whether a body was read, or a code was checked with the identity provider."""
         return self._size > 0 or self.tried
 
@@ -178,7 +178,8 @@ class UnauthenticatedLimitsLayer:
 
         async def watched(message: Message) -> None:
             # The return from an identity provider checks no credential, and other sites can send browsers there.
-            counts = stranger.has_sent_anything_to_check or (bool(shown) and stranger.scope["path"] != SIGN_IN_ANSWER)
+            shows_credential = bool(shown) and stranger.scope["path"] != SIGN_IN_ANSWER
+            counts = stranger.has_sent_body_or_sign_in_code or shows_credential
             if message["type"] == "http.response.start" and message["status"] == 401 and counts:
                 # The contents of a body are not known here, so each such try counts separately.
                 same = bool(shown) and not stranger.tried

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.cli.serving.parts import ProcessTimeouts, SupervisedProcess
-from app.storage.processes import is_process_stopped
+from app.storage.processes import is_process_suspended
 from tests.working import until
 
 LIMITS = ProcessTimeouts(stopped=4.0)
@@ -25,7 +25,7 @@ def stopped() -> Iterator[SupervisedProcess]:
     part.check_and_mend(0.2, may_start=True)
     child = child_of(part)
     child.send_signal(signal.SIGSTOP)
-    until(lambda: is_process_stopped(child.pid), "it stands still")
+    until(lambda: is_process_suspended(child.pid), "it stands still")
     yield part
     child.kill()
     part.end_within(0.1)
@@ -39,9 +39,9 @@ def child_of(part: SupervisedProcess) -> Any:
 def test_who_is_stopped_is_let_go_on_after_a_while(stopped: SupervisedProcess) -> None:
     child = child_of(stopped)
     stopped.check_and_mend(3.9, may_start=True)
-    assert is_process_stopped(child.pid), "somebody may look at it"
+    assert is_process_suspended(child.pid), "somebody may look at it"
     stopped.check_and_mend(0.1, may_start=True)
-    until(lambda: not is_process_stopped(child.pid), "it goes on")
+    until(lambda: not is_process_suspended(child.pid), "it goes on")
     stopped.check_and_mend(4.0, may_start=True)
     assert child_of(stopped) is child
     assert child.poll() is None

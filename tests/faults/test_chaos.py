@@ -27,7 +27,7 @@ import pytest
 from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
-from app.storage.processes import is_process_stopped
+from app.storage.processes import is_process_suspended
 from tests.collecting import collect
 from tests.faults.serving import Raters
 from tests.faults.supervised import Supervised, send, supervised
@@ -293,7 +293,7 @@ class Chaos:
         served = time.monotonic() - ended
         if isinstance(struck, list):
             until(
-                lambda: not any(map(is_process_stopped, struck)), f"stands still after: {fault.name}", within=PATIENCE
+                lambda: not any(map(is_process_suspended, struck)), f"stands still after: {fault.name}", within=PATIENCE
             )
         until(self.run.runs, f"after: {fault.name}; {self.run.ready()}", within=PATIENCE)
         self.healed.append((fault.name, round(served, 1), round(time.monotonic() - ended, 1)))

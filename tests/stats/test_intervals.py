@@ -43,7 +43,7 @@ def test_relative_scores_stand_against_the_mean_of_all_systems_on_the_same_segme
         score=[x for _, _, x in rows],
         higher_is_better=True,
     )
-    found = intervals.document_sums_relative_to_mean(
+    found = intervals.document_sums_relative_to_mean_of_systems(
         make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)
     )
     assert found is not None

@@ -46,7 +46,7 @@ def wait_for_report(
     return remote.request_result_without_waiting("GET", f"{answer.headers['Location']}/report", accept=accept).content
 
 
-def post_and_wait_for_job(
+def post_again_after_job(
     remote: RemoteServer, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress
 ) -> bytes:
     """Return what a POST creates. If a job must finish first, the request is sent again afterwards.

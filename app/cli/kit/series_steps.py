@@ -78,7 +78,7 @@ class RemoteSeriesBackend:
         """Compile a design and freeze it, or only preview it."""
         query = {"dry_run": str(dry_run).lower()}
         with show_progress_bar(f"compiling the plan of {campaign}") as on_progress:
-            made = long_reports.post_and_wait_for_job(
+            made = long_reports.post_again_after_job(
                 self._remote, f"{_path(campaign)}/plan", query, design, on_progress=on_progress
             )
         return _make_frozen_plan(json.loads(made))

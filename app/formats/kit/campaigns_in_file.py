@@ -92,7 +92,7 @@ def split_by_campaign(
     """Yield (value, records) for each part, in the order of the values; read each stream before the next."""
     for part in sorted(abouts.found):
         abouts.make_campaign_row(part, files)
-    for part, group in groupby(map(SortableRow.unpack, rows), key=attrgetter("part")):
+    for part, group in groupby(map(SortableRow.decode_sort_entry, rows), key=attrgetter("part")):
         yield part, _with_head(abouts.make_campaign_row(part, files), records(part, group))
     log.raise_bad_lines()
 

@@ -42,13 +42,13 @@ class SortableRow(NamedTuple):
     file: str
     line: str
 
-    def pack(self) -> bytes:
+    def encode_sort_entry(self) -> bytes:
         """Encode the row as bytes that sort field by field."""
         return "\0".join(self).encode()
 
     @classmethod
-    def unpack(cls, entry: bytes) -> SortableRow:
-        """Decode what `pack` returns."""
+    def decode_sort_entry(cls, entry: bytes) -> SortableRow:
+        """Decode what `encode_sort_entry` returns."""
         return cls(*entry.decode().split("\0"))
 
     @property

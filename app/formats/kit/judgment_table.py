@@ -142,7 +142,7 @@ class JudgmentTableReader:
         row = row._replace(part=part, person=row.person or self.persons.get(row.rater, ""))
         if self.columns.texts is not None:
             self._remember(part, row)
-        rows.add(row.pack())
+        rows.add(row.encode_sort_entry())
 
     def _remember(self, part: str, row: SortableRow) -> None:
         if len(self.places) >= MOST_SEGMENTS:
@@ -173,7 +173,7 @@ class JudgmentTableReader:
                 row = make_sortable_row_of_text(
                     part, document, position, system.strip(), f"={source}", f"={target}", at
                 )
-                rows.add(row._replace(domain=domain).pack())
+                rows.add(row._replace(domain=domain).encode_sort_entry())
 
 
 def make_payload_parser(protocol: str, log: ReadLog) -> Payload:

@@ -78,7 +78,7 @@ class MQMDocumentSubsetReader:
             self._rows.add("\0".join(fields).encode())
             return
         for row in _with_metadata(MqmRow._make(fields), self._log, self._languages):
-            self._rows.add(row.pack())
+            self._rows.add(row.encode_sort_entry())
 
     def campaign_facts(self) -> Languages:
         """Return the language pairs that metadata name, each with its first place."""

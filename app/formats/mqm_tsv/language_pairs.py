@@ -36,13 +36,13 @@ def split_by_language_pair(
         for row in rows:
             _note(row, said)
             for text_row in of(row):
-                entries.add(text_row.pack())
+                entries.add(text_row.encode_sort_entry())
         log.raise_bad_lines()
         abouts = CampaignsInFile(parse_campaign_split_option(context))
         pairs = {pair for stated in said.values() for pair in stated}
         known: dict[str, str] = {}
         for entry in entries:
-            row = MqmRow.unpack(entry)
+            row = MqmRow.decode_sort_entry(entry)
             if row.document not in known:
                 known[row.document] = abouts.add_row_campaign(
                     _make_row_campaign(row, said.get(row.document, {}), pairs), _line_of_row(row)

@@ -47,7 +47,7 @@ def read_error_table_by_campaign(
         for file in files:
             for about, row in _rows(file, columns, context, log):
                 part = abouts.add_row_campaign(about, LineLocation(row.file, int(row.line)))
-                rows.add(f"{part}\0".encode() + row.pack())
+                rows.add(f"{part}\0".encode() + row.encode_sort_entry())
         log.raise_bad_lines()
         if not abouts.found:
             abouts.make_campaign_row("", files)

@@ -62,13 +62,13 @@ class MqmRow(NamedTuple):
     file: str
     line: str
 
-    def pack(self) -> bytes:
+    def encode_sort_entry(self) -> bytes:
         """Encode the row as bytes that sort field by field."""
         return "\0".join(self).encode()
 
     @classmethod
-    def unpack(cls, entry: bytes) -> MqmRow:
-        """Decode what `pack` returns."""
+    def decode_sort_entry(cls, entry: bytes) -> MqmRow:
+        """Decode what `encode_sort_entry` returns."""
         return cls._make(entry.decode().split("\0"))
 
 

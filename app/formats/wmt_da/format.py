@@ -96,7 +96,7 @@ class DADocumentSubsetReader:
         if row_and_pair is not None:
             row, pair = row_and_pair
             self._seen.add(row, pair)
-            self._rows.add(row.pack())
+            self._rows.add(row.encode_sort_entry())
 
     def campaign_facts(self) -> tuple[_CommonValues, bool]:
         """Return what the rows have in common, and whether scores are standardized."""
@@ -172,7 +172,7 @@ def read_by_campaign(
                 seen.setdefault(name, _CommonValues()).add(row, pair)
                 if len(seen) > MOST_PARTS:
                     raise Invalid(f"more than {MOST_PARTS} language pairs: is this the right column?")
-                rows.add(name.encode() + b"\0" + row.pack())
+                rows.add(name.encode() + b"\0" + row.encode_sort_entry())
         log.raise_bad_lines()
         heads = {name: _campaign(names, one, standardised=standardised) for name, one in seen.items()}
         if not heads:
@@ -256,7 +256,7 @@ class _Records:
 
     def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
         """Yield all records of sorted rows."""
-        for _, segment in groupby(map(DaRow.unpack, rows), key=itemgetter(0, 1)):
+        for _, segment in groupby(map(DaRow.decode_sort_entry, rows), key=itemgetter(0, 1)):
             stated: DaRow | None = None
             for _, group in groupby(segment, key=itemgetter(2, 3, 4, 5, 6, 7)):
                 row, rest = _split_first_row(group)

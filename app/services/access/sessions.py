@@ -30,7 +30,7 @@ class SessionNotFound(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class NewSession:
+class StartedSession:
     """A new session. secret: for the cookie only. csrf: for pages, which send it with every change."""
 
     caller: Caller
@@ -41,10 +41,10 @@ class NewSession:
 
     def __repr__(self) -> str:
         """Return a text without the secrets, so that no log or trace can contain them."""
-        return f"NewSession({self.caller!r})"
+        return f"StartedSession({self.caller!r})"
 
 
-def exchange_token_for_session(session: Session, token: str, *, lifetime: timedelta) -> NewSession:
+def exchange_token_for_session(session: Session, token: str, *, lifetime: timedelta) -> StartedSession:
     """Exchange a token for a session. Raises BadCredential, LinkAlreadyOpened.
 
     If the token can open only one session, the session lasts as long as the token.
@@ -55,14 +55,14 @@ def exchange_token_for_session(session: Session, token: str, *, lifetime: timede
     return start_session_for_caller(session, caller, lifetime=lifetime)
 
 
-def start_session_for_caller(session: Session, caller: Caller, *, lifetime: timedelta) -> NewSession:
+def start_session_for_caller(session: Session, caller: Caller, *, lifetime: timedelta) -> StartedSession:
     """Start a session for a caller who has been authenticated."""
     secret = prefix_with_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="))
     expires_at = sessions.insert_session(
         session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime
     )
     _record(session, caller, "session opened")
-    return NewSession(caller, secret, derive_csrf_token(secret), expires_at, lifetime)
+    return StartedSession(caller, secret, derive_csrf_token(secret), expires_at, lifetime)
 
 
 def authenticate_session(session: Session, secret: str) -> Caller:

@@ -18,7 +18,7 @@ from app.domain.errors import Forbidden, NotFound
 from app.services.access import sessions, tokens
 from app.services.access.identity_tokens import LogoutNotice
 from app.services.access.provider_roles import GroupRole, match_group_roles
-from app.services.access.sessions import NewSession
+from app.services.access.sessions import StartedSession
 from app.services.access.tokens import BadCredential, Caller
 from app.services.campaigns import audit
 from app.storage import accounts, campaigns, teams
@@ -82,7 +82,7 @@ def sign_in(
     sid: str | None,
     roles: Sequence[GroupRole],
     lifetime: timedelta,
-) -> NewSession | None:
+) -> StartedSession | None:
     """Start a session for a person. sid: the provider's name for its own session.
 
     If none of their groups may use the service, return None; their sessions then end when the transaction commits.

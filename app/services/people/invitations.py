@@ -78,7 +78,7 @@ class InvitationView:
 
 
 @dataclass(frozen=True, slots=True)
-class NewInvitation:
+class CreatedInvitation:
     """A new invitation with its secret, which is stored nowhere.
 
     signing_key: the key with which the platform signs its ids, in hexadecimal; None if it does not sign.
@@ -123,7 +123,7 @@ def create_invitation(
     signed: bool = False,
     per_hour: int | None = None,
     by: Caller,
-) -> NewInvitation:
+) -> CreatedInvitation:
     """Create an invitation with a number of seats. Raises NotFound, and Invalid for an unusable team or address.
 
     signed: whether the platform signs its ids. per_hour: how many raters may enrol within an hour. If it is None, there
@@ -153,7 +153,7 @@ def create_invitation(
     view = _view(invitations.insert_invitation(session, values))
     what = {"invitation": public_id, "seats": seats, "platform": platform, "team": team}
     audit.record_action(session, row.id, actor=by.actor, action="invitation made", what=what)
-    return NewInvitation(view, secret, None if key is None else key.hex())
+    return CreatedInvitation(view, secret, None if key is None else key.hex())
 
 
 def get_invitation(session: Session, campaign: str, public_id: str) -> InvitationView:

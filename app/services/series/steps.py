@@ -53,7 +53,7 @@ class FrozenPlanSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class NewRaterLink:
+class IssuedRaterLink:
     """A new link with its secret."""
 
     campaign: str
@@ -170,7 +170,7 @@ def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
 
 def create_missing_rater_links(
     backend: SeriesBackend, manifest: Manifest, *, days: int, renew: bool
-) -> Iterator[NewRaterLink]:
+) -> Iterator[IssuedRaterLink]:
     """Create links for the manifest's raters who have no working link; renew: for all of them, ending earlier links."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
@@ -180,7 +180,7 @@ def create_missing_rater_links(
             if rater.key not in has and rater.state != "left":
                 with add_manifest_place_to_errors(manifest, n, "raters", i):
                     link, ends = backend.create_rater_link(wanted.key, rater.key, days)
-                yield NewRaterLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
+                yield IssuedRaterLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
 
 
 def iterate_series_progress(

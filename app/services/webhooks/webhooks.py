@@ -40,7 +40,7 @@ class WebhookView:
 
 
 @dataclass(frozen=True, slots=True)
-class NewWebhook:
+class CreatedWebhook:
     """A new webhook with its secret, which is shown this once."""
 
     webhook: WebhookView
@@ -48,7 +48,7 @@ class NewWebhook:
 
     def __repr__(self) -> str:
         """Return a text without the secret, so that no log or trace can contain it."""
-        return f"NewWebhook({self.webhook!r})"
+        return f"CreatedWebhook({self.webhook!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def create_webhook(
     kinds: Sequence[EventKind] = EVENT_KINDS,
     outward: AllowedWebhookAddresses,
     actor: str,
-) -> NewWebhook:
+) -> CreatedWebhook:
     """Send an address the events that happen from now on. kinds: of events, by default all.
 
     Raises NotFound, Invalid for an address that is not allowed, TooManyWebhooks.
@@ -99,7 +99,7 @@ def create_webhook(
     )
     what = {"webhook": row.public_id, "events": wanted}
     audit.record_action(session, campaign_id, actor=actor, action="webhook made", what=what)
-    return NewWebhook(_view(row), secret)
+    return CreatedWebhook(_view(row), secret)
 
 
 def list_webhooks(session: Session, campaign: str, *, after: str | None, limit: int) -> list[WebhookView]:

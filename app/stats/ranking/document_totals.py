@@ -24,7 +24,7 @@ from app.stats.aggregate import (
 )
 from app.stats.inference.by_document import EstimatePrecision, estimate_ratio_precision
 from app.stats.inference.rater_totals import RaterDocumentTotals, sum_by_rater_and_document
-from app.stats.intervals import document_sums_relative_to_mean
+from app.stats.intervals import document_sums_relative_to_mean_of_systems
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking.effects import SuperiorityChances, count_better_segments
 from app.stats.ratings import Codes, Floats, RatingLabels
@@ -94,10 +94,10 @@ class BlockTotals:
 
     documents: codes of the D rated ones. sums, raw: sums of the segment scores that the recipe ranks by, and of raw
     ones, shape (S, D). held: number of segments behind the sums. n: ratings of each system. relative, relative_held: as
-    in `document_sums_relative_to_mean`, shapes (S, D) and (D,). pairs: None if every system has every segment. better:
-    numbers of segments on which the first of a pair is better, the second is better, and both are present, shape (3,
-    pairs). visits: None if segment scores are not means over raters. n_scored, n_dropped: numbers of ratings that were
-    averaged, and of those left out because their rater's scores are constant.
+    in `document_sums_relative_to_mean_of_systems`, shapes (S, D) and (D,). pairs: None if every system has every
+    segment. better: numbers of segments on which the first of a pair is better, the second is better, and both are
+    present, shape (3, pairs). visits: None if segment scores are not means over raters. n_scored, n_dropped: numbers of
+    ratings that were averaged, and of those left out because their rater's scores are constant.
     """
 
     documents: Codes
@@ -126,7 +126,7 @@ def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: C
         unscaled = average_ratings_per_segment(normalized.raw, repeats=recipe.repeats, median=median)
         raw = _lay_out(unscaled, scored.labels, systems)
     shape = (systems.size, matrix.n_documents)
-    relative = document_sums_relative_to_mean(matrix) or (np.zeros(shape), np.zeros(shape))
+    relative = document_sums_relative_to_mean_of_systems(matrix) or (np.zeros(shape), np.zeros(shape))
     return BlockTotals(
         documents=scored.labels.segment_document[matrix.segments[matrix.starts]],
         sums=matrix.document_sums(),

@@ -20,7 +20,7 @@ from app.stats.aggregate import (
 )
 from app.stats.inference.by_document import EstimatePrecision
 from app.stats.inference.by_rater import precision_for_new_raters
-from app.stats.intervals import document_sums_relative_to_mean
+from app.stats.intervals import document_sums_relative_to_mean_of_systems
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import caveats, design_checks, influence, ranking_rows, recipe_caveats
 from app.stats.ranking.effects import probability_of_superiority
@@ -97,7 +97,7 @@ def rank_systems(
         ),
         (matrix, raw_laid),
         evidence,
-        document_sums_relative_to_mean(matrix),
+        document_sums_relative_to_mean_of_systems(matrix),
         resolved,
         recipe,
         left_out=_left_out(matrix, scored, documents, resolved, paired=paired),
@@ -135,8 +135,8 @@ def rank_systems_from_averages(
     """Test, adjust and cluster, once scores are averaged and pairs are reduced to what they have in common.
 
     panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
-    relative : of `document_sums_relative_to_mean`. resolved : the recipe that is followed; requested : the recipe as
-    requested.
+    relative : of `document_sums_relative_to_mean_of_systems`. resolved : the recipe that is followed; requested : the
+    recipe as requested.
     """
     rows, (matrix, raw) = prepared.rows, panels
     linked = design_checks.find_system_pairs_linked_by_raters(rows, matrix.systems)

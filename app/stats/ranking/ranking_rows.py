@@ -27,7 +27,10 @@ def make_system_rows(
     recipe: Recipe,
     relative_sums: tuple[Floats, Floats] | None,
 ) -> tuple[SystemRow, ...]:
-    """Return one row per system, in ranking order. relative_sums: of `intervals.document_sums_relative_to_mean`."""
+    """Return one row per system, in ranking order.
+
+    relative_sums: of `intervals.document_sums_relative_to_mean_of_systems`.
+    """
     if not panel.systems.size:
         return ()
     scores, counts = panel.system_means(), panel.n_segments_by_system()

@@ -13,7 +13,7 @@ from app.storage.embedded import binaries, cluster, folders, settings
 from app.storage.embedded.account import choose_server_account
 from app.storage.embedded.cluster import PostgresCluster
 from app.storage.embedded.errors import BadDataFolder, PostgresNotFound
-from app.storage.processes import is_process_stopped
+from app.storage.processes import is_process_suspended
 
 FEW, TOO_FEW = 1 << 30, 64 << 20  # bytes of free space: below FEW a warning; Postgres cannot go on below TOO_FEW
 FEW_FILES = 1000
@@ -94,7 +94,7 @@ def _cluster(home: Path, tools: Path, version: str) -> Iterator[HealthFinding]:
 
 def _server(server: PostgresCluster) -> Iterator[HealthFinding]:
     there = cluster.find_server_processes(server)
-    stopped = sorted(pid for pid in there if is_process_stopped(pid))
+    stopped = sorted(pid for pid in there if is_process_suspended(pid))
     if stopped:
         do = f"kill -CONT {' '.join(map(str, stopped))}; `plumbline serve` does so by itself"
         yield HealthFinding("server", "wrong", f"processes {stopped} are stopped by a signal", do)

@@ -15,7 +15,7 @@ from app.storage.embedded import binaries, cluster, folders, settings
 from app.storage.embedded.account import choose_server_account
 from app.storage.embedded.cluster import PostgresCluster
 from app.storage.process_copy import run_in_forked_process
-from app.storage.processes import is_process_stopped
+from app.storage.processes import is_process_suspended
 
 Role = Literal["owner", "app", "admin"]
 _LOGINS: dict[Role, str] = {"owner": settings.OWNER, "app": settings.APP, "admin": settings.ADMIN}
@@ -141,7 +141,7 @@ def find_running_server_url(data_dir: Path, *, bin_dir: Path | None = None) -> s
         choose_server_account(cluster.cluster_folder(home)),
     )
     there = cluster.find_server_processes(server_cluster)
-    if not there or any(map(is_process_stopped, there)) or not cluster.is_server_ready(server_cluster):
+    if not there or any(map(is_process_suspended, there)) or not cluster.is_server_ready(server_cluster):
         return None
     return EmbeddedServer(server_cluster, started=False, _users=-1).url("owner")
 

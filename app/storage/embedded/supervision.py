@@ -20,7 +20,7 @@ from typing import Literal
 from app.storage.embedded import cluster
 from app.storage.embedded.cluster import PostgresCluster
 from app.storage.embedded.folders import LOCK
-from app.storage.processes import IdleTimeMeter, is_process_stopped
+from app.storage.processes import IdleTimeMeter, is_process_suspended
 
 LOOK_EVERY = 1.0  # seconds
 ASK_EVERY = 3.0  # seconds between two queries to a server that answers
@@ -67,7 +67,7 @@ class ServerSupervisor:
 
     def _continue_stopped_processes(self, pids: set[int], seconds: float) -> None:
         """Continue processes that a signal has stopped for a while."""
-        self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in pids if is_process_stopped(pid)}
+        self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in pids if is_process_suspended(pid)}
         for pid, stopped in self._stopped.items():
             if stopped >= STOPPED_FOR:
                 log.warning("process %d of Postgres was stopped by a signal; it goes on", pid)
