@@ -14,7 +14,7 @@ from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadL
 from app.formats.json.json_map import JsonFieldMap, parse_json_field_map
 from app.formats.json.known_json_maps import MAPS
 from app.formats.json.objects import JsonRecordReader
-from app.formats.kit.json_stream import stream_json_elements
+from app.formats.kit.json_stream import stream_json_pieces
 from app.formats.kit.reading import read_blocks, read_lines, refuse_file
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
 
@@ -80,7 +80,7 @@ def _objects(file: InputFile, context: ReadContext, log: ReadLog) -> Objects:
 
 
 def _elements(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[LineLocation, object]]:
-    for piece in stream_json_elements(file, context.limits, log):
+    for piece in stream_json_pieces(file, context.limits, log):
         yield piece.at, piece.value
 
 

@@ -25,13 +25,16 @@ _ELEMENTS = ([b"["], [b"{", b"["])
 
 
 @dataclass(frozen=True, slots=True)
-class JsonElement:
-    """One piece. key: of the member that it belongs to, None in an array. element: whether an array's element."""
+class JsonPiece:
+    """One piece.
+
+    key: of the member that it belongs to, None in an array. is_array_element: else it is a whole member of an object.
+    """
 
     at: LineLocation
     key: str | None
     value: object
-    element: bool
+    is_array_element: bool
 
 
 class _Scan:
@@ -51,7 +54,7 @@ class _Scan:
         self._key: str | None = None
         self._opened = False
 
-    def pieces(self) -> Iterator[JsonElement]:
+    def pieces(self) -> Iterator[JsonPiece]:
         """Yield every piece; one that is not strict JSON is a bad line."""
         while self._read_block():
             while (token := self._token()) is not None:
@@ -96,7 +99,7 @@ class _Scan:
         self._text, self._next = None, self._next + 1
         return b'"', begin, self._next
 
-    def _handle_token(self, token: bytes, begin: int, end: int) -> Iterator[JsonElement]:
+    def _handle_token(self, token: bytes, begin: int, end: int) -> Iterator[JsonPiece]:
         inside = self._stack in (*_ELEMENTS, [b"{"])
         if token in (b"[", b"{"):
             self._open(token, begin, end)
@@ -133,13 +136,13 @@ class _Scan:
         self._start = spaces.end() if spaces else self._start
         return self._start == end
 
-    def _end_piece(self, end: int) -> Iterator[JsonElement]:
+    def _end_piece(self, end: int) -> Iterator[JsonPiece]:
         text = self._data[self._start : end]
         if not text.strip(_BLANKS):
             return
         at = self._line_of_index(self._start + len(text) - len(text.lstrip(_BLANKS)))
         try:
-            yield JsonElement(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
+            yield JsonPiece(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
         except (StrictJsonError, UnicodeDecodeError) as fault:
             self._log.record_bad_line(at, str(fault)[:200])
 
@@ -162,7 +165,7 @@ class _Scan:
         return LineLocation(self._name, self._line)
 
 
-def stream_json_elements(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[JsonElement]:
+def stream_json_pieces(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[JsonPiece]:
     """Yield the elements of an array, or the members of an object; elements of a member that is an array one by one.
 
     Anything that is not strict JSON is a bad line. Raises Invalid if the rest of the file cannot be read.

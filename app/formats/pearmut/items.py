@@ -21,7 +21,7 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.json_stream import JsonElement, stream_json_elements
+from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.records import LONGEST_NAME
@@ -69,7 +69,7 @@ class PearmutItemReader:
 
     def read_test_set(self, file: InputFile) -> Iterator[Record]:
         """Yield the test set of a campaign file, or of a list of campaigns."""
-        for piece in stream_json_elements(file, self._context.limits, self._log):
+        for piece in stream_json_pieces(file, self._context.limits, self._log):
             self.at = self.at or piece.at
             if piece.key is None and isinstance(piece.value, dict) and "data" in piece.value:
                 yield from self._read_campaign(piece.at, piece.value)
@@ -87,9 +87,9 @@ class PearmutItemReader:
             return
         for key, value in campaign.items():
             for part in value if isinstance(value, list) else [value]:
-                yield from self._read_piece(JsonElement(at, key, part, isinstance(value, list)))
+                yield from self._read_piece(JsonPiece(at, key, part, isinstance(value, list)))
 
-    def _read_piece(self, piece: JsonElement) -> Iterator[Record]:
+    def _read_piece(self, piece: JsonPiece) -> Iterator[Record]:
         if is_progress_by_user(piece.value):
             self._log.dropped[PROGRESS] += len(piece.value)
         elif piece.key == "info" and isinstance(piece.value, dict):
@@ -244,10 +244,10 @@ def _read_prefilled_errors(
     return {model: tuple(reader.parse(spans, texts[model])) for model, spans in (given or {}).items()}
 
 
-def _documents(piece: JsonElement) -> list[object]:
+def _documents(piece: JsonPiece) -> list[object]:
     """Return the documents in an element of `data`: itself, or those of a task, or of the tasks of all users."""
     value = piece.value
-    if isinstance(value, dict) and not piece.element:
+    if isinstance(value, dict) and not piece.is_array_element:
         return [document for task in value.values() for document in (task if isinstance(task, list) else [task])]
     return value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
 

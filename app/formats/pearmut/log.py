@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from app.domain.keys import convert_name_to_key
 from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReaderLimits, ReadLog, Record
-from app.formats.kit.json_stream import stream_json_elements
+from app.formats.kit.json_stream import stream_json_pieces
 from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import read_blocks, read_lines
@@ -84,9 +84,9 @@ class PearmutLogReader:
         return self._downloaded(file, log) if is_downloaded_log(file, self._limits) else self._lines(file, log)
 
     def _downloaded(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
-        for piece in stream_json_elements(file, self._limits, log):
+        for piece in stream_json_pieces(file, self._limits, log):
             if not self._items.is_requested_campaign(piece.key):
-                log.dropped[OTHERS if not piece.element else f"lines of {OTHERS}"] += 1
+                log.dropped[OTHERS if not piece.is_array_element else f"lines of {OTHERS}"] += 1
             elif isinstance(piece.value, dict) and "annotation" in piece.value:
                 yield piece.at, piece.key, piece.value
             else:

@@ -102,7 +102,7 @@ class JudgingService:
     tasks: AnswerableTaskCache
     pending_loads: dict[object, asyncio.Future[Any]] = field(default_factory=dict)
 
-    async def load_task(self, public_id: str, rater: ActingRater) -> AnswerableTask:
+    async def load_answerable_task(self, public_id: str, rater: ActingRater) -> AnswerableTask:
         """Return a task that the rater has or had, from the cache or the database. Raises TaskNotFound."""
         rules = self.tasks.find_judging_rules(rater.campaign_id)
         if rules is None:
@@ -129,7 +129,7 @@ class JudgingService:
         CampaignSettingsChanging, and whatever `write` raises.
         """
         for _ in range(ATTEMPTS):
-            task = await self.load_task(public_id, rater)
+            task = await self.load_answerable_task(public_id, rater)
             outcomes = await write(task)
             if not any(map(outdated, outcomes)):
                 return task, outcomes
