@@ -26,7 +26,7 @@ State = Annotated[
 Sort = Annotated[AttentionSort, Query(description="Sort key; `-` reverses the order.")]
 
 
-class AttentionCheckResultOut(ResponseModel):
+class RaterAttentionCheckResultsOut(ResponseModel):
     """How a rater did."""
 
     rater: str
@@ -41,7 +41,7 @@ class AttentionCheckResultOut(ResponseModel):
     )
 
 
-RESULT = AttentionCheckResultOut.model_validate(
+RESULT = RaterAttentionCheckResultsOut.model_validate(
     {
         "rater": "r1",
         "team": None,
@@ -58,7 +58,7 @@ RESULT = AttentionCheckResultOut.model_validate(
 @router.get(
     "/results",
     summary="List how raters did in attention checks",
-    responses=example_response(200, Page[AttentionCheckResultOut](items=[RESULT], next=None)),
+    responses=example_response(200, Page[RaterAttentionCheckResultsOut](items=[RESULT], next=None)),
 )
 def list_attention_check_results(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -69,7 +69,7 @@ def list_attention_check_results(
     sort: Sort = "rater",
     limit: Limit = 50,
     cursor: SortedCursor = None,
-) -> Page[AttentionCheckResultOut]:
+) -> Page[RaterAttentionCheckResultsOut]:
     """Every enrolled rater whom all filters fit, those who met none included."""
     after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
     results = attention.list_attention_check_results(
@@ -78,4 +78,4 @@ def list_attention_check_results(
     page = make_page(
         results, limit, lambda one: format_sort_cursor(*attention.make_attention_check_result_cursor(one, sort))
     )
-    return Page(items=[AttentionCheckResultOut.model_validate(one) for one in page.items], next=page.next)
+    return Page(items=[RaterAttentionCheckResultsOut.model_validate(one) for one in page.items], next=page.next)

@@ -14,7 +14,7 @@ router = APIRouter()
 
 
 @router.get("/assets/{address}")
-def serve_asset(request: Request, address: str) -> Response:
+def serve_signed_media(request: Request, address: str) -> Response:
     """The bytes, or with `Range` a part of them."""
     use_organization_of_row(request, parse_asset_token_id(address))
     with database_of_request(request).transaction() as session:

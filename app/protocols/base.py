@@ -115,11 +115,11 @@ class SingleScoreOptions(ProtocolOptions):
     )
 
 
-class SideBySideScoreOptions(SideBySideOptions, SingleScoreOptions):
+class SingleScoreInColumnsOptions(SideBySideOptions, SingleScoreOptions):
     """Of a protocol that asks for one number and can be shown side by side."""
 
 
-class DocumentScoreOptions(SideBySideScoreOptions):
+class DocumentScoreOptions(SingleScoreInColumnsOptions):
     """document_score: whole documents are scored too, by the same scale."""
 
     document_score: bool = Field(

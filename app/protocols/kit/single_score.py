@@ -13,7 +13,7 @@ from app.protocols.base import (
     Payload,
     Protocol,
     ScoringOptions,
-    SideBySideScoreOptions,
+    SingleScoreInColumnsOptions,
     Widget,
     WorkedExample,
 )
@@ -59,7 +59,7 @@ def make_single_score_protocol(
         contrastive=True,
         check=partial(_check, scale),
         score=score_judgment,
-        options=SideBySideScoreOptions if of_documents else DocumentScoreOptions,
+        options=SingleScoreInColumnsOptions if of_documents else DocumentScoreOptions,
         examples=examples,
     )
 

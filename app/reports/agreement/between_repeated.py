@@ -17,7 +17,7 @@ from app.stats.ratings import ScoreScale
 from app.stats.reproducibility import cv_star
 
 
-class ScoreVariationLine(FrozenFiniteResultModel):
+class SystemVariationOverCampaigns(FrozenFiniteResultModel):
     """One system, measured in several campaigns on the same units."""
 
     system: str
@@ -29,7 +29,7 @@ class ScoreVariationLine(FrozenFiniteResultModel):
 
 def compute_system_variation_over_campaigns(
     units: ValuesByUnit, systems: Sequence[str], scale: ScoreScale | None
-) -> list[ScoreVariationLine]:
+) -> list[SystemVariationOverCampaigns]:
     """Return a line for every system that at least two campaigns judged on the same units.
 
     The campaigns are the raters of the units. systems: the system names that the codes of the units refer to. The list
@@ -42,7 +42,7 @@ def compute_system_variation_over_campaigns(
     return [line for line in lines if line is not None]
 
 
-def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> ScoreVariationLine | None:
+def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> SystemVariationOverCampaigns | None:
     mine = units.where((units.system == code)[units.unit])
     campaigns = np.unique(mine.rater)
     shared = mine.where((mine.n_values_by_unit() == campaigns.size)[mine.unit])
@@ -50,7 +50,7 @@ def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> ScoreVar
         return None
     means = shared.value.reshape(shared.n_units, campaigns.size).mean(axis=0)
     names = [units.raters[c] for c in campaigns.tolist()]
-    return ScoreVariationLine(
+    return SystemVariationOverCampaigns(
         system=name,
         n_campaigns=int(campaigns.size),
         n_units=shared.n_units,
@@ -59,7 +59,7 @@ def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> ScoreVar
     )
 
 
-def make_score_variation_table(lines: Sequence[ScoreVariationLine]) -> Table:
+def make_score_variation_table(lines: Sequence[SystemVariationOverCampaigns]) -> Table:
     """Make one row per system."""
     heads = ("System", "Campaigns", "Units", "Lowest", "Highest", "CV*")
     rows = [

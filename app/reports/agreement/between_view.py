@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.between_repeated import ScoreVariationLine, make_score_variation_table
+from app.reports.agreement.between_repeated import SystemVariationOverCampaigns, make_score_variation_table
 from app.reports.agreement.tables import NONE, PLACES, label_statistic
 from app.reports.agreement.view import AgreementStatistic
 from app.reports.kit import captions
@@ -53,7 +53,7 @@ class CampaignsAgreementView(ReportHeader):
     each: list[ComparedCampaign]
     statistics: list[AgreementStatistic]
     pairs: list[CampaignPairAgreement]
-    repeated: list[ScoreVariationLine] = Field(
+    repeated: list[SystemVariationOverCampaigns] = Field(
         default_factory=list, description="Campaigns as repetitions of one measurement: CV* of every system."
     )
 

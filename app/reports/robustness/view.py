@@ -10,7 +10,7 @@ from app.reports.kit import captions
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.robustness.changes import Group
-from app.stats.robustness.ranking_places import RankingPlaces
+from app.stats.robustness.ranking_places import RankingOrderAndClusters
 from app.stats.robustness.reranking import ScoreChangeEffect
 
 IN_WORDS: dict[Group, str] = {
@@ -76,7 +76,7 @@ class ChangeEffectView(BaseModel):
         )
 
 
-def _places(places: RankingPlaces | None) -> RankingPlacesView | None:
+def _places(places: RankingOrderAndClusters | None) -> RankingPlacesView | None:
     if places is None:
         return None
     clusters = None if places.clusters is None else list(places.clusters)

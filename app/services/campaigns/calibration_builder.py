@@ -19,7 +19,7 @@ from app.reports.inputs.snapshot import load_snapshot
 from app.services.campaigns.calibration_sets import CalibrationTextPair
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.item_selection import (
-    StratumSample,
+    ChosenStratumItems,
     choose_calibration_items,
     divide_scale_into_strata,
     unit_median_and_deviation,
@@ -118,7 +118,7 @@ def _scale_of(parts: Sequence[CampaignCalibrationSplit]) -> ScoreScale:
 def _candidates(
     given: CampaignCalibrationSplit,
     units: ValuesByUnit,
-    chosen: StratumSample,
+    chosen: ChosenStratumItems,
     texts: Mapping[tuple[str, int, str], tuple[str, str]],
 ) -> Iterator[CalibrationCandidate]:
     """Yield the chosen units whose texts are stored."""

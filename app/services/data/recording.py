@@ -194,7 +194,7 @@ def _find_stored_before(session: Session, campaign_id: int, sent: Sequence[Exter
     return known
 
 
-def _is_same_judgment(judgment: ExternalJudgment, stored: external_judgments.ExternallyNamedJudgment) -> bool:
+def _is_same_judgment(judgment: ExternalJudgment, stored: external_judgments.StoredExternalJudgment) -> bool:
     address = (judgment.rater, judgment.document, judgment.segment) == (stored.rater, stored.document, stored.segment)
     return (
         address

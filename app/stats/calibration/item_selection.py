@@ -22,7 +22,7 @@ Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
-class StratumSample:
+class ChosenStratumItems:
     """Chosen items of a stratum. unit: codes, highest agreement first. available: number of items that qualified."""
 
     stratum: str
@@ -61,7 +61,7 @@ def unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
 
 def choose_calibration_items(
     units: ValuesByUnit, scale: ScoreScale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
-) -> list[StratumSample]:
+) -> list[ChosenStratumItems]:
     """Choose the items of each stratum with the highest agreement; ties go to more ratings, then to the first item.
 
     Parameters
@@ -79,5 +79,5 @@ def choose_calibration_items(
     for i, (name, low, high) in enumerate(strata):
         top = middle <= high if i == len(strata) - 1 else middle < high - SLACK
         inside = order[(usable & (middle >= low - SLACK) & top)[order]]
-        candidates.append(StratumSample(name, inside[:per_stratum], inside.size))
+        candidates.append(ChosenStratumItems(name, inside[:per_stratum], inside.size))
     return candidates

@@ -9,7 +9,7 @@ from app.stats.ranking.result import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class RankingPlaces:
+class RankingOrderAndClusters:
     """Systems, best first, with rank and cluster of each; clusters is None if the recipe draws none."""
 
     order: tuple[str, ...]
@@ -38,18 +38,18 @@ class RankingDifference:
         return self.rank_changed and bool(self.cluster_changed)
 
 
-def make_ranking_places(ranking: Ranking) -> RankingPlaces:
+def make_ranking_places(ranking: Ranking) -> RankingOrderAndClusters:
     """Return the places of the systems in a ranking."""
     rows = ranking.systems
     clusters = [row.cluster for row in rows if row.cluster is not None]
-    return RankingPlaces(
+    return RankingOrderAndClusters(
         order=tuple(row.system for row in rows),
         ranks=tuple(row.rank for row in rows),
         clusters=tuple(clusters) if len(clusters) == len(rows) else None,
     )
 
 
-def compare_rankings(before: RankingPlaces, after: RankingPlaces) -> RankingDifference:
+def compare_rankings(before: RankingOrderAndClusters, after: RankingOrderAndClusters) -> RankingDifference:
     """Compare two rankings of the same systems; a system that only one of them has is left out of both.
 
     Source: Knowles 2021, §5.2 (ΔRank, ΔCluster, ΔBoth).
@@ -71,23 +71,23 @@ def compare_rankings(before: RankingPlaces, after: RankingPlaces) -> RankingDiff
     )
 
 
-def _places_of_systems(places: RankingPlaces, systems: set[str]) -> RankingPlaces:
+def _places_of_systems(places: RankingOrderAndClusters, systems: set[str]) -> RankingOrderAndClusters:
     """Return the places of some systems; ranks are recounted among these, keeping ties."""
     kept = [i for i, system in enumerate(places.order) if system in systems]
     ranks = [places.ranks[i] for i in kept]
     recounted = tuple(1 + sum(r < rank for r in ranks) + (ranks.count(rank) - 1) / 2 for rank in ranks)
     clusters = None if places.clusters is None else tuple(places.clusters[i] for i in kept)
-    return RankingPlaces(tuple(places.order[i] for i in kept), recounted, clusters)
+    return RankingOrderAndClusters(tuple(places.order[i] for i in kept), recounted, clusters)
 
 
-def _clusters_of(places: RankingPlaces) -> list[frozenset[str]]:
+def _clusters_of(places: RankingOrderAndClusters) -> list[frozenset[str]]:
     groups: dict[int, set[str]] = {}
     for system, cluster in zip(places.order, places.clusters or (), strict=True):
         groups.setdefault(cluster, set()).add(system)
     return [frozenset(group) for _, group in sorted(groups.items())]
 
 
-def _rank(places: RankingPlaces, system: str) -> float:
+def _rank(places: RankingOrderAndClusters, system: str) -> float:
     return places.ranks[places.order.index(system)]
 
 

@@ -30,7 +30,12 @@ from app.stats.robustness.changes import (
     explain_missing_change,
     list_score_changes,
 )
-from app.stats.robustness.ranking_places import RankingDifference, RankingPlaces, compare_rankings, make_ranking_places
+from app.stats.robustness.ranking_places import (
+    RankingDifference,
+    RankingOrderAndClusters,
+    compare_rankings,
+    make_ranking_places,
+)
 from app.stats.selection import DroppedRowCount, RowSelection, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
 
@@ -42,8 +47,8 @@ class ScoreChangeEffect:
     """What one change did. before, after: None if there is no such ranking; why: the reason in this case."""
 
     change: ScoreChange
-    before: RankingPlaces | None
-    after: RankingPlaces | None
+    before: RankingOrderAndClusters | None
+    after: RankingOrderAndClusters | None
     difference: RankingDifference | None
     why: str | None = None
 
@@ -80,7 +85,7 @@ class ScoreChangeExperiments(ABC):
 
     def compute_change_effects(self, some: Sequence[ScoreChange]) -> tuple[ScoreChangeEffect, ...]:
         """Return the effect of each change; each ranking without a change is computed once for all that need it."""
-        before: dict[frozenset[str], RankingPlaces | str] = {}
+        before: dict[frozenset[str], RankingOrderAndClusters | str] = {}
         rankings = []
         for change in some:
             if change.unshown not in before:
@@ -88,7 +93,7 @@ class ScoreChangeExperiments(ABC):
             rankings.append(_effect(change, before[change.unshown], self._places(change, change.unshown)))
         return tuple(rankings)
 
-    def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
+    def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingOrderAndClusters | str:
         """Return the places, or the reason why there is no ranking."""
         try:
             return make_ranking_places(self.rank_after_change(change, unshown))
@@ -138,7 +143,9 @@ def take_experiment_fields_from_ranking(
     }
 
 
-def _effect(change: ScoreChange, before: RankingPlaces | str, after: RankingPlaces | str) -> ScoreChangeEffect:
+def _effect(
+    change: ScoreChange, before: RankingOrderAndClusters | str, after: RankingOrderAndClusters | str
+) -> ScoreChangeEffect:
     if isinstance(before, str) or isinstance(after, str):
         why = before if isinstance(before, str) else str(after)
         return ScoreChangeEffect(change, None, None, None, why)

@@ -11,7 +11,7 @@ from app.stats.ranking.rank_totals import SummableRatings, rank_from_sums
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
-from app.stats.robustness.ranking_places import RankingPlaces, make_ranking_places
+from app.stats.robustness.ranking_places import RankingOrderAndClusters, make_ranking_places
 from app.stats.robustness.reranking import (
     ScoreChangeExperiments,
     drop_slow_recipe_choices,
@@ -41,7 +41,7 @@ class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
     """Changes of ratings that are summed. base: the ranking of all systems without a change."""
 
     sums: ChangeableSummableRatings
-    base: RankingPlaces
+    base: RankingOrderAndClusters
 
     @classmethod
     def from_sums(
@@ -65,6 +65,6 @@ class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
         with self.sums.open_sums_after_change(self.recipe, change, unshown, documents) as source:
             return rank_from_sums(source, self.recipe, documents)
 
-    def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
+    def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingOrderAndClusters | str:
         """Return the places; those of all systems without a change are known."""
         return self.base if change is None and not unshown else super()._places(change, unshown)

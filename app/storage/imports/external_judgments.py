@@ -29,7 +29,7 @@ class PlannedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class ExternallyNamedJudgment:
+class StoredExternalJudgment:
     """A stored judgment with a name from its sender. systems: all that are credited with it."""
 
     rater: str
@@ -115,11 +115,11 @@ def record_task_holder(session: Session, campaign_id: int, task_id: int, rater_i
 
 def find_judgments_by_external_name(
     session: Session, campaign_id: int, names: Sequence[str]
-) -> dict[str, list[ExternallyNamedJudgment]]:
+) -> dict[str, list[StoredExternalJudgment]]:
     """Return stored judgments by the name that their sender gave them."""
-    stored: dict[str, list[ExternallyNamedJudgment]] = {}
+    stored: dict[str, list[StoredExternalJudgment]] = {}
     for row in session.execute(sa.text(_NAMED), {"campaign": campaign_id, "names": list(names)}):
-        known = ExternallyNamedJudgment(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
+        known = StoredExternalJudgment(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
         stored.setdefault(row.external_id, []).append(known)
     return stored
 

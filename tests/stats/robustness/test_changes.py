@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_score_change
-from app.stats.robustness.ranking_places import RankingPlaces, compare_rankings
+from app.stats.robustness.ranking_places import RankingOrderAndClusters, compare_rankings
 from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_and_normalize_rows
 from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without
@@ -204,8 +204,8 @@ def test_groups_without_a_change_say_why() -> None:
 
 
 def test_places_are_compared_over_systems_that_both_have() -> None:
-    before = RankingPlaces(("A", "B", "C", "D"), (1, 2, 3, 4), (1, 1, 2, 2))
-    after = RankingPlaces(("B", "A", "D"), (1, 2, 3), (1, 1, 2))
+    before = RankingOrderAndClusters(("A", "B", "C", "D"), (1, 2, 3, 4), (1, 1, 2, 2))
+    after = RankingOrderAndClusters(("B", "A", "D"), (1, 2, 3), (1, 1, 2))
     found = compare_rankings(before, after)
     assert (found.rank_changed, found.cluster_changed, found.swaps) == (True, False, 1)
     assert (found.largest_move, found.mover, found.is_order_and_clusters_changed) == (1.0, "A", False)
