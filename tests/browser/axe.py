@@ -12,8 +12,6 @@ RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     "resultTypes": ["violations"],
 }
-OF_LOOKS = ("color-contrast", "target-size", "scrollable-region-focusable")
-"""Rules whose answer depends on colours and widths; the others read the document, which is one in every look."""
 OF_COLOURS = ("color-contrast",)
 """Rules whose answer is the same in every language."""
 # It reads each colour anew for each element that has it or lies over it, which is a third of its time on our pages.
@@ -33,11 +31,9 @@ AXE_SCRIPT = RELEASED.replace(READS, READ)
 RUN = "rules => (globalThis.axe ? axe.run(rules).then((found) => found.violations) : null)"
 
 
-def violations(page: Page, only: Sequence[str] | None = None, *, but: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """What axe-core finds wrong on a page as it stands; only: by these rules; but: by the others."""
+def violations(page: Page, *, but: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """What axe-core finds wrong on a page as it stands; but: by all rules other than these."""
     rules = {**RULES, "rules": {name: {"enabled": False} for name in but}}
-    if only is not None:
-        rules = {**RULES, "runOnly": {"type": "rule", "values": [name for name in only if name not in but]}}
     found = page.evaluate(RUN, rules)
     if found is None:  # another document since the last time
         page.evaluate(AXE_SCRIPT)
