@@ -28,6 +28,11 @@ class Desk:
         wait_until(self.page, STANDS)
 
 
+def status(page: Page, address: str) -> int:
+    """What the server says of a page to whoever is signed in here, without showing it."""
+    return page.context.request.get(address, headers={"Accept": "text/html"}).status
+
+
 def enter(page: Page, url: str, spine: Spine, role: tokens.Role, **bound: str) -> Desk:
     """Open the link of a new token of a role, which leads to the list of campaigns."""
     page.goto(f"{url}/#token={_issue(spine, role, bound)}")
@@ -49,6 +54,13 @@ def enter_with(page: Page, url: str, token: str) -> Desk:
 def _issue(spine: Spine, role: tokens.Role, bound: dict[str, str]) -> str:
     with spine.database.transaction() as session:
         return tokens.issue_token(session, role=role, **bound).secret
+
+
+def heard_errors(page: Page) -> list[str]:
+    """What the console calls an error from now on: requests that fail, too."""
+    faults: list[str] = []
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    return faults
 
 
 def glance(page: Page, what: str) -> None:

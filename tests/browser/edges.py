@@ -33,3 +33,16 @@ def beyond(page: Page) -> list[str]:
     """What lies beyond, widths in pixels; empty where the page is as wide as the screen."""
     told: list[str] = page.evaluate(BEYOND)
     return told
+
+
+WIDTHS = (1136, 390)
+
+
+def widths_beyond(page: Page) -> dict[int, list[str]]:
+    """What of the page lies beyond the screen's edge, by the screen's width."""
+    found = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        if wide := beyond(page):
+            found[width] = wide
+    return found

@@ -28,7 +28,7 @@ def managed(served):
     managed = served.managed(KEY)
     write, path = managed.remote.send_change, managed.campaign_path
     write("POST", "/v1/campaigns", {}, {"key": KEY, "protocol": "da", "source_language": "en", "target_language": "de"})
-    lines = [json.loads(line) for line in texts().splitlines()]
+    lines = [json.loads(line) for line in texts(documents=3).splitlines()]
     sources: dict[str, list[dict[str, str]]] = {}
     outputs: dict[tuple[str, str], list[str]] = {}
     for line in lines:
