@@ -26,6 +26,8 @@ PAGES = (
     "/audit",
     "/recipes",
 )
+# By module, by the server, and of long addresses that nobody breaks into words; in German, whose words are longer.
+ONE_OF_EACH = ("/raters", "/webhooks", "/recipes")
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +39,9 @@ def demo(spine):
 @pytest.mark.parametrize(
     ("language", "paths"),
     [
-        ("en", PAGES[::2]),
-        ("de", PAGES[1::2]),
-        pytest.param("en", PAGES[1::2], marks=pytest.mark.soak),
-        pytest.param("de", PAGES[::2], marks=pytest.mark.soak),
+        ("de", ONE_OF_EACH),
+        pytest.param("de", [path for path in PAGES if path not in ONE_OF_EACH], marks=pytest.mark.soak),
+        pytest.param("en", PAGES, marks=pytest.mark.soak),
     ],
 )
 def test_no_table_scrolls_sideways_or_pushes_what_is_below_it_on_a_phone(

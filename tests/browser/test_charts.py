@@ -141,10 +141,10 @@ CHARTED = ("", "/recipes", "/reports/difficulty", "/reports/distributions")
 @pytest.mark.parametrize(
     ("size", "look", "paths"),
     [
-        ((1440, 900), DESK, CHARTED[1::2]),
-        ((390, 800), PHONE, CHARTED[::2]),
-        pytest.param((1440, 900), DESK, CHARTED[::2], marks=pytest.mark.soak),
-        pytest.param((390, 800), PHONE, CHARTED[1::2], marks=pytest.mark.soak),
+        ((1440, 900), DESK, CHARTED[1:2]),
+        ((390, 800), PHONE, CHARTED[:1]),
+        pytest.param((1440, 900), DESK, (*CHARTED[:1], *CHARTED[2:]), marks=pytest.mark.soak),
+        pytest.param((390, 800), PHONE, CHARTED[1:], marks=pytest.mark.soak),
     ],
 )
 def test_nothing_moves_when_charts_are_drawn_and_axe_finds_nothing(manager, demo, size, look, paths):

@@ -90,21 +90,27 @@ def at(campaign, rater, open_context):
     return arrive
 
 
-def test_esa_without_an_error_takes_four_keys_or_one_click_and_who_comes_back_is_where_they_were(at):
-    hands = at("esa", [SENTENCE] * 30)
+@pytest.mark.parametrize(
+    ("by_keys", "by_clicks"), [(2, 8), pytest.param(5, 14, marks=pytest.mark.soak)], ids=["few", "many"]
+)
+def test_esa_without_an_error_takes_four_keys_or_one_click_and_who_comes_back_is_where_they_were(
+    by_keys, by_clicks, at
+):
+    last = by_keys + by_clicks + 1
+    hands = at("esa", [SENTENCE] * (last + 10))
     page = hands.page
     is_current(hands, 1)
     assert hands.page.locator(".guide .rubric").is_visible()
-    for segment in range(1, 6):
+    for segment in range(1, by_keys + 1):
         assert press(page, "n", *str(90 + segment), "Enter") <= 4
         is_current(hands, segment + 1)
-    for segment in range(6, 20):
+    for segment in range(by_keys + 1, last):
         hands.row(segment).locator("input[type=range]").click(position={"x": 300, "y": 10})
-    assert click_error(hands, 20, "minor") + click(hands.row(20).locator("input[type=range]")) <= PEARMUT["esa"]
+    assert click_error(hands, last, "minor") + click(hands.row(last).locator("input[type=range]")) <= PEARMUT["esa"]
     hands.saved()
     stored = hands.latest()
-    assert [stored[(1, n)]["score"] for n in range(1, 6)] == [91, 92, 93, 94, 95]
-    assert [len(stored[(1, n)]["errors"]) for n in range(1, 21)] == [0] * 19 + [1]
+    assert [stored[(1, n)]["score"] for n in range(1, by_keys + 1)] == [90 + n for n in range(1, by_keys + 1)]
+    assert [len(stored[(1, n)]["errors"]) for n in range(1, last + 1)] == [0] * (last - 1) + [1]
 
     page.mouse.wheel(0, -350)
     page.evaluate(STILL)

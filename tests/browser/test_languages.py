@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.desk import Desk, sign_in
-from tests.browser.test_accessible import LOOKS, check
+from tests.browser.edges import widths_beyond
+from tests.browser.test_accessible import EVERY_LOOK, LOOKS, check
 from tests.judged_demo import load_judged
 
 PATHS = ("", "/overview", "/recipes", "/reports", "/stability", "/texts", "/raters", "/design", "/quality", "/items")
+ONE_OF_EACH = ("/new-campaign", "/tokens")  # a form, and a list
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +32,10 @@ def german(open_context, served, spine) -> Desk:
 
 @pytest.mark.parametrize("looks", [None, pytest.param(LOOKS, marks=pytest.mark.soak)], ids=["in turn", "both"])
 def test_german_pages_fit_a_phone_and_a_desk_and_axe_finds_nothing(german, demo, looks):
-    """Every page in one look, the next one in the other; the soak has each in both.
+    """Each page in both widths, and some of them in one look, the next one in the other; the soak has all in both.
 
-    The colours are those of the English pages, which `test_manager_pages` checks; the soak checks them here, too.
+    The markup and the colours are those of the English pages, which `test_manager_pages` checks; the soak checks them
+    here, too.
     """
     page = german.page
     german.open(f"/campaigns/{demo}/quality")  # the overview shows verdicts where there are some
@@ -39,7 +43,9 @@ def test_german_pages_fit_a_phone_and_a_desk_and_axe_finds_nothing(german, demo,
     for n, path in enumerate(paths):
         german.open(path)
         assert page.locator("html").get_attribute("lang") == "de"
-        check(page, path, looks or LOOKS[n % 2 : n % 2 + 1], colours=looks is not None)
+        if looks or EVERY_LOOK in os.environ or path in ONE_OF_EACH:
+            check(page, path, looks or LOOKS[n % 2 : n % 2 + 1], colours=looks is not None)
+        assert (path, widths_beyond(page)) == (path, {})
 
 
 def test_modules_speak_german_with_its_figures_and_dates(german, demo):

@@ -22,13 +22,22 @@ def manager(page, served, spine):
     return sign_in(page, served.url, spine, "manager")
 
 
-@pytest.mark.parametrize("path", ["/new-campaign", "/audit", "/tokens"])
+# `test_refused_fields` looks at the other two with what they say of a fault.
+@pytest.mark.parametrize(
+    "path", ["/audit", *(pytest.param(path, marks=pytest.mark.soak) for path in ("/new-campaign", "/tokens"))]
+)
 def test_pages_of_no_campaign_are_right_for_everybody(manager, path):
     manager.open(path)
     check(manager.page, path)
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "This is not a valid key"), ("de", "Das kann kein Schlüssel")])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "This is not a valid key"),
+        pytest.param("de", "Das kann kein Schlüssel", marks=pytest.mark.soak),
+    ],
+)
 def test_a_key_with_a_space_is_told_in_the_words_of_the_page(manager, ask, language, said):
     page = manager.page
     draft = ask("POST", "/campaigns", {"key": f"spaced-{language}", "protocol": "da"}).json()["key"]
@@ -213,7 +222,12 @@ def as_xlsx() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("mine.csv", as_csv()), ("mine.tsv", as_unicode_text()), ("mine.xlsx", as_xlsx())]
+    ("name", "content"),
+    [
+        pytest.param("mine.csv", as_csv(), marks=pytest.mark.soak),
+        ("mine.tsv", as_unicode_text()),
+        ("mine.xlsx", as_xlsx()),
+    ],
 )
 def test_a_table_with_columns_of_ones_own_is_shown_and_read_as_its_columns_are_chosen(manager, ask, name, content):
     key = f"own-{name.partition('.')[2]}"

@@ -13,7 +13,7 @@ from app.domain.recipe import NAMED, ExclusionTarget
 from app.services.jobs import exclusion_preview, rankings
 from app.services.plans import expected_time
 from tests.browser.conftest import changing
-from tests.browser.desk import glance, sign_in
+from tests.browser.desk import glance, sign_in, status
 from tests.browser.test_accessible import check
 from tests.judged_demo import load_judged
 from tests.working import draining
@@ -241,6 +241,7 @@ def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(mana
     assert (one["key"], one["lifted"]["reason"]) == ("Birke", "it is back")
 
 
+@pytest.mark.soak  # the page of exclusions waits for one above, and `test_manager_way` has the dialog without a job
 def test_a_preview_on_the_page_of_quality_that_a_job_makes_is_waited_for(manager, demo, ask, spine, monkeypatch):
     page = manager.page
     look_later(page, spine, demo, monkeypatch, ExclusionTarget("rater", "rater-1"))
@@ -273,21 +274,26 @@ def test_jobs_are_listed_with_how_far_they_are_and_cancelled(manager, demo, ask)
     assert ask("GET", f"/campaigns/{demo}/jobs").json()["items"][0]["state"] == "cancelled"
 
 
-def test_campaigns_are_compared_with_a_picture(manager, demo, ask, spine):
-    ask("POST", f"/campaigns/{demo}/clone", {"key": "twin", "systems": True})
-    ask("POST", "/campaigns/twin/carry-over", {"from": demo})
+COMPARISONS = ("linking", "protocols", "postediting_da", "robustness", "ui", "xsts")
+
+
+@pytest.mark.parametrize("kinds", [COMPARISONS[:2], pytest.param(COMPARISONS, marks=pytest.mark.soak)], ids=len)
+def test_campaigns_are_compared_with_a_picture(manager, demo, ask, spine, kinds):
+    twin = f"twin-{len(kinds)}"
+    ask("POST", f"/campaigns/{demo}/clone", {"key": twin, "systems": True})
+    ask("POST", f"/campaigns/{twin}/carry-over", {"from": demo})
     page = manager.page
     manager.open(f"/campaigns/{demo}/comparisons")
     page.get_by_role("link", name="Agreement between campaigns").click()
-    page.get_by_role("checkbox", name="twin").check()
+    page.get_by_role("checkbox", name=twin).check()
     page.get_by_role("button", name="Compare").click()
     expect(page.locator("#job progress")).to_be_visible()
     with draining(spine.database):
         expect(page.locator(".fetch a")).to_have_count(5, timeout=LONG)
     expect(page.locator("svg.plot").first).to_be_visible()
     check(page, "a comparison")
-    for kind in ("linking", "protocols", "postediting_da", "robustness", "ui", "xsts"):
-        manager.open(f"/campaigns/{demo}/comparisons/{kind}?with=twin")
+    for kind in kinds:
+        manager.open(f"/campaigns/{demo}/comparisons/{kind}?with={twin}")
         expect(page.locator(".fetch a, .note[role=status], [data-begin]").first).to_be_visible()
         glance(page, f"comparison {kind}")
     manager.open(f"/campaigns/{demo}/comparisons/linking?with=nowhere")
@@ -346,7 +352,7 @@ def test_a_viewer_sees_what_is_locked_and_compared_and_who_nobody_is(page, serve
         assert "rater-1" not in shown
         assert page.locator("main form[id]").count() == 0
     for way in MANAGED:
-        assert page.goto(f"{served.url}/campaigns/{demo}/{way}").status == FORBIDDEN
+        assert status(page, f"{served.url}/campaigns/{demo}/{way}") == FORBIDDEN
 
 
 def test_a_coordinator_opens_none_of_them(page, served, spine, ask):
@@ -354,7 +360,7 @@ def test_a_coordinator_opens_none_of_them(page, served, spine, ask):
     ask("PUT", f"/campaigns/{key}/teams/bonn", {"name": "Bonn"})
     sign_in(page, served.url, spine, "coordinator", campaign=key, team="bonn")
     for way in (*SEEN, *MANAGED):
-        assert page.goto(f"{served.url}/campaigns/{key}/{way}").status == FORBIDDEN
+        assert status(page, f"{served.url}/campaigns/{key}/{way}") == FORBIDDEN
 
 
 def test_whose_credential_is_good_for_one_campaign_is_told_so(page, served, spine, ask):

@@ -77,7 +77,7 @@ TOUCH = """(all) => {
 }"""
 
 
-@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize("side", ["target", pytest.param("source", marks=pytest.mark.soak)])
 def test_marks_over_tags_are_right_in_the_stored_text_and_drawn_again(side, campaign, rater):
     hands = rater(campaign(protocol="esa", systems=("sysA",), outputs=STORED, sources=STORED, settings=ON))
     page = hands.page

@@ -64,7 +64,7 @@ def test_the_segment_that_opens_next_does_not_begin_under_the_line_on_top(campai
     ("width", "height", "marks"),
     [
         (1280, 720, 3),
-        (1366, 768, 1),
+        pytest.param(1366, 768, 1, marks=pytest.mark.soak),
         pytest.param(1280, 720, 1, marks=pytest.mark.soak),
         pytest.param(1366, 768, 3, marks=pytest.mark.soak),
     ],

@@ -179,21 +179,23 @@ def test_an_answer_typed_while_another_tab_has_its_own_acknowledged_stays(hands)
     assert hands.page.locator("[data-notice^=conflict]").count() + other.locator("[data-notice^=conflict]").count() == 0
 
 
-@pytest.mark.parametrize(("button", "stands"), [("Keep my answer from here", 72), ("Use my answer from there", 71)])
-def test_two_browsers_that_differ_ask_which_stands(button, stands, hands, rater, open_context):
+def test_two_browsers_that_differ_ask_which_stands(hands, rater, open_context):
     elsewhere = rater(hands.live, on=open_context().new_page())
-    score(hands, 1, 71)
-    hands.saved()
-    score(elsewhere, 1, 72)
-    notice = elsewhere.page.locator("[data-notice^=conflict]")
-    expect(notice).to_contain_text("There: 71")
-    expect(elsewhere.page.locator(".save")).to_have_attribute("data-state", "conflict")
-    notice.get_by_role("button", name=button).click()
-    elsewhere.saved()
-    assert elsewhere.page.evaluate("document.activeElement.closest('.row')?.dataset.segment") == "1"
+    stands: dict[int, int] = {}
+    for segment, button, here in ((1, "Keep my answer from here", True), (2, "Use my answer from there", False)):
+        score(hands, segment, 71)
+        hands.saved()
+        score(elsewhere, segment, 72)
+        notice = elsewhere.page.locator("[data-notice^=conflict]")
+        expect(notice).to_contain_text("There: 71")
+        expect(elsewhere.page.locator(".save")).to_have_attribute("data-state", "conflict")
+        notice.get_by_role("button", name=button).click()
+        elsewhere.saved()
+        assert elsewhere.page.evaluate("document.activeElement.closest('.row')?.dataset.segment") == str(segment)
 
-    expect(elsewhere.row(1).locator("output")).to_have_text(str(stands))
-    check_once(hands, {1: stands})
+        stands[segment] = 72 if here else 71
+        expect(elsewhere.row(segment).locator("output")).to_have_text(str(stands[segment]))
+        check_once(hands, stands)
 
 
 def test_final_answers_are_sent_once_though_the_tab_is_doubled(campaign, rater):

@@ -14,6 +14,7 @@ from tests.browser.rater import Rater
 from tests.browser.test_accessible import check
 
 OF_RATERS = sorted(set(messages.NAMES) - set(messages.MANAGERS_NAMES))
+ONE_OF_EACH = ("hi", "es")  # a writing of its own, and Latin letters
 
 
 @pytest.fixture
@@ -33,7 +34,10 @@ def at_work(open_context, served, spine, live, language):
     return hands
 
 
-@pytest.mark.parametrize("language", OF_RATERS)
+@pytest.mark.parametrize(
+    "language",
+    [*ONE_OF_EACH, *(pytest.param(one, marks=pytest.mark.soak) for one in OF_RATERS if one not in ONE_OF_EACH)],
+)
 def test_a_task_speaks_the_language_and_fits(open_context, served, spine, mqm, language):
     page = at_work(open_context, served, spine, mqm, language).page
     said = messages.load_page_messages(language, "rater/task").translate

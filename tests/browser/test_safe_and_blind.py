@@ -149,7 +149,7 @@ class Eye:
             self.texts.append(f"{answer.url}\n{json.dumps(answer.headers)}\n{body}")
 
 
-@pytest.mark.parametrize("name", ["esa", "xsts"])
+@pytest.mark.parametrize("name", ["esa", pytest.param("xsts", marks=pytest.mark.soak)])
 def test_a_whole_session_tells_no_system_role_or_control(name, campaign, rater, page):
     eye = Eye(page)
     live = campaign(protocol=name, options=options_for(name), segments=2, change=PLANTED)

@@ -88,7 +88,7 @@ def test_a_lease_that_ran_out_goes_on_while_nobody_else_has_the_task(hands, spin
     assert hands.page.locator("#notices > *").count() == 0
 
 
-@pytest.mark.parametrize("presentation", ["document", "segment"])
+@pytest.mark.parametrize("presentation", ["segment", pytest.param("document", marks=pytest.mark.soak)])
 def test_what_was_set_aside_in_a_reopened_task_is_asked_again(campaign, rater, served, spine, presentation):
     live = campaign(protocol="da", segments=2, systems=("sysA",), presentation=presentation)
     hands = rater(live)
