@@ -49,7 +49,7 @@ TESTS = Path(__file__).resolve().parent
 settings.register_profile(
     "anew", max_examples=160, derandomize=False, deadline=10_000, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("patient", settings.get_profile("anew"), max_examples=100, derandomize=True)
+settings.register_profile("patient", settings.get_profile("anew"), max_examples=50, derandomize=True)
 settings.load_profile("patient")
 # What takes longest, longest first: handed out late, it would keep one worker busy while the others have nothing left.
 # The files with a browser follow one another, as it stays open while they do. What mostly waits stands among the rest,
