@@ -106,7 +106,7 @@ def stored(url: str) -> dict[str, int]:
     return {table: n for table, n in row_counts(url).items() if n}
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(16, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [2, pytest.param(16, marks=pytest.mark.soak)])
 def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(
     spine: Spine, files: list[Path], kills: int
 ) -> None:

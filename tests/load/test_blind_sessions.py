@@ -43,6 +43,18 @@ CONTROLS = {
     "repeat": {"rate": 0.1, "min_distance": 1},
     "reference": {"rate": 0.1},
 }
+# One of each kind of form and of texts; the others differ from one of them in scales, categories and names.
+EACH_KIND = (
+    "back_translation",
+    "custom",
+    "da_document",
+    "esa",
+    "mqm",
+    "mqm_reannotation",
+    "postedit",
+    "rating",
+    "xsts",
+)
 
 
 class Told(AssertionError):
@@ -212,7 +224,10 @@ def session(place: Place, name: str) -> Eye:
     return eye
 
 
-@pytest.mark.parametrize("name", sorted(protocols.ALL))
+@pytest.mark.parametrize(
+    "name",
+    [name if name in EACH_KIND else pytest.param(name, marks=pytest.mark.soak) for name in sorted(protocols.ALL)],
+)
 def test_a_whole_session_names_no_system_no_role_and_nobody_elses_answer(place, name):
     eye = session(place, name)
 

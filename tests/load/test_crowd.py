@@ -158,7 +158,7 @@ def crowd(url: str, path: Path, documents: int) -> None:
 
 
 def test_thirty_two_raters_some_killed_some_asleep_finish_everything_once(database_url: str, tmp_path: Path) -> None:
-    crowd(database_url, tmp_path / "killed.json", documents=12)
+    crowd(database_url, tmp_path / "killed.json", documents=8)
 
 
 @pytest.mark.soak

@@ -92,8 +92,11 @@ def compare(first: Mapping[str, object], second: Mapping[str, object], n: int, *
     return Compared(lower, higher, n - lower - higher, *means, (float(interval.low), float(interval.high)))
 
 
-def test_without_grouping_the_planted_order_is_recovered_less_well_in_more_than_half_of_the_campaigns() -> None:
-    found = compare(PSXS, NONE, CAMPAIGNS)
+@pytest.mark.parametrize("campaigns", [20, pytest.param(CAMPAIGNS, marks=pytest.mark.soak)])
+def test_without_grouping_the_planted_order_is_recovered_less_well_in_more_than_half_of_the_campaigns(
+    campaigns: int,
+) -> None:
+    found = compare(PSXS, NONE, campaigns)
 
     sys.stdout.write(json.dumps({"psxs, none": found.told()}) + "\n")
     assert found.interval[0] > 0.5
