@@ -39,7 +39,9 @@ def curl(published: Spine) -> Iterator[Curl]:
         yield client
 
 
-@pytest.mark.parametrize("name", ["ESA-1", "ESA-2", "ESAAI-1", "ESAAI-2"])
+@pytest.mark.parametrize(
+    "name", ["ESA-1", *(pytest.param(name, marks=pytest.mark.soak) for name in ("ESA-2", "ESAAI-1", "ESAAI-2"))]
+)
 def test_esa_rankings_are_met_with_the_documented_options(curl: Curl, name: str) -> None:
     theirs = expected("esa_rankings.json")[f"wmt23 en-de {name}"]
     ranking = curl.rank(f"esa-{name}", SIGNED_RANK)

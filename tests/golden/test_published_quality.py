@@ -86,6 +86,8 @@ def test_the_repeats_of_33_workers_are_the_published_ones(asked: Asked, theirs: 
         assert float(np.abs(again - first).mean()) == pytest.approx(worker["repeat_mean_abs_difference"], abs=1e-9)
 
 
+# In every run test_published_esa.py takes the default rule over the control items of 99 accounts.
+@pytest.mark.soak
 def test_the_default_rule_needs_eight_pairs_of_a_worker(asked: Asked, theirs: Any) -> None:
     """Beside the published tests of 33 workers: with few pairs there is no verdict, nor where workers like those who
     passed would often fail."""

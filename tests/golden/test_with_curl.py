@@ -125,7 +125,7 @@ SENT: dict[str, tuple[str, str, str, list[str], dict[str, str]]] = {
     ),
 }
 """A campaign of each, its protocol, format, files and options."""
-SMALL = ("bn-hi", "zhen", "cal")
+SMALL = ("bn-hi", "cal")
 
 
 @pytest.mark.parametrize(
