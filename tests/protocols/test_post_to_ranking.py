@@ -16,7 +16,6 @@ from app.protocols.base import JudgedTexts, Protocol, WorkedExample, parse_scori
 from app.stats.scoring import resolve_weight_profile
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
-RANKED = [pytest.param(p, id=name) for name, p in ALL.items() if p.ranks and p.level == "segment"]
 NEED_TEXTS = [
     pytest.param(p, id=name)
     for name, p in ALL.items()
@@ -71,32 +70,26 @@ def send(admin: httpx.Client, campaign: str, protocol: Protocol[Any], example: W
     return admin.post(f"/v1/campaigns/{campaign}/judgments", json=judgments, params={"declare": "true"})
 
 
-@pytest.mark.parametrize("protocol", RANKED)
-def test_an_example_that_is_sent_ranks_by_the_score_it_states(
+@pytest.mark.parametrize("protocol", EVERY)
+def test_an_example_that_is_sent_is_stored_as_it_is_and_ranks_by_the_score_it_states(
     admin: httpx.Client, campaign: str, protocol: Protocol[Any]
 ) -> None:
     example = sendable(protocol)
     sent = send(admin, campaign, protocol, example)
     assert (sent.status_code, sent.json().get("judgments")) == (200, 2 * DOCUMENTS), sent.text
 
-    ranked = admin.get(f"/v1/campaigns/{campaign}/ranking", params=RANKING)
-
-    assert ranked.status_code == 200, ranked.text
-    assert ranked.json()["higher_is_better"] is protocol.higher_is_better
-    found = {line["system"]: line["score"] for line in ranked.json()["systems"]}
-    assert found == pytest.approx({"A": example.score, "B": example.score}, abs=1e-9)
-
-
-@pytest.mark.parametrize("protocol", EVERY)
-def test_an_example_that_is_sent_is_stored_as_it_is_and_known_when_it_comes_again(
-    admin: httpx.Client, campaign: str, protocol: Protocol[Any]
-) -> None:
-    example = sendable(protocol)
-    send(admin, campaign, protocol, example)
     exported = admin.get(f"/v1/campaigns/{campaign}/exports/jsonl").text.splitlines()
     payloads = [line["payload"] for line in map(json.loads, exported) if "payload" in line]
     assert len(payloads) == 2 * DOCUMENTS
     assert all(protocol.payload.model_validate(payload) == example.payload for payload in payloads)
+
+    if not protocol.ranks or protocol.level != "segment":
+        return
+    ranked = admin.get(f"/v1/campaigns/{campaign}/ranking", params=RANKING)
+    assert ranked.status_code == 200, ranked.text
+    assert ranked.json()["higher_is_better"] is protocol.higher_is_better
+    found = {line["system"]: line["score"] for line in ranked.json()["systems"]}
+    assert found == pytest.approx({"A": example.score, "B": example.score}, abs=1e-9)
 
 
 def outputs(text: str) -> str:

@@ -61,10 +61,15 @@ def bystander(stopped: embedded.EmbeddedServer) -> Iterator[subprocess.Popen[byt
     process.wait()
 
 
-def test_a_starter_killed_at_any_moment_leaves_nothing_that_stops_the_next(data_dir: Path) -> None:
+@pytest.mark.parametrize(
+    "delays", [(0.25, 0.55, 0.9), pytest.param((0.25, 0.4, 0.55, 0.7, 0.9, 1.2), marks=pytest.mark.soak)], ids=len
+)
+def test_a_starter_killed_at_any_moment_leaves_nothing_that_stops_the_next(
+    data_dir: Path, delays: tuple[float, ...]
+) -> None:
     command = [sys.executable, "-c", START, str(data_dir)]
     seen = set()
-    for delay in (0.25, 0.4, 0.55, 0.7, 0.9, 1.2):
+    for delay in delays:
         with subprocess.Popen(command, cwd=ROOT) as process:
             time.sleep(delay)
             process.kill()

@@ -74,7 +74,7 @@ def test_an_owner_who_may_not_act_as_an_existing_role_serves_alone(bare: embedde
     assert find_or_create_serving_role(bare.url()) is None
 
 
-@pytest.mark.parametrize("version", ["newest", "15"])
+@pytest.mark.parametrize("version", ["newest", pytest.param("15", marks=pytest.mark.soak)])
 def test_an_owner_who_may_create_roles_has_the_lesser_role_made(
     data_dir: Path, version: str, request: pytest.FixtureRequest
 ) -> None:

@@ -20,10 +20,11 @@ from app.formats.base import InputFile, ReadContext, ReaderLimits, ReadLog
 from app.services.data import imports
 from app.services.data.isolated import reading as isolated_reading
 from app.services.data.parallel.dispatch import ReaderLost
+from app.storage import embedded
 from tests.services.data.test_chunked_imports import da, mqm, said
 from tests.services.data.test_imports import judgment, lines, study, void
 from tests.services.data.test_split_imports import SPLIT, interleaved
-from tests.spine import Spine, opened
+from tests.spine import Spine, fresh, opened
 
 PIECE = {"sourceText": "One.", "targetText": "Eins.", "itemType": "TGT", "isCompleteDocument": False, "mqm": []}
 BATCHES = json.dumps(
@@ -47,12 +48,21 @@ CASES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     "cut": ("wmt-da", gzip.compress(da())[:-9], {}),
     "nothing": ("jsonl", lines(), {}),
 }
+PLAIN = ("lines", "packed", "nothing")
+"""What others of them hold, too: lines beside bad ones, a packed file up to where it is cut, no record."""
 Started = list["subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
 def spine(database_url: str) -> Iterator[Spine]:
     with opened(database_url) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def untouched(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
+    """For tests that store nothing."""
+    with fresh(postgres, migrated_template) as found:
         yield found
 
 
@@ -87,15 +97,17 @@ def refused(spine: Spine, format: str, data: bytes, **how: Any) -> object:
         return type(error), error.detail, error.places
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(name, marks=pytest.mark.soak) if name in PLAIN else name for name in CASES]
+)
 def test_the_report_and_every_refusal_are_as_if_it_were_read_here(
-    spine: Spine, case: str, started: Started, monkeypatch: pytest.MonkeyPatch
+    untouched: Spine, case: str, started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     format, data, how = CASES[case]
-    beside = refused(spine, format, data, **how)
+    beside = refused(untouched, format, data, **how)
     assert [process.poll() is not None for process in started] == [True]
     monkeypatch.setattr(isolated_reading, "FROM", 1 << 40)
-    assert refused(spine, format, data, **how) == beside
+    assert refused(untouched, format, data, **how) == beside
     assert len(started) == 1
 
 

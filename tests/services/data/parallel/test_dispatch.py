@@ -61,7 +61,11 @@ def without_documents() -> bytes:
 
 @pytest.mark.parametrize(
     ("format", "data"),
-    [("mqm-tsv", mqm()), ("wmt-da", da()), ("wmt-da", without_documents())],
+    [
+        ("mqm-tsv", mqm()),
+        pytest.param("wmt-da", da(), marks=pytest.mark.soak),
+        ("wmt-da", without_documents()),
+    ],
     ids=["mqm-tsv", "wmt-da", "wmt-da without documents"],
 )
 def test_two_readers_store_and_say_what_one_process_does(
