@@ -16,7 +16,6 @@ from app.design.plan import Plan, Task
 from app.design.values import DocumentToPlan, Rater, System, TestSet
 from tests.design.worlds import compiled, world
 
-SEEDS = 20
 RATES = {"bad_reference": {"rate": 0.1}, "repeat": {"rate": 0.1, "min_distance": 6}, "reference": {"rate": 0.1}}
 DESIGNS: dict[str, dict[str, Any]] = {
     **{structure: {"structure": structure} for structure in get_args(Structure)},
@@ -66,8 +65,9 @@ def tenths(plan: Plan, role: str) -> np.ndarray[Any, Any]:
     return found
 
 
+@pytest.mark.parametrize("seeds", [8, pytest.param(20, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_every_place_that_is_open_to_a_control_is_as_likely(name: str) -> None:
+def test_every_place_that_is_open_to_a_control_is_as_likely(name: str, seeds: int) -> None:
     design = {"overlap": None, "controls": RATES, **DESIGNS[name]}
     if design.get("structure") == "alternate_2018":
         design |= {"controls": {"bad_reference": RATES["bad_reference"]}}
@@ -75,7 +75,7 @@ def test_every_place_that_is_open_to_a_control_is_as_likely(name: str) -> None:
         design |= {"task": SHORTER}
     roles = {"alternate_2018": ["degraded"], "too far": ["repeat"]}.get(name, ["degraded", "repeat", "reference"])
     found = {role: np.zeros((2, 10)) for role in roles}
-    for seed in range(SEEDS):
+    for seed in range(seeds):
         plan = compiled(design, world(24, 4, 3, longest=5, seed=seed), seed=seed)
         for role in roles:
             found[role] += tenths(plan, role)

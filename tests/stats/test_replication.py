@@ -12,7 +12,7 @@ from app.stats.replication import Claim, forecast_replication, forecast_replicat
 F4 = np.array([-3.0, -2, -3, 1, -3]), np.array([2, 3, 1, 2, 3])
 
 
-@pytest.mark.parametrize("documents", [8, 30])
+@pytest.mark.parametrize("documents", [8, pytest.param(30, marks=pytest.mark.soak)])
 def test_forecasts_come_true_as_often_as_they_say(documents: int) -> None:
     """True differences of all sizes; a first study forecasts, a second is made: mean forecast = share that came true.
 

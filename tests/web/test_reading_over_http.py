@@ -113,36 +113,37 @@ def both(served: ServedDatabase, command: Command, monkeypatch: pytest.MonkeyPat
     return run
 
 
+# In every run each command, and each form of an answer from one of them.
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("rank", "demo"),
+        pytest.param(("rank", "demo"), marks=pytest.mark.soak),
         ("rank", "demo", "--json", "--recipe", "google-mqm", "--alpha", "0.01", "--exclude", "system:A"),
         ("rank", "demo", "--csv", "--as-of", "1"),
         ("rank", "demo", "--csv", "--table", "segments"),
-        ("rank", "demo", "--markdown", "--table", "pairs"),
-        ("rank", "demo", "--latex"),
+        pytest.param(("rank", "demo", "--markdown", "--table", "pairs"), marks=pytest.mark.soak),
+        pytest.param(("rank", "demo", "--latex"), marks=pytest.mark.soak),
         ("rank", "demo", "--svg"),
-        ("rank", "demo", "--svg", "--table", "pairs"),
+        pytest.param(("rank", "demo", "--svg", "--table", "pairs"), marks=pytest.mark.soak),
         ("export", "demo"),
         ("export", "demo", "--format", "mqm-tsv"),
         ("recipes",),
-        ("locks", "demo"),
+        pytest.param(("locks", "demo"), marks=pytest.mark.soak),
         ("locks", "demo", "--json"),
-        ("exclusions", "list", "demo"),
+        pytest.param(("exclusions", "list", "demo"), marks=pytest.mark.soak),
         ("exclusions", "list", "demo", "--json"),
         ("exclusions", "add", "demo", "document:d1", "--reason", "odd", "--dry-run", "--recipe", "google-mqm"),
         ("exclusions", "add", "demo", "document:d1", "--reason", "odd", "--dry-run", "--json"),
         ("report", "demo", "recipes", "--recipes", "recommended,google-mqm,wmt-da"),
         ("report", "demo", "recipes", "--json", "--as-of", "1"),
-        ("report", "demo", "recipes", "--csv"),
-        ("report", "demo", "recipes", "--latex"),
+        pytest.param(("report", "demo", "recipes", "--csv"), marks=pytest.mark.soak),
+        pytest.param(("report", "demo", "recipes", "--latex"), marks=pytest.mark.soak),
         ("report", "demo", "recipes", "--markdown"),
-        ("report", "demo", "recipes", "--svg"),
+        pytest.param(("report", "demo", "recipes", "--svg"), marks=pytest.mark.soak),
         ("rank-series", "wmt"),
         ("rank-series", "wmt", "--recipe", "google-mqm", "--json"),
-        ("rank-series", "wmt", "--csv"),
-        ("rank-series", "wmt", "--svg"),
+        pytest.param(("rank-series", "wmt", "--csv"), marks=pytest.mark.soak),
+        pytest.param(("rank-series", "wmt", "--svg"), marks=pytest.mark.soak),
     ],
 )
 def test_the_answer_is_the_same(both: Both, arguments: tuple[str, ...]) -> None:

@@ -288,17 +288,31 @@ def test_a_missing_extra_is_named(spine: LargeSpine, monkeypatch: pytest.MonkeyP
     assert "pip install 'plumbline[large]'" in refused.value.title()
 
 
-def test_curves_of_stability_are_those_of_all_ratings_in_memory(spine: LargeSpine) -> None:
+@pytest.mark.parametrize(
+    ("campaign", "own"),
+    [
+        pytest.param("whole", {"designs": "paper"}, marks=pytest.mark.soak),
+        (
+            "tangled",
+            {
+                "designs": [{"normalize": "z"}, {"grouping": "none", "normalize": "center"}],
+                "recipe": "recommended",
+            },
+        ),
+    ],
+    ids=["whole", "tangled"],
+)
+def test_curves_of_stability_are_those_of_all_ratings_in_memory(
+    spine: LargeSpine, campaign: str, own: dict[str, Any]
+) -> None:
     asked = {"documents": [3, 4], "studies": 20, "studies_per_document_set": 10, "permutations": 99, "seed": 2}
-    few = [{"normalize": "z"}, {"grouping": "none", "normalize": "center"}]
-    for campaign, own in (("whole", {"designs": "paper"}), ("tangled", {"designs": few, "recipe": "recommended"})):
-        summed, held = (
-            json.loads(computed(database, "stability", campaign, {**asked, **own}).body) for database in spine.two
-        )
-        assert summed["warnings"].pop() == FROM_SUMS_NOTE
-        assert any(curve["points"] for curve in held["curves"]), "otherwise nothing is compared"
-        assert (campaign == "tangled") == bool(held["left_out"])
-        assert_alike(summed, held)
+    summed, held = (
+        json.loads(computed(database, "stability", campaign, {**asked, **own}).body) for database in spine.two
+    )
+    assert summed["warnings"].pop() == FROM_SUMS_NOTE
+    assert any(curve["points"] for curve in held["curves"]), "otherwise nothing is compared"
+    assert (campaign == "tangled") == bool(held["left_out"])
+    assert_alike(summed, held)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +320,7 @@ def test_curves_of_stability_are_those_of_all_ratings_in_memory(spine: LargeSpin
     [
         pytest.param("whole", {}, marks=pytest.mark.soak),
         pytest.param("tangled", {}, marks=pytest.mark.soak),
-        ("tangled", {"humans": "B", "recipe": "srp-paper"}),
+        pytest.param("tangled", {"humans": "B", "recipe": "srp-paper"}, marks=pytest.mark.soak),
         ("marked", {}),
     ],
 )

@@ -129,11 +129,14 @@ def validated(
     return {(rate.world, rate.what): rate for rate in check_nominal_rates(validation, found)}
 
 
-def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not() -> None:
+@pytest.mark.parametrize("studies", [80, pytest.param(150, marks=pytest.mark.soak)])
+def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not(studies: int) -> None:
     """With document × system effects segments of a document are no independent evidence: the negative control."""
     rows = world(5, documents=20, spread=1.5)
-    honest = validated(rows, 150, worlds=("null",), normalize="none")
-    careless = validated(rows, 150, worlds=("null",), normalize="none", test="paired_t", unit="segment", adjust="none")
+    honest = validated(rows, studies, worlds=("null",), normalize="none")
+    careless = validated(
+        rows, studies, worlds=("null",), normalize="none", test="paired_t", unit="segment", adjust="none"
+    )
     assert honest["null", "p_below_0.05"].kept
     assert honest["null", "any_claim"].kept
     assert honest["null", "difference_interval"].rate == pytest.approx(0.95, abs=0.06)
@@ -181,7 +184,8 @@ def test_a_null_of_the_tests_own_symmetry_is_kept_by_construction_and_no_other_i
     assert not any(rate.exact for (w, _), rate in found.items() if w == "resampled")
 
 
-def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
+@pytest.mark.parametrize("studies", [80, pytest.param(150, marks=pytest.mark.soak)])
+def test_worlds_beyond_symmetry_on_the_campaigns_own_design(studies: int) -> None:
     """Rater × system makes claims of its own design wrong that changing places calls kept."""
     rows = world(9, documents=40, systems=2, raters=2)
     validation = RecipeValidator.from_ratings(
@@ -196,14 +200,14 @@ def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
         "peeking",
     )
     found = {
-        w: [validation.simulate_study_findings(w, n) for n in range(150)] for w in ("null", "clean", "rater_system")
+        w: [validation.simulate_study_findings(w, n) for n in range(studies)] for w in ("null", "clean", "rater_system")
     }
     by = {(rate.world, rate.what): rate for rate in check_nominal_rates(validation, {**found, "resampled": []})}
     assert (by["null", "any_claim"].kept, by["clean", "any_claim"].kept) == (True, True)
     assert by["rater_system", "any_claim"].kept is False
     assert by["rater_system", "any_claim"].rate > 0.12
     assert by["rater_system", "any_claim"].low == pytest.approx(
-        stats.binomtest(round(by["rater_system", "any_claim"].rate * 150), 150, alternative="greater")
+        stats.binomtest(round(by["rater_system", "any_claim"].rate * studies), studies, alternative="greater")
         .proportion_ci(0.99)
         .low
     )
