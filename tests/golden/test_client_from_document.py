@@ -1,9 +1,9 @@
-"""A client made from nothing but `/openapi.json` imports TED and fetches its ranking, each answer as documented."""
+"""A client made from `/openapi.json` alone imports public data and fetches their ranking, each answer as documented."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +14,7 @@ import pytest
 
 from tests import described
 from tests.golden.test_with_curl import serving_here
-from tests.spine import SHARED, TED, expected, fresh, shared
+from tests.spine import BN_HI, SHARED, TED, expected, fresh, shared
 
 pytestmark = [
     pytest.mark.golden,
@@ -82,18 +82,41 @@ def client(postgres: Any, migrated_template: str) -> Iterator[Client]:
             yield Client(http)
 
 
-def test_ted_is_imported_and_ranked(client: Client) -> None:
-    client.call("create_campaign", {"key": "ted", "protocol": "mqm", "target_language": "de"})
-    made = client.call("create_import", {"format": "mqm-tsv"}, campaign="ted")
-    where = {"campaign": "ted", "import": made["import"]}
-    client.call("put_import_file", shared(TED), **where, name="ted.tsv")
+def of_ted() -> dict[str, float]:
+    rows = expected("mqm_ted.json")["ende"]["systems_ranked"]
+    return {row["system"].replace("ref.A", "ref"): row["mqm"] for row in rows}
+
+
+def of_bn_hi() -> dict[str, float]:
+    return {row["system"]: row["z"] for row in expected("da_wikipedia2021.json")["bn-hi"]["systems"]}
+
+
+@pytest.mark.parametrize(
+    ("campaign", "protocol", "format", "path", "recipe", "judgments", "theirs"),
+    [
+        ("bn-hi", "da", "wmt-da", BN_HI, "wmt-da", 4461, of_bn_hi),
+        pytest.param("ted", "mqm", "mqm-tsv", TED, "google-mqm", 7406, of_ted, marks=pytest.mark.soak),
+    ],
+    ids=["bn-hi", "ted"],
+)
+def test_public_data_are_imported_and_ranked(
+    client: Client,
+    campaign: str,
+    protocol: str,
+    format: str,
+    path: str,
+    recipe: str,
+    judgments: int,
+    theirs: Callable[[], dict[str, float]],
+) -> None:
+    client.call("create_campaign", {"key": campaign, "protocol": protocol})
+    made = client.call("create_import", {"format": format}, campaign=campaign)
+    where = {"campaign": campaign, "import": made["import"]}
+    client.call("put_import_file", shared(path), **where, name="ratings.tsv")
     report = client.call("commit_import", **where)
-    assert report["stored"]["judgments"] == 7406
-    ranking = client.call("get_ranking", campaign="ted", recipe="google-mqm")
-    theirs = {
-        row["system"].replace("ref.A", "ref"): row["mqm"] for row in expected("mqm_ted.json")["ende"]["systems_ranked"]
-    }
-    assert {row["system"]: row["score"] for row in ranking["systems"]} == pytest.approx(theirs, abs=1e-9)
+    assert report["stored"]["judgments"] == judgments
+    ranking = client.call("get_ranking", campaign=campaign, recipe=recipe)
+    assert {row["system"]: row["score"] for row in ranking["systems"]} == pytest.approx(theirs(), abs=1e-9)
 
 
 def test_what_the_document_does_not_say_is_caught(client: Client) -> None:
@@ -101,4 +124,4 @@ def test_what_the_document_does_not_say_is_caught(client: Client) -> None:
     with pytest.raises(jsonschema_rs.ValidationError):
         client.call("create_campaign", {"key": "ted 2", "protocol": "mqm"})
     with pytest.raises(KeyError):
-        client.call("get_ranking", campaign="ted", colour="red")
+        client.call("get_ranking", campaign="bn-hi", colour="red")

@@ -22,12 +22,14 @@ from app.cli.serving import web
 from app.config import Settings
 from app.main import create_app, make_service_options
 from app.services.access import tokens
+from app.storage import embedded
 from app.storage.db import Database
 from app.web import strangers
 from app.web.admission import AdmissionSlot
 from app.web.deps import ServiceOptions
 from app.web.protocol import IdleConnections, LimitedHttpProtocol
 from app.web.rate_limits import UnauthenticatedLimits
+from tests.spine import fresh
 from tests.working import LIMIT, until
 
 Address = tuple[str, int]
@@ -35,6 +37,15 @@ Serving = Callable[..., AbstractContextManager[Address]]
 MakeApp = Callable[..., ASGIApp]
 LONG = UnauthenticatedLimits(seconds=LIMIT)
 CAMPAIGN = {"key": "c", "protocol": "mqm", "source_language": "en", "target_language": "de", "domain": "news"}
+
+
+@pytest.fixture(scope="module")
+def database(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Database]:
+    """One for all: strangers leave nothing in it, and who is known has a token of their own."""
+    with fresh(postgres, migrated_template) as spine:
+        handle = Database(spine.url, size=2, role="plumbline_app")
+        yield handle
+        handle.close()
 
 
 @pytest.fixture
