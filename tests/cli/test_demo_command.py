@@ -97,17 +97,31 @@ def web_processes(demo: int) -> set[int]:
     return running
 
 
-def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only_this_campaign(environment):
-    """On the way: a taken port is no obstacle, and who answers comes back when killed."""
+@pytest.fixture
+def judged(environment, command, monkeypatch):
+    """The database, in which the demo is judged by now."""
+    url = environment["PLUMBLINE_DATABASE_URL"]
+    if command(url, "rank", "demo").returncode:
+        monkeypatch.setenv("PLUMBLINE_PORT", environment["PLUMBLINE_PORT"])
+        assert command(url, "demo", "--exit").returncode == 0
+    return url
+
+
+@pytest.mark.parametrize("killing", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only_this_campaign(
+    judged, environment, killing
+):
+    """On the way: a taken port is no obstacle. killing: and who answers comes back when killed, as of `serve`."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert soon(lambda: shown_again({**environment, "PLUMBLINE_PORT": str(port)}, port), ENDS_WITHIN)
+        asked = {**environment, "PLUMBLINE_PORT": str(port)}
+        assert soon(lambda: shown_again(asked, port, killing=killing), ENDS_WITHIN)
 
 
-def shown_again(environment: dict[str, str], port: int) -> float:
-    """Start a demo whose campaign is judged, open its links, kill who answers, and end it; how many seconds that took.
+def shown_again(environment: dict[str, str], port: int, *, killing: bool) -> float:
+    """Start a demo whose campaign is judged, open its links and end it; how many seconds that took.
 
-    port: taken by somebody else.
+    port: taken by somebody else. killing: who answers is killed before it ends.
     """
     with running(environment) as process:
         before: list[str] = []
@@ -126,11 +140,12 @@ def shown_again(environment: dict[str, str], port: int) -> float:
             rater = {"Authorization": f"Bearer {guest}"}
             work = httpx.post(f"{origin}/v1/campaigns/demo/lease", headers=rater, timeout=LIMIT).json()["task"]
             assert httpx.get(f"{origin}/v1/me", headers=rater, timeout=LIMIT).json()["rater"] == GUEST
-        killed = web_processes(process.pid)
-        assert killed
-        for one in killed:
-            os.kill(one, signal.SIGKILL)
-        until(lambda: web_processes(process.pid) - killed, "another one is there")
+        answering = web_processes(process.pid)
+        assert answering
+        if killing:
+            for one in answering:
+                os.kill(one, signal.SIGKILL)
+            until(lambda: web_processes(process.pid) - answering, "another one is there")
         told = time.monotonic()
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT) == 0
@@ -159,16 +174,6 @@ def told(text: str) -> list[tuple[list[str], int, list[str]]]:
             elif found:
                 found[-1][2].append(line)
     return found
-
-
-@pytest.fixture
-def judged(environment, command, monkeypatch):
-    """The database, in which the demo is judged by now."""
-    url = environment["PLUMBLINE_DATABASE_URL"]
-    if command(url, "rank", "demo").returncode:
-        monkeypatch.setenv("PLUMBLINE_PORT", environment["PLUMBLINE_PORT"])
-        assert command(url, "demo", "--exit").returncode == 0
-    return url
 
 
 @pytest.mark.parametrize(
