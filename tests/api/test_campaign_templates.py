@@ -34,11 +34,12 @@ def test_a_template_sets_all_that_it_says(name: str, admin: httpx.Client) -> Non
 @BY_NAME
 def test_its_design_compiles_for_texts_of_three_systems_and_three_raters(name: str, admin: httpx.Client) -> None:
     made(admin, template=name, source_language="en", target_language="de")
+    for s in range(3):
+        ok(admin.put(f"/v1/campaigns/new/systems/s{s}", json={}))
     for d in range(6):
         sources = [{"source": f"Source {d} {n}."} for n in (1, 2)]
         ok(admin.put(f"/v1/campaigns/new/documents/d{d}", json={"position": d + 1, "segments": sources}))
         for s in range(3):
-            ok(admin.put(f"/v1/campaigns/new/systems/s{s}", json={}))
             texts = [f"System {s} says of {d} that {n} is so, and that it always was." for n in (1, 2)]
             ok(admin.put(f"/v1/campaigns/new/systems/s{s}/outputs/d{d}", json={"segments": texts}))
     ok(admin.post("/v1/campaigns/new/raters", json={"keys": ["r1", "r2", "r3"]}))

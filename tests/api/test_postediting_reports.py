@@ -26,6 +26,7 @@ from tests.api.direct import asking
 from tests.cli.conftest import Command
 from tests.cli.conftest import command as command  # a fixture
 from tests.collecting import TARGET, Collecting, collect
+from tests.load.server import serving
 from tests.spine import Spine, fresh
 
 NAN = re.compile(r"(?i)(?<![a-z])(nan|-?inf|infinity)(?![a-z])")
@@ -374,7 +375,7 @@ def test_two_campaigns_of_post_edits_are_refused(world: World) -> None:
 
 
 def test_a_campaign_rehearsed_with_simulated_raters_gives_its_full_report(
-    world: World, tmp_path: Path, command: Command
+    world: World, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = collect(world.spine.database, key="rehearsed", protocol="postedit", systems=SYSTEMS, documents=4)
     with psycopg.connect(world.spine.url) as db:
@@ -393,7 +394,9 @@ def test_a_campaign_rehearsed_with_simulated_raters_gives_its_full_report(
         encode_rater_model(make_rater_model_template(about, texts, ["r1", "r2"], seed=5, qualities=qualities))
     )
 
-    told = command(world.spine.url, "simulate", live.key, "--raters", path)
+    with serving(world.spine.url) as served:
+        monkeypatch.setenv("PLUMBLINE_TOKEN", served.secret)
+        told = command(world.spine.url, "simulate", live.key, "--raters", path, "--server", served.url)
 
     assert told.returncode == 0, told.stderr
     view = world.report("rehearsed")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from app.services.plans.staleness import IDLE
+from app.storage import embedded
+from tests.api.conftest import template_by_admin
 
 LIVE = "/v1/campaigns/live"
 
@@ -27,9 +30,25 @@ def _output(client: httpx.Client, d: int, system: str) -> None:
     _ok(client.put(f"{LIVE}/systems/{system}/outputs/d{d}", json={"segments": [f"{system} says {d}."]}))
 
 
+@pytest.fixture(scope="module")
+def planned_template(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[str]:
+    """The name of a database with the campaign of `planned`."""
+    with template_by_admin(postgres, migrated_template, lambda admin, _: _make_and_plan(admin)) as name:
+        yield name
+
+
+@pytest.fixture
+def template(planned_template: str) -> str:
+    return planned_template
+
+
 @pytest.fixture
 def planned(admin: httpx.Client) -> httpx.Client:
     """A planned campaign: four documents, two systems of which one lacks an output, three raters."""
+    return admin
+
+
+def _make_and_plan(admin: httpx.Client) -> None:
     _ok(admin.post("/v1/campaigns", json={"key": "live", "protocol": "da", "target_language": "de"}))
     for system in ("sysA", "sysB"):
         _ok(admin.put(f"{LIVE}/systems/{system}", json={}))
@@ -39,7 +58,6 @@ def planned(admin: httpx.Client) -> httpx.Client:
     for rater in ("r1", "r2", "r3"):
         _ok(admin.put(f"{LIVE}/raters/{rater}", json={}))
     _plan(admin)
-    return admin
 
 
 def _plan(client: httpx.Client) -> None:
