@@ -131,7 +131,7 @@ def test_those_whom_an_ended_invitation_brought_keep_their_seats(admin: httpx.Cl
     assert ranked(admin) == {"sysA": 12, "sysB": 12}
 
 
-@pytest.mark.parametrize("stays", [0, 1, 2])
+@pytest.mark.parametrize("stays", [1, *(pytest.param(stays, marks=pytest.mark.soak) for stays in (0, 2))])
 def test_what_an_invited_rater_has_begun_stays_theirs_though_the_seat_it_was_planned_for_is_gone(
     admin: httpx.Client, ask: Callable[[str], None], ask_rows: Ask, stays: int
 ) -> None:

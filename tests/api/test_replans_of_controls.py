@@ -15,7 +15,7 @@ TEXTS = "SELECT output_id, name, text, how::text FROM variants WHERE kind = 'deg
 SHOWN = """SELECT count(*) FROM items i JOIN tasks t ON t.id = i.task_id WHERE i.variant IS NOT NULL AND t.plan = {}"""
 
 
-@pytest.mark.parametrize("grouping", ["psxs", "none"])
+@pytest.mark.parametrize("grouping", [pytest.param("psxs", marks=pytest.mark.soak), "none"])
 def test_what_was_degraded_for_an_earlier_plan_is_shown_again_as_it_was(
     admin: httpx.Client, database: Database, ask_rows: Callable[[str], list[tuple[Any, ...]]], grouping: str
 ) -> None:

@@ -7,9 +7,11 @@ import re
 import tarfile
 
 import psycopg
+import pytest
 
 from tests.judged_demo import load_judged
 from tests.media_files import VTT, make_wav
+from tests.services.data.test_imports import MQM
 from tests.spine import fresh
 
 SOUND = '<audio src="assets/talks/1.wav" controls></audio>'
@@ -21,9 +23,13 @@ RECORDS = (
 )
 
 
-def test_a_closed_campaign_becomes_files_that_link_to_each_other(command, postgres, migrated_template, tmp_path):
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_a_closed_campaign_becomes_files_that_link_to_each_other(command, postgres, migrated_template, tmp_path, whole):
+    """whole: the demo, of twenty-four documents; otherwise a campaign of a few."""
     with fresh(postgres, migrated_template) as spine:
-        key = load_judged(spine.database)
+        key = load_judged(spine.database) if whole else "few"
+        if not whole:
+            spine.take(key, "mqm-tsv", MQM.encode())
         refused = command(spine.url, "archive", key, "-o", tmp_path / "out")
         assert refused.returncode != 0
         assert b"it is draft" in refused.stderr

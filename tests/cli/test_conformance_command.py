@@ -34,8 +34,9 @@ def holds(told, names):
         assert sum(check.startswith(f"{name}: example") for check in checks) == len(examples)
 
 
-@pytest.mark.parametrize("name", ["mqm", "mqm_reannotation"])
+@pytest.mark.parametrize("name", [pytest.param("mqm", marks=pytest.mark.soak), "mqm_reannotation"])
 def test_our_own_server_keeps_the_contract(conformance, name):
+    """That it does with `mqm` is also seen where the demo is judged."""
     holds(conformance("--json", "--protocol", name), [name])
 
 
@@ -66,6 +67,7 @@ def test_a_server_that_scores_otherwise_is_found_out(conformance, monkeypatch):
     ]
 
 
+@pytest.mark.soak
 def test_a_server_that_names_only_the_first_missing_judgment_is_found_out(conformance, monkeypatch):
     whole = tasks.find_missing_judgments
     monkeypatch.setattr(tasks, "find_missing_judgments", lambda sheet, answers: whole(sheet, answers)[:1])

@@ -50,13 +50,13 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     assert of_ours == {"app.cli", "app.cli.kit", "app.cli.kit.commands", "app.domain", "app.domain.errors"}
 
 
-@pytest.mark.parametrize("command", ["import", "token"])
+@pytest.mark.parametrize("command", ["import", pytest.param("token", marks=pytest.mark.soak)])
 def test_a_command_loads_no_file_of_another(command: str) -> None:
     loaded = {name.removeprefix("app.cli.") for name in modules(command) if name.startswith("app.cli.")}
     assert {file for file, _ in COMMANDS.values()} & loaded == {COMMANDS[command][0]}
 
 
-@pytest.mark.parametrize("command", ["export", "rank"])
+@pytest.mark.parametrize("command", [pytest.param("export", marks=pytest.mark.soak), "rank"])
 def test_a_command_that_reads_needs_neither_the_framework_nor_all_reports(command: str) -> None:
     assert not {"app.reports.registry", "fastapi"} & modules(command)
 
@@ -75,7 +75,7 @@ def test_a_command_that_ranks_needs_no_format() -> None:
     assert "app.formats" not in modules("rank")
 
 
-@pytest.mark.parametrize("command", ["import", "token"])
+@pytest.mark.parametrize("command", ["import", pytest.param("token", marks=pytest.mark.soak)])
 def test_a_command_that_computes_nothing_loads_no_scipy(command: str) -> None:
     assert "scipy" not in modules(command)
 

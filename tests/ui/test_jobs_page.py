@@ -26,11 +26,29 @@ def test_a_job_leads_to_its_report_under_way_and_done(demo, sign_in, database):
     assert browser.get("/campaigns/demo/jobs/j_none").status_code == 404
 
 
-@pytest.mark.parametrize("kind", [*registry.ALL, *registry.WITH_OWN_ROUTES, *OWN_PAGES, "ranking"])
-def test_every_kind_of_job_has_a_page(kind, demo, sign_in):
+KINDS = (*registry.ALL, *registry.WITH_OWN_ROUTES, *OWN_PAGES, "ranking")
+
+
+def address_of(kind):
     request = SimpleNamespace(arguments={"recipe": {"name": "wmt-da"}} if kind == "ranking" else {})
-    address = make_report_address("demo", SimpleNamespace(kind=kind, campaigns={"demo": 1}, request=request))
-    assert sign_in("manager").get(address).status_code in {200, 422}, address
+    return make_report_address("demo", SimpleNamespace(kind=kind, campaigns={"demo": 1}, request=request))
+
+
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.soak)])
+def test_every_kind_of_job_has_a_page(every, demo, sign_in):
+    """Of the reports that have a page in common, each so many-th; `test_pages_begin_nothing` opens all of these."""
+    browser = sign_in("manager")
+    alike = [kind for kind in registry.ALL if kind not in OWN_PAGES]
+    for kind in KINDS:
+        if kind not in alike or alike.index(kind) % every == 0:
+            assert browser.get(address_of(kind)).status_code in {200, 422}, kind
+
+
+def test_the_address_of_a_job_is_that_of_its_kind():
+    places = {"campaign": "reports", "campaigns": "comparisons"}
+    for over, name in (kind.split("/") for kind in registry.ALL):
+        place = f"/campaigns/demo/{places[over]}/{name}"
+        assert address_of(f"{over}/{name}").partition("?")[0] == place or name in OWN_PAGES
 
 
 def test_options_are_asked_as_a_form_sends_them():
