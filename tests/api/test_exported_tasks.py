@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -15,6 +16,7 @@ from openpyxl import Workbook, load_workbook
 
 from app.services.data import bundle_check
 from app.storage import embedded
+from tests.api.conftest import template_by_admin
 from tests.spine import fresh
 
 LIVE = "/v1/campaigns/sheets"
@@ -23,9 +25,26 @@ RATERS = ("r1", "r2")
 FORMULA = "=cmd|' /C calc'!A0"
 
 
+@pytest.fixture(scope="module")
+def planned_template(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[str]:
+    """The name of a database with the campaign of `planned`."""
+    with template_by_admin(postgres, migrated_template, lambda admin, _: make_and_plan(admin)) as name:
+        yield name
+
+
+@pytest.fixture
+def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
+    """Who asks for what is planned has it in the database from the start."""
+    return str(request.getfixturevalue("planned_template")) if "planned" in request.fixturenames else migrated_template
+
+
 @pytest.fixture
 def planned(admin: httpx.Client) -> httpx.Client:
     """Four documents of two segments, two systems, two raters with a task each, by XSTS."""
+    return admin
+
+
+def make_and_plan(admin: httpx.Client) -> None:
     made = admin.post("/v1/campaigns", json={"key": "sheets", "protocol": "xsts", "target_language": "sw"})
     assert made.status_code == 201, made.text
     for d in range(1, 5):
@@ -42,7 +61,6 @@ def planned(admin: httpx.Client) -> httpx.Client:
     design = {"seed": 5, "overlap": None, "balance": "full", "controls": {"bad_reference": {"rate": 0.1}}}
     answer = admin.post(f"{LIVE}/plan", json=design)
     assert answer.status_code == 201, answer.text
-    return admin
 
 
 def exported(client: httpx.Client, format: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,45 @@ from typer.testing import CliRunner
 
 from app.cli import build_cli_app
 from app.storage.db import Database
+from app.storage.embedded import EmbeddedServer
+from tests.api.conftest import template_by_admin
 from tests.api.direct import anonymous as anonymous  # a fixture
-from tests.api.test_plans import LIVE, draft_template, ready, template
+from tests.api.test_plans import LIVE, draft, draft_template, ready
 from tests.working import drained
 
-__all__ = ["draft_template", "ready", "template"]  # fixtures of the neighbouring tests
+__all__ = ["draft_template", "ready"]  # fixtures of the neighbouring tests
 PILOT = "/v1/campaigns/before"
 DESIGN = {"seed": 5, "overlap": None}
 POWER = {"pilot": "before", "studies": "20", "draws": "0", "groupings": "psxs", "ratings": "1", "documents": "6,12"}
 
 
+@pytest.fixture(scope="module")
+def pilot_template(postgres: EmbeddedServer, migrated_template: str) -> Iterator[str]:
+    """The name of a database with the campaigns of `pilot`."""
+
+    def fill(admin: httpx.Client, _: str) -> None:
+        draft(admin)
+        judge_before(admin)
+
+    with template_by_admin(postgres, migrated_template, fill) as name:
+        yield name
+
+
+@pytest.fixture
+def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
+    """Who asks for the pilot or for the draft alone has it in the database from the start."""
+    wanted = {"pilot": "pilot_template", "ready": "draft_template"}
+    found = [name for asked, name in wanted.items() if asked in request.fixturenames]
+    return str(request.getfixturevalue(found[0])) if found else migrated_template
+
+
 @pytest.fixture
 def pilot(ready: httpx.Client) -> httpx.Client:
     """Beside the draft a campaign of eight documents, three systems and three raters who judged everything."""
+    return ready
+
+
+def judge_before(ready: httpx.Client) -> None:
     made = ready.post("/v1/campaigns", json={"key": "before", "protocol": "esa", "target_language": "de"})
     assert made.status_code == 201, made.text
     rng, severity = np.random.default_rng(3), {"r1": 0.0, "r2": 9.0, "r3": -6.0}
@@ -60,7 +86,6 @@ def pilot(ready: httpx.Client) -> httpx.Client:
     ]
     answer = ready.post(f"{PILOT}/judgments", json=given, headers={"Idempotency-Key": "k"})
     assert answer.status_code in {200, 201}, answer.text
-    return ready
 
 
 def planned(client: httpx.Client, *, dry_run: str = "true", **query: str) -> httpx.Response:

@@ -9,7 +9,9 @@ import httpx
 import pytest
 
 import app.api.kit.jobs as waiting
+from app.storage import embedded
 from app.storage.db import Database
+from tests.api.conftest import template_by_admin
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import draining
 
@@ -26,13 +28,33 @@ def worker(database: Database, admin: httpx.Client, monkeypatch: pytest.MonkeyPa
         yield
 
 
+@pytest.fixture(scope="module")
+def judged_template(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[str]:
+    """The name of a database with the campaign of `client`."""
+    with template_by_admin(postgres, migrated_template, lambda admin, _: bring_judgments(admin)) as name:
+        yield name
+
+
+@pytest.fixture
+def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
+    """Who asks for the campaign has it in the database from the start."""
+    if "populated" in request.fixturenames:
+        name: str = request.getfixturevalue("populated_template")[0]
+        return name
+    return str(request.getfixturevalue("judged_template")) if "client" in request.fixturenames else migrated_template
+
+
 @pytest.fixture
 def client(admin: httpx.Client, worker: None) -> httpx.Client:
+    """Who may do all, where a campaign of ten documents is judged and a worker computes."""
+    return admin
+
+
+def bring_judgments(admin: httpx.Client) -> None:
     assert admin.post("/v1/campaigns", json={"key": "thrice", "protocol": "mqm"}).status_code == 201
     content = as_mqm(made_up(1, documents=10))
     read = admin.post("/v1/campaigns/thrice/imports", params={"format": "mqm-tsv"}, content=content)
     assert read.status_code == 200, read.text
-    return admin
 
 
 def test_the_same_request_is_the_same_answer_and_another_seed_another(client: httpx.Client) -> None:

@@ -78,7 +78,9 @@ def test_rejected_tasks_and_complete_raters_are_chosen_in_the_query(
     assert len(hashes) == 4  # of the rows that count, each time others
 
 
-@PATHS
+@pytest.mark.parametrize(
+    "path", [one if "arms" in one else pytest.param(one, marks=pytest.mark.soak) for one in PATHS.args[1]]
+)
 def test_who_is_complete_is_asked_anew_once_a_task_is_given_to_another(
     admin: httpx.Client, live: Collecting, ask_rows: Any, path: str
 ) -> None:
