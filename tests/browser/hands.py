@@ -17,23 +17,22 @@ FOCUSED = "element => element === document.activeElement"
 TYPING = 1_200  # milliseconds after which a digit begins a number of its own (widget_slider.js)
 APART = TYPING + 100
 TRIES = 5
-TYPED_AT = """() => {
+TYPED_AT = """slider => {
+    slider.focus();
     const at = [];
     const note = (event) => at.push(event.timeStamp);
     addEventListener("keydown", note, true);
-    return { end: () => { removeEventListener("keydown", note, true); return at; } };
+    return { end: () => { removeEventListener("keydown", note, true); return [at, Number(slider.value)]; } };
 }"""
 
 
 def type_number(slider: Locator, value: int) -> None:
     """Focus a slider and type a number; once more only where the machine stood still between two of its digits."""
     for _ in range(TRIES):
-        slider.focus()
-        typed = slider.page.evaluate_handle(TYPED_AT)
+        typed = slider.evaluate_handle(TYPED_AT)
         slider.page.keyboard.type(str(value))
-        at: list[float] = typed.evaluate("typed => typed.end()")
-        now = slider.input_value()
-        if float(now) == value:
+        at, now = typed.evaluate("typed => typed.end()")
+        if now == value:
             return
         assert any(b - a >= TYPING for a, b in pairwise(at)), f"{value} is typed at {at}, and the slider is at {now}"
         slider.page.wait_for_timeout(APART)

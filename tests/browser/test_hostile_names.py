@@ -49,7 +49,7 @@ def written(spine, served) -> Collecting:
         manager = {"Authorization": f"Bearer {served.secret}"}
 
         def ask(method: str, path: str, body: object, who: dict[str, str] = manager) -> None:
-            seen = web.get(path, headers=who).headers.get("etag")
+            seen = web.get(path, headers=who).headers.get("etag") if method != "POST" else None
             answer = web.request(method, path, json=body, headers={**who, **({"If-Match": seen} if seen else {})})
             assert answer.is_success, (method, path, answer.text)
 

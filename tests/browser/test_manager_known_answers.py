@@ -83,7 +83,7 @@ def test_errors_of_a_known_answer_are_marked_and_move_with_their_text(manager, a
     assert [one["score"] for one in stored] == [40, 40]
 
 
-def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, served, open_context):
+def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, served):
     key = ask.opened("taught", raters=("r1",))
     page = manager.page
     manager.open(f"/campaigns/{key}/tutorial")
@@ -98,7 +98,7 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     expect(page.get_by_role("group", name="Segment 1").get_by_label("Source")).to_have_value("The dog barked.")
     expect(page.get_by_role("group", name="Segment 1").locator("output")).to_have_text("10")
     check(page, "tutorial of a manager")
-    learner = open_context().new_page()
+    learner = page.context.new_page()
     assert learner.context.request.post(f"{served.url}/v1/session", data={"token": ask.secret(key, "r1")}).ok
     learner.goto(f"{served.url}/rate")
     learner.wait_for_url("**/rate/tutorial")
@@ -119,7 +119,7 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     expect(page.get_by_role("cell", name="0 of 1")).to_be_visible()
 
 
-def test_texts_side_by_side_are_judged_until_the_rules_are_kept(manager, ask, served, open_context):
+def test_texts_side_by_side_are_judged_until_the_rules_are_kept(manager, ask, served):
     key, page = ask.opened("ruled", raters=("r1",)), manager.page
     manager.open(f"/campaigns/{key}/tutorial")
     page.get_by_role("button", name="Add a segment").click()
@@ -134,7 +134,7 @@ def test_texts_side_by_side_are_judged_until_the_rules_are_kept(manager, ask, se
     page.get_by_role("button", name="Save the document").click()
     page.get_by_role("button", name="Change tutorial").click()
     expect(first.get_by_label("Warning")).to_have_value(f"en: The second has another animal. {HOSTILE}")
-    learner = open_context().new_page()
+    learner = page.context.new_page()
     assert learner.context.request.post(f"{served.url}/v1/session", data={"token": ask.secret(key, "r1")}).ok
     learner.goto(f"{served.url}/rate/tutorial")
     scales = learner.locator("input[type=range]")
@@ -232,7 +232,7 @@ def test_errors_are_marked_in_advance_in_the_texts_of_a_check(manager, ask):
     expect(page.get_by_text("Errors marked in advance", exact=True)).to_have_count(0)
 
 
-def test_an_attention_check_is_written_set_and_met_among_the_tasks(manager, ask, served, open_context):
+def test_an_attention_check_is_written_set_and_met_among_the_tasks(manager, ask, served):
     key, page = ask.opened("attentive", raters=("r1",)), manager.page
     manager.open(f"/campaigns/{key}/tutorial")
     page.get_by_label("Key", exact=True).fill("check-1")
@@ -259,7 +259,7 @@ def test_an_attention_check_is_written_set_and_met_among_the_tasks(manager, ask,
     settings.get_by_role("button", name="Save").click()
     expect(page.locator("#attention-saved")).to_have_text("Saved.")
     check(page, "attention checks of a manager")
-    learner = open_context().new_page()
+    learner = page.context.new_page()
     assert learner.context.request.post(f"{served.url}/v1/session", data={"token": ask.secret(key, "r1")}).ok
     learner.goto(f"{served.url}/rate")
     expect(learner.locator("#work")).to_contain_text("Die Katze schlief.")

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from app.reports import registry
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from tests.browser.conftest import changing
-from tests.browser.desk import enter, glance, heard_errors, sign_in
+from tests.browser.desk import enter, glance, heard_errors, sign_in, status
 from tests.browser.edges import beyond, widths_beyond
 from tests.browser.test_accessible import EVERY_LOOK, LOOKS, check
 from tests.browser.test_languages import PATHS
@@ -189,8 +189,7 @@ def test_a_coordinator_sees_the_team_and_neither_systems_nor_scores(page, served
         bodies.append(shown)
     assert not [body for body in bodies if "secret-sys" in body or '"score"' in body]
     for refused in ("", "/reports", "/items", "/design", "/print", "/stability"):
-        answer = page.goto(f"{served.url}/campaigns/{live.key}{refused}")
-        assert answer.status == FORBIDDEN
+        assert status(page, f"{served.url}/campaigns/{live.key}{refused}") == FORBIDDEN
 
 
 def test_a_viewer_sees_results_and_no_rater(page, served, spine, live, demo):
@@ -208,8 +207,7 @@ def test_a_viewer_sees_results_and_no_rater(page, served, spine, live, demo):
         bodies.append(page.content())
     assert not [body for body in bodies if "secret-r" in body or "rater-1" in body]
     for refused in ("raters", "quality", "items", "design", "texts", "audit"):
-        answer = page.goto(f"{served.url}/campaigns/{live.key}/{refused}")
-        assert answer.status == FORBIDDEN
+        assert status(page, f"{served.url}/campaigns/{live.key}/{refused}") == FORBIDDEN
 
 
 def test_a_token_is_made_shown_once_and_revoked(manager):

@@ -72,8 +72,8 @@ def test_right_to_left_the_page_is_mirrored_and_words_are_marked_and_handed_in(o
     assert [(one["severity"], one["category"]) for one in marked] == [("minor", "Style/Awkward")]
 
 
-def test_a_campaign_says_phrases_in_its_own_words(open_context, served, spine, mqm):
-    desk = sign_in(open_context().new_page(), served.url, spine, "manager")
+def test_a_campaign_says_phrases_in_its_own_words(page, open_context, served, spine, mqm):
+    desk = sign_in(page, served.url, spine, "manager")
     desk.open(f"/campaigns/{mqm.key}/wording")
     check(desk.page, "wording")
     phrases = desk.page.locator("#phrases label")

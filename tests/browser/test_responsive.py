@@ -65,10 +65,11 @@ def test_a_long_document_in_five_columns_stays_responsive(campaign, served, rate
     assert statistics.median(seen) < SOON
 
 
-def test_a_page_of_400_segments_weighs_less_than_300_kb_in_few_requests(campaign, served, page, rater):
+@pytest.mark.parametrize("segments", [100, pytest.param(400, marks=pytest.mark.soak)])
+def test_a_page_of_many_segments_weighs_less_than_300_kb_in_few_requests(segments, campaign, served, page, rater):
     asked: list[Request] = []
     page.on("requestfinished", lambda one: asked.append(one))  # noqa: PLW0108  (the driver marks what it calls)
-    texts = [SENTENCE] * 400
+    texts = [SENTENCE] * segments
     hands = rater(campaign(protocol="esa", systems=("sysA",), outputs=texts, sources=texts))
     page.wait_for_load_state("networkidle")
     asked.clear()
