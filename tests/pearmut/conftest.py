@@ -20,7 +20,7 @@ from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
 from tests.pearmut.campaigns import campaign
-from tests.spine import template_of
+from tests.spine import fresh, template_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
@@ -75,6 +75,16 @@ def database(database_url: str) -> Iterator[Database]:
 def pages(database: Database) -> Iterator[httpx.Client]:
     """A client of the application of Pearmut's pages."""
     with TestClient(create_pearmut_app(database, ServiceOptions(), PearmutPackageFiles())) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def empty_pages(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[httpx.Client]:
+    """The same without any campaign, for tests in which everything is refused."""
+    with (
+        fresh(postgres, migrated_template) as spine,
+        TestClient(create_pearmut_app(spine.database, ServiceOptions(), PearmutPackageFiles())) as client,
+    ):
         yield client
 
 

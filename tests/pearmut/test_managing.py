@@ -155,7 +155,7 @@ def test_without_pearmuts_files_the_pages_say_what_is_missing(pages: httpx.Clien
     "body", [b"", b"[]", b'{"campaign_id": 1}', b"\xff", b'{"campaign_id": "a", "user_id": "\\u0000"}']
 )
 @pytest.mark.parametrize("path", ["/get-next-item", "/get-i-item", "/log-response", "/dashboard-data", "/add-campaign"])
-def test_bad_bodies_are_refused_by_a_text(pages: httpx.Client, path: str, body: bytes) -> None:
-    answer = pages.post(path, content=body, headers={"content-type": "application/json"})
+def test_bad_bodies_are_refused_by_a_text(empty_pages: httpx.Client, path: str, body: bytes) -> None:
+    answer = empty_pages.post(path, content=body, headers={"content-type": "application/json"})
     assert answer.status_code == 400
     assert isinstance(answer.json(), str)

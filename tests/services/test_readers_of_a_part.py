@@ -101,7 +101,10 @@ def found_in(structure: str, seed: int, documents: int) -> tuple[set[str], set[s
     return beyond & set(READERS), beyond - set(READERS)
 
 
-@pytest.mark.parametrize(("structure", "seed", "documents"), [("sr_dc", 1, 48), ("alternate_2018", 4, 96)])
+@pytest.mark.parametrize(
+    ("structure", "seed", "documents"),
+    [("sr_dc", 1, 48), pytest.param("alternate_2018", 4, 96, marks=pytest.mark.soak)],
+)
 def test_who_reads_the_first_part_of_tasks_alone_is_found(structure: str, seed: int, documents: int) -> None:
     assert found_in(structure, seed, documents) == (set(READERS), set())
 

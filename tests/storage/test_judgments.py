@@ -30,10 +30,18 @@ def spine(database_url: str) -> Iterator[Spine]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def standing(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
+    """The same for tests in which everything is refused."""
+    with fresh(postgres, migrated_template) as found:
+        found.take("c", "jsonl", lines(judgment(), judgment("B"), void("B")))
+        yield found
+
+
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_serving_role_may_not_change_what_is_only_added(spine: Spine, table: str, change: str) -> None:
-    with psycopg.connect(spine.url, options=f"-c role={APP_ROLE}") as connection:
+def test_the_serving_role_may_not_change_what_is_only_added(standing: Spine, table: str, change: str) -> None:
+    with psycopg.connect(standing.url, options=f"-c role={APP_ROLE}") as connection:
         connection.execute("SET plumbline.purge = 'on'")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(change.format(table).replace("version = version", "campaign_id = campaign_id"))
@@ -41,14 +49,14 @@ def test_the_serving_role_may_not_change_what_is_only_added(spine: Spine, table:
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_trigger_stops_the_owner_too(spine: Spine, table: str, change: str) -> None:
-    before = spine.counts()
+def test_a_trigger_stops_the_owner_too(standing: Spine, table: str, change: str) -> None:
+    before = standing.counts()
     with (
-        psycopg.connect(spine.url) as connection,
+        psycopg.connect(standing.url) as connection,
         pytest.raises(psycopg.errors.RestrictViolation, match="only ever added"),
     ):
         connection.execute(change.format(table).replace("version = version", "campaign_id = campaign_id"))
-    assert spine.counts() == before
+    assert standing.counts() == before
 
 
 def test_the_owner_can_purge_when_saying_so_in_the_transaction(spine: Spine) -> None:

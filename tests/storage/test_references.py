@@ -77,6 +77,13 @@ def spine(postgres: embedded.EmbeddedServer, two_campaigns: str) -> Iterator[Spi
         yield found
 
 
+@pytest.fixture(scope="module")
+def standing(postgres: embedded.EmbeddedServer, two_campaigns: str) -> Iterator[Spine]:
+    """The same for tests in which every row is refused."""
+    with fresh(postgres, two_campaigns) as found:
+        yield found
+
+
 def output() -> dict[str, object]:
     return {"type": "output", "system": "A", "document": "d1", "position": 1, "text": "eins"}
 
@@ -95,10 +102,10 @@ def copies(table: str, column: str, value: str, n: int) -> str:
 @pytest.mark.parametrize("n", FEW_AND_MANY)
 @pytest.mark.parametrize(("table", "column", "parent", "key"), REFERENCES)
 def test_no_row_names_one_that_is_not_there(
-    spine: Spine, table: str, column: str, parent: str, key: str, n: int
+    standing: Spine, table: str, column: str, parent: str, key: str, n: int
 ) -> None:
     with (
-        psycopg.connect(spine.url) as connection,
+        psycopg.connect(standing.url) as connection,
         pytest.raises(psycopg.errors.ForeignKeyViolation) as caught,
     ):
         connection.execute(copies(table, column, "1000000 + n", n))
@@ -109,13 +116,13 @@ def test_no_row_names_one_that_is_not_there(
 @pytest.mark.parametrize("n", FEW_AND_MANY)
 @pytest.mark.parametrize(("table", "column", "parent", "key"), REFERENCES)
 def test_no_row_names_one_of_another_campaign(
-    spine: Spine, table: str, column: str, parent: str, key: str, n: int
+    standing: Spine, table: str, column: str, parent: str, key: str, n: int
 ) -> None:
     other = f"SELECT o.{key} FROM {parent} o JOIN campaigns d ON d.id = o.campaign_id WHERE d.key = 'd' LIMIT 1"
     if key == "n":  # both campaigns have a version 1, so one has to get ahead
-        spine.take("d", "jsonl", lines(judgment("B")))
+        standing.take("d", "jsonl", lines(judgment("B")))
         other = "2"
-    with psycopg.connect(spine.url) as connection:
+    with psycopg.connect(standing.url) as connection:
         connection.execute("ALTER TABLE outputs DROP CONSTRAINT uq_outputs_campaign_id_system_id_segment_id")
         connection.execute("ALTER TABLE scores DROP CONSTRAINT pk_scores")
         connection.execute("ALTER TABLE credits DROP CONSTRAINT pk_credits")

@@ -13,15 +13,21 @@ import pytest
 from app.domain.errors import Invalid, NotFound
 from app.reports.inputs import recipe_ratings
 from app.reports.ranking import report as ranking_report
-from app.storage import campaigns
+from app.storage import campaigns, embedded
 from tests.services.data.test_imports import MQM, judgment, lines, study, void
-from tests.spine import Spine, chosen, opened
+from tests.spine import Spine, chosen, opened, template_of
+
+
+@pytest.fixture(scope="module")
+def template(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[str]:
+    """With the study in it."""
+    with template_of(postgres, migrated_template, lambda found: found.take("c", "jsonl", lines(*study()))) as name:
+        yield name
 
 
 @pytest.fixture
 def spine(database_url: str) -> Iterator[Spine]:
     with opened(database_url) as found:
-        found.take("c", "jsonl", lines(*study()))
         yield found
 
 
