@@ -132,7 +132,8 @@ def planted(database: Database, protocol: str) -> Collecting:
 def everything(seen: Seen, live: Collecting, app: FastAPI, refused: slice = slice(None)) -> dict[str, Any]:
     """Fetch and send all that the credential can.
 
-    refused: which to read of the addresses that raters are refused, whatever the protocol.
+    refused: which to read of the addresses that raters are refused, whatever the protocol; where it is all, what is no
+    judgment is sent to each segment, otherwise to the first of each item.
     """
     task: dict[str, Any] = seen.send("POST", f"/v1/campaigns/{live.key}/lease").json()["task"]
     url = f"/v1/tasks/{task['task']}"
@@ -141,7 +142,8 @@ def everything(seen: Seen, live: Collecting, app: FastAPI, refused: slice = slic
     for item in range(1, 6):
         for segment in (1, 2, 3):
             seen.send("PUT", f"{url}/judgments/{item}/{segment}", payload)
-            seen.send("PUT", f"{url}/judgments/{item}/{segment}", {"protocol": "nobody"})
+            if segment == 1 or refused == slice(None):
+                seen.send("PUT", f"{url}/judgments/{item}/{segment}", {"protocol": "nobody"})
         seen.send("PUT", f"{url}/judgments/{item}", payload)
     seen.send("PUT", f"{url}/judgments/screens/1", {"protocol": "da", "preference": [[1], [2]]})
     seen.send("POST", f"{url}/judgments", [{"item": 1, "segment": 1, "payload": payload}])

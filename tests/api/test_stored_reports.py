@@ -17,7 +17,10 @@ from tests.spine import Spine
 
 Secrets = Callable[..., str]
 CARD, RANKING = "/v1/campaigns/ted/reports/card", "/v1/campaigns/ted/ranking?recipe=google-mqm&permutations=100"
-every_address = pytest.mark.parametrize("path", [CARD, CARD + ".md", RANKING, RANKING.replace("?", ".csv?")])
+TABLE = RANKING.replace("?", ".csv?")
+every_address = pytest.mark.parametrize(
+    "path", [CARD, TABLE, *(pytest.param(path, marks=pytest.mark.soak) for path in (f"{CARD}.md", RANKING))]
+)
 
 
 @pytest.fixture
