@@ -146,8 +146,15 @@ class TestControlItems:
                 assert one.p_value == pytest.approx(computed["auto"], rel=1e-9)
             assert one.p_value == pytest.approx(float(theirs[login]["published"]["quality"]), abs=6e-7)
 
-    @pytest.mark.parametrize(("series", "answers"), [("esa", "latest"), ("fillers", "all")])
-    @pytest.mark.parametrize("name", [one for one in WATCHED if not one.startswith("MQM")])
+    @pytest.mark.parametrize(
+        ("name", "series", "answers"),
+        [
+            ("ESA-1", "esa", "latest"),
+            ("ESAAI-1", "fillers", "all"),
+            pytest.param("ESA-1", "fillers", "all", marks=pytest.mark.soak),
+            pytest.param("ESAAI-1", "esa", "latest", marks=pytest.mark.soak),
+        ],
+    )
     def test_the_signed_rank_test_of_66_accounts_is_met(
         self, asked: Asked, name: str, series: str, answers: str
     ) -> None:

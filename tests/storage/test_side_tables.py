@@ -15,10 +15,10 @@ from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_s
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN
-from app.storage import ratings, side_tables
+from app.storage import embedded, ratings, side_tables
 from app.storage.db import Session
 from app.storage.segment_words import load_source_word_counts
-from tests.spine import Spine, opened
+from tests.spine import Spine, opened, template_of
 
 HEAD = '{"type":"plumbline","version":1}\n'
 CAMPAIGN = '{"type":"campaign","protocol":"mqm","source_language":"en","target_language":"de"}\n'
@@ -48,10 +48,16 @@ FILE = (
 ).encode()
 
 
+@pytest.fixture(scope="module")
+def template(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[str]:
+    """With the campaign in it."""
+    with template_of(postgres, migrated_template, lambda found: found.take("c", "jsonl", FILE)) as name:
+        yield name
+
+
 @pytest.fixture
 def spine(database_url: str) -> Iterator[Spine]:
     with opened(database_url) as found:
-        found.take("c", "jsonl", FILE)
         yield found
 
 

@@ -23,12 +23,14 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.main import create_app
+from app.storage import embedded
 from app.storage.db import Database
 from app.web import admission
 from app.web.access import Public
 from app.web.deps import ServiceOptions
 from app.web.protocol import LimitedHttpProtocol
 from tests.patience import soon
+from tests.spine import fresh
 from tests.working import LIMIT, until
 
 Address = tuple[str, int]
@@ -75,6 +77,15 @@ def with_slow_routes(database: Database) -> tuple[FastAPI, Slow]:
     app.router.routes.append(APIRoute("/admitted", slow.admitted))
     app.openapi().clear()
     return app, slow
+
+
+@pytest.fixture(scope="module")
+def database(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Database]:
+    """One for all: nothing here is stored."""
+    with fresh(postgres, migrated_template) as spine:
+        handle = Database(spine.url, size=2, role="plumbline_app")
+        yield handle
+        handle.close()
 
 
 @contextmanager

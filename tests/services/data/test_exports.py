@@ -96,7 +96,7 @@ any_text_and_number = given(
 )
 
 
-@settings(any_example, max_examples=8)
+@settings(any_example, max_examples=4)
 @any_text_and_number
 def test_any_text_and_any_number_come_back(spine: Spine, text: str, number: float) -> None:
     takes_and_gives_back(spine, text, number)
