@@ -279,8 +279,14 @@ def data_dir(scratch: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres(scratch: Path) -> Iterator[embedded.EmbeddedServer]:
-    """An embedded server for the whole session."""
-    with embedded.start_server(scratch / "server") as server:
+    """An embedded server for the whole session.
+
+    Its shared memory is small: whoever makes or drops a database looks through all of it.
+    """
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(server_settings, "_shared_buffers", lambda: 64)  # MB
+        running = embedded.start_server(scratch / "server")
+    with running as server:
         _hash_passwords_once(server)
         yield server
 

@@ -94,6 +94,7 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
     assert stored.content == content
 
 
+@pytest.mark.soak  # every run judges media in `browser.test_media`
 def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manager(served: Served) -> None:
     for _ in range(2):
         managed = create_picture_campaign(RemoteServer(served.url, served.secret))

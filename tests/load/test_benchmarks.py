@@ -24,21 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = {"import", "loading", "ranking"}
 
 
-@pytest.mark.parametrize(
-    ("only", "parts"),
-    [(["--only", "load"], PARTS - {"ranking"}), pytest.param([], PARTS, marks=pytest.mark.soak)],
-    ids=["loading", "all"],
-)
-def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(
-    scratch: Path, only: list[str], parts: set[str]
-) -> None:
+@pytest.mark.soak  # every run has its tables below
+def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(scratch: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.run", "--rows", "10000", "--repeats", "1", "--folder", str(scratch)]
-    command += only
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     table, figures = done.stdout.rstrip().rsplit("\n", 1)
     found = json.loads(figures)
     whats = {row["what"] for row in found["rows"]}
-    assert {what.split(" of ")[0] for what in whats} == parts
+    assert {what.split(" of ")[0] for what in whats} == PARTS
     assert all(row["seconds"] > 0 and row["ratio"] > 0 for row in found["rows"])
     assert all(megabytes > 0 for megabytes in found["memory_mb"].values())
     assert all(f"| {row['what']} |" in table for row in found["rows"])

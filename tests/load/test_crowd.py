@@ -157,6 +157,7 @@ def crowd(url: str, path: Path, documents: int) -> None:
     assert set(tally.by_status) | set(back.by_status) <= {200, 409, 412}
 
 
+@pytest.mark.soak  # `faults.test_many_raters` does so with eight
 def test_thirty_two_raters_some_killed_some_asleep_finish_everything_once(database_url: str, tmp_path: Path) -> None:
     crowd(database_url, tmp_path / "killed.json", documents=8)
 

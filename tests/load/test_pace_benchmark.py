@@ -39,6 +39,7 @@ def running(
     database.close()
 
 
+@pytest.mark.soak  # every run has its parts and its tables below
 def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_managers(
     running: tuple[Pace, Database],
 ) -> None:
