@@ -42,6 +42,9 @@ from app.storage.db import Session
 from app.storage.segment_words import load_source_digests
 
 Address = tuple[str, int, str]
+TOO_MANY_UNITS = (
+    "too many shared units: statistics by pair of campaigns are left out; compare fewer systems to get them"
+)
 NOTHING_SHARED = (
     "no output was rated in two of these campaigns, so agreement is unknown: give matching documents the same key"
 )
@@ -179,6 +182,8 @@ def _statistics(
         return ()
     if same_scale:
         return make_level_agreement_input("segments", units, choices).statistics
+    if pairs.has_too_many_pairs(units):
+        return ()
     return (
         AgreementCoefficientEstimator("mean_pearson", pairs.mean_rater_pair_pearson(units)),
         AgreementCoefficientEstimator("tau_single_documents", rankings.mean_tau_within_documents(units)),
@@ -235,7 +240,7 @@ def _campaign_line(ratings: RawRatings, shared: UnitsSharedByCampaigns) -> Compa
 
 
 def _pairs(units: ValuesByUnit, *, same_scale: bool) -> list[CampaignPairAgreement]:
-    if not units.n_units:
+    if not units.n_units or pairs.has_too_many_pairs(units):
         return []
     ranked = rankings.compare_rater_rankings(units)
     matched = pairs.list_value_pairs(units)
@@ -263,6 +268,8 @@ def _warnings(campaign_ratings: Sequence[RawRatings], shared: UnitsSharedByCampa
     if not shared.units.n_units:
         return [NOTHING_SHARED]
     warnings = []
+    if pairs.has_too_many_pairs(shared.units):
+        warnings.append(TOO_MANY_UNITS)
     if not same_scale:
         warnings.append("the scales differ, so only correlations and rankings are compared")
     if shared.negated:

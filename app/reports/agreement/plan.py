@@ -136,7 +136,7 @@ def _coefficients_of_scores(
         yield AgreementCoefficientEstimator("alpha_ratio", alpha.krippendorff_alpha(units, "ratio"))
     for t in sorted({0.0, *choices.tolerances}):
         yield _nominal(units, t, choices, model)
-    if pairs.count_value_pairs(units) <= pairs.MOST_PAIRS:
+    if not pairs.has_too_many_pairs(units):
         consistency = None if model is None else model.icc_consistency
         yield AgreementCoefficientEstimator("mean_pearson", pairs.mean_rater_pair_pearson(units), expected=consistency)
         if level == "segments" and np.unique(units.system).size > 1:

@@ -129,6 +129,9 @@ class _AgreementPlan:
         length, drawn = ratings.documents.segments, options.level if options.bootstrap else None
         levels = [work.make_level_view(plan, ends[i], choices, length, drawn) for i, plan in enumerate(self.plans)]
         pairs, pair_warnings = _pairs(self.plans, choices)
+        as_given = make_coefficient_settings(ratings, options.tolerance, options.levels, options.bins)
+        own, own_warnings = work.list_self_agreements(ratings, as_given, self.same)
+        left_out = dict.fromkeys([*pair_warnings, *own_warnings])
         head = {
             "on": options.on,
             "scoring": options.scoring,
@@ -140,10 +143,8 @@ class _AgreementPlan:
             "draws": options.bootstrap,
             "interval_level": options.level,
             "seed": options.seed,
-            "warnings": [*work.list_agreement_warnings(ratings, self.plans, choices), *pair_warnings],
+            "warnings": [*work.list_agreement_warnings(ratings, self.plans, choices), *left_out],
         }
-        as_given = make_coefficient_settings(ratings, options.tolerance, options.levels, options.bins)
-        own = work.list_self_agreements(ratings, as_given, self.same)
         spans = None if self.marks is None else work.make_span_view(self.marks, ends[-1])
         return work.make_agreement_view(ratings, head, levels, pairs, own, spans)
 

@@ -198,10 +198,8 @@ def list_rater_pairs(
 ) -> tuple[list[RaterPairLine], list[str]]:
     """Return the rater pairs and a note of what was left out; if there are too many, keep those that share most."""
     units = plan.units
-    if pairs.count_value_pairs(units) > pairs.MOST_PAIRS:
-        return [], [
-            "too many pairs of ratings: statistics by rater pair are left out; leave out systems or raters to get them"
-        ]
+    if pairs.has_too_many_pairs(units):
+        return [], [pairs.TOO_MANY_PAIRS]
     rater_pairs = pairs.compare_rater_pairs(units)
     sorted_out = {} if categories is None else _categorical(*categories)
     ranked = rankings.compare_rater_rankings(units) if plan.level == "segments" else {}
@@ -243,8 +241,11 @@ def _pair_line(
 
 def list_self_agreements(
     ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]
-) -> list[SelfAgreementLine]:
-    """Return self-agreement on repeats, by rater and overall, and on translations judged under several system names."""
+) -> tuple[list[SelfAgreementLine], list[str]]:
+    """Return self-agreement on repeats and on translations judged under several names, and a note of what was left out.
+
+    Self-agreement on repeats is given by rater and overall.
+    """
     t = choose_main_score_tolerance(choices)
     t = 0.0 if t is None else t
     chance = compute_closed_form_chance(choices, t)
@@ -255,11 +256,15 @@ def list_self_agreements(
         _self_line("repeats", names[code], again.where(again.rater == code), t, chance)
         for code in np.unique(again.rater).tolist()
     ]
+    left_out = []
     for first, second in pairwise(look_up_system_codes(ratings, same)):
         own, between_raters = intra.pair_ratings_under_two_names(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
-        lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
-    return [line for line in lines if line is not None]
+        if between_raters is None:
+            left_out = [pairs.TOO_MANY_PAIRS]
+        else:
+            lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
+    return [line for line in lines if line is not None], left_out
 
 
 def look_up_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:

@@ -17,7 +17,7 @@ from app.stats.agreement.document_scores import (
     join_document_and_segment_scores,
 )
 from app.stats.agreement.kappa import chance_agreement_within_steps, tolerance_kappa
-from app.stats.agreement.pairs import MOST_PAIRS, count_value_pairs, kendall_tau, list_value_pairs, pearson
+from app.stats.agreement.pairs import count_value_pairs, has_too_many_pairs, kendall_tau, list_value_pairs, pearson
 from app.stats.agreement.units import (
     LEVELS,
     Level,
@@ -143,7 +143,7 @@ def _units(level: Level, rows: Ratings) -> ValuesByUnit:
 def _agreement(
     name: str, level: Level, documents: str, units: ValuesByUnit, tolerance: float | None, chance: float | None
 ) -> PresentationAgreement:
-    pairs = list_value_pairs(units) if count_value_pairs(units) <= MOST_PAIRS else None
+    pairs = None if has_too_many_pairs(units) else list_value_pairs(units)
     kappa = None
     if tolerance is not None:
         kappa = number_or_none(

@@ -184,6 +184,9 @@ def _protocol(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptio
         why.append("no item was rated by two raters, so agreement is unknown; have some rated twice")
     elif not np.ptp(paired.value):
         why.append("all scores are equal, so agreement is undefined and no system is better than another")
+    too_many = pairs.has_too_many_pairs(paired)
+    if too_many:
+        why.append(pairs.TOO_MANY_PAIRS)
     if spent is None:
         why.append(
             "no times of ratings are known, so protocols cannot be compared by time; import times if they are known"
@@ -199,7 +202,7 @@ def _protocol(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptio
         alpha=agreed[0],
         alpha_interval=agreed[1],
         pearson=number_or_none(float(pairs.mean_rater_pair_pearson(paired)(paired.equal_document_weights())[0]))
-        if paired.n_units
+        if paired.n_units and not too_many
         else None,
         n_pairs=pairs.count_value_pairs(paired) if paired.n_units else 0,
         seconds=None if spent is None else spent.mean,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.agreement.pairs import kendall_tau, list_value_pairs, pearson
+from app.stats.agreement.pairs import has_too_many_pairs, kendall_tau, list_value_pairs, pearson
 from app.stats.agreement.units import SLACK, make_segment_units
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Bools, Codes, Floats, Ratings
@@ -55,11 +55,11 @@ def pair_consecutive_ratings(ratings: Ratings) -> RepeatRatingPairs:
 
 def pair_ratings_under_two_names(
     ratings: Ratings, wave: int, later_wave: int
-) -> tuple[RepeatRatingPairs, RepeatRatingPairs]:
+) -> tuple[RepeatRatingPairs, RepeatRatingPairs | None]:
     """Pair ratings of one translation that was judged under the names of two systems (codes).
 
     Returns pairs by one rater under both names and, for comparison, pairs by two raters under the same name, of whom
-    `rater` is the first.
+    `rater` is the first; None instead of these if they are too many to be held in memory.
     """
     rows = ratings.segment_ratings()
     a, b = rows.where(rows.system == wave), rows.where(rows.system == later_wave)
@@ -69,11 +69,12 @@ def pair_ratings_under_two_names(
     left = np.repeat(np.arange(len(a)), times)
     right = order[np.arange(left.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
     before = RepeatRatingPairs(a.score[left], b.score[right], a.rater[left])
-    both = list_value_pairs(
-        make_segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first")
-    )
-    between = RepeatRatingPairs(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
-    return before.where(a.rater[left] == b.rater[right]), between
+    own = before.where(a.rater[left] == b.rater[right])
+    units = make_segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first")
+    if has_too_many_pairs(units):
+        return own, None
+    both = list_value_pairs(units)
+    return own, RepeatRatingPairs(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
 
 
 def compute_self_agreement(

@@ -15,6 +15,9 @@ from app.stats.ratings import Codes, Floats
 
 MOST_PAIRS = 8_000_000
 """Most pairs of values held in memory at once; with more, statistics by rater pair are omitted."""
+TOO_MANY_PAIRS = (
+    "too many pairs of ratings: statistics by rater pair are left out; leave out systems or raters to get them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,14 @@ def count_value_pairs(units: ValuesByUnit) -> int:
     return int((size * (size - 1) // 2).sum())
 
 
+def has_too_many_pairs(units: ValuesByUnit) -> bool:
+    """Whether the units have more pairs of values than are held in memory at once."""
+    return count_value_pairs(units) > MOST_PAIRS
+
+
 def list_value_pairs(units: ValuesByUnit) -> ValuePairs:
     """List all pairs of values; the rater with the lower code comes first. Raises ValueError beyond `MOST_PAIRS`."""
-    if count_value_pairs(units) > MOST_PAIRS:
+    if has_too_many_pairs(units):
         raise ValueError("too many pairs of ratings to hold at once")
     firsts: list[Indices] = []
     lags: list[Indices] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -126,6 +128,16 @@ def test_one_translation_under_two_names_is_compared_within_raters_and_between()
     own, between = pair_ratings_under_two_names(repeated(rows), 0, 1)
     assert sorted(zip(own.first.tolist(), own.second.tolist(), strict=True)) == [(1.0, 2.0), (5.0, 9.0)]
     assert sorted(zip(between.first.tolist(), between.second.tolist(), strict=True)) == [(1.0, 5.0), (2.0, 9.0)]
+
+
+def test_more_pairs_than_are_held_are_refused_and_one_fewer_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("A", "d", rater, 1, 1.0) for rater in "xyz"]  # three pairs
+    data = make_segment_units(repeated(rows), repeated="first")
+    for most, refused in ((2, True), (3, False), (4, False)):
+        monkeypatch.setattr(pairs, "MOST_PAIRS", most)
+        assert pairs.has_too_many_pairs(data) is refused
+        with pytest.raises(ValueError, match="too many pairs") if refused else nullcontext():
+            pairs.list_value_pairs(data)
 
 
 def test_standardized_raters_have_mean_0_and_deviation_1_and_constant_ones_are_left_out() -> None:
