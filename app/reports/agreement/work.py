@@ -75,7 +75,7 @@ class AgreementBootstrap:
     def compute_intervals(self, done: Sequence[bytes], level: float) -> list[list[Interval | None]]:
         """Return the interval of every statistic, by owner; None without draws."""
         sizes = [len(ones) for _, ones in self.owners]
-        if not done:
+        if not done or not any(sizes):
             return [[None] * size for size in sizes]
         values = np.vstack([np.frombuffer(part, dtype="<f8").reshape(-1, sum(sizes)) for part in done])
         ends = [interval_or_none(*bootstrap.percentile_interval(column, level)) for column in values.T]
