@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -334,15 +334,23 @@ def live_template(postgres: embedded.EmbeddedServer, migrated_template: str) -> 
         yield name
 
 
+def template_asked_for(request: pytest.FixtureRequest, migrated: str, templates: Mapping[str, str]) -> str:
+    """The database that has what a test asks for from the start, else the migrated one.
+
+    templates: by the fixture that a test asks for, the one that names the database, alone or first of several things.
+    """
+    for asked, template in templates.items():
+        if asked in request.fixturenames:
+            made = request.getfixturevalue(template)
+            return str(made[0] if isinstance(made, tuple) else made)
+    return migrated
+
+
 @pytest.fixture
 def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
     """Who asks for what is populated, or for the open campaign, has a copy of it from the start."""
-    if "populated" in request.fixturenames:
-        name: str = request.getfixturevalue("populated_template")[0]
-        return name
-    if "open_campaign" in request.fixturenames:
-        return str(request.getfixturevalue("live_template"))
-    return migrated_template
+    asked = {"populated": "populated_template", "open_campaign": "live_template"}
+    return template_asked_for(request, migrated_template, asked)
 
 
 @pytest.fixture

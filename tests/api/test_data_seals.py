@@ -13,7 +13,7 @@ from app.services.campaigns import data_seals
 from app.services.people import erasure
 from app.storage import embedded, migrate
 from app.storage.db import Database
-from tests.api.conftest import MQM, template_by_admin
+from tests.api.conftest import MQM, template_asked_for, template_by_admin
 from tests.collecting import Collecting, collect
 from tests.services.data.test_imports import judgment, lines, void
 
@@ -111,10 +111,7 @@ def beside_template(postgres: embedded.EmbeddedServer, migrated_template: str) -
 
 @pytest.fixture
 def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
-    for name in ("judged", "beside"):
-        if name in request.fixturenames:
-            return str(request.getfixturevalue(f"{name}_template")[0])
-    return migrated_template
+    return template_asked_for(request, migrated_template, {"judged": "judged_template", "beside": "beside_template"})
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from openpyxl import Workbook, load_workbook
 
 from app.services.data import bundle_check
 from app.storage import embedded
-from tests.api.conftest import template_by_admin
+from tests.api.conftest import template_asked_for, template_by_admin
 from tests.spine import fresh
 
 LIVE = "/v1/campaigns/sheets"
@@ -35,7 +35,7 @@ def planned_template(postgres: embedded.EmbeddedServer, migrated_template: str) 
 @pytest.fixture
 def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
     """Who asks for what is planned has it in the database from the start."""
-    return str(request.getfixturevalue("planned_template")) if "planned" in request.fixturenames else migrated_template
+    return template_asked_for(request, migrated_template, {"planned": "planned_template"})
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from app.cli import build_cli_app
 from app.storage.db import Database
 from app.storage.embedded import EmbeddedServer
-from tests.api.conftest import template_by_admin
+from tests.api.conftest import template_asked_for, template_by_admin
 from tests.api.direct import anonymous as anonymous  # a fixture
 from tests.api.test_plans import LIVE, draft, draft_template, ready
 from tests.working import drained
@@ -40,9 +40,7 @@ def pilot_template(postgres: EmbeddedServer, migrated_template: str) -> Iterator
 @pytest.fixture
 def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
     """Who asks for the pilot or for the draft alone has it in the database from the start."""
-    wanted = {"pilot": "pilot_template", "ready": "draft_template"}
-    found = [name for asked, name in wanted.items() if asked in request.fixturenames]
-    return str(request.getfixturevalue(found[0])) if found else migrated_template
+    return template_asked_for(request, migrated_template, {"pilot": "pilot_template", "ready": "draft_template"})
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from app.services.access import tokens
 from app.storage.db import Database
 from app.storage.embedded import EmbeddedServer
-from tests.api.conftest import template_by_admin
+from tests.api.conftest import template_asked_for, template_by_admin
 from tests.api.direct import anonymous as anonymous  # a fixture
 
 LIVE = "/v1/campaigns/live"
@@ -30,7 +30,7 @@ def draft_template(postgres: EmbeddedServer, migrated_template: str) -> Iterator
 @pytest.fixture
 def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
     """Who asks for the draft has it in the database from the start."""
-    return str(request.getfixturevalue("draft_template")) if "ready" in request.fixturenames else migrated_template
+    return template_asked_for(request, migrated_template, {"ready": "draft_template"})
 
 
 @pytest.fixture

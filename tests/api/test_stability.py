@@ -11,7 +11,7 @@ import pytest
 import app.api.kit.jobs as waiting
 from app.storage import embedded
 from app.storage.db import Database
-from tests.api.conftest import template_by_admin
+from tests.api.conftest import template_asked_for, template_by_admin
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import draining
 
@@ -38,10 +38,9 @@ def judged_template(postgres: embedded.EmbeddedServer, migrated_template: str) -
 @pytest.fixture
 def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
     """Who asks for the campaign has it in the database from the start."""
-    if "populated" in request.fixturenames:
-        name: str = request.getfixturevalue("populated_template")[0]
-        return name
-    return str(request.getfixturevalue("judged_template")) if "client" in request.fixturenames else migrated_template
+    return template_asked_for(
+        request, migrated_template, {"populated": "populated_template", "client": "judged_template"}
+    )
 
 
 @pytest.fixture

@@ -13,10 +13,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from app.main import create_app
+from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
 from app.web.protocol import LimitedHttpProtocol
 from tests.patience import patient
+from tests.spine import fresh
 from tests.working import until as wait_until
 
 Address = tuple[str, int]
@@ -46,6 +48,15 @@ def serve(app: ASGIApp, http: type = LimitedHttpProtocol, lifespan: str = "on") 
         finally:
             server.should_exit = True
             wait_until(lambda: not thread.is_alive(), "the server ends", within=ENDS_WITHIN)
+
+
+@contextmanager
+def one_database(postgres: embedded.EmbeddedServer, template: str) -> Iterator[Database]:
+    """A database that the tests of a file share, by a pool of two connections."""
+    with fresh(postgres, template) as spine:
+        handle = Database(spine.url, size=2, role="plumbline_app")
+        yield handle
+        handle.close()
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from app.web.access import Public
 from app.web.deps import ServiceOptions
 from app.web.protocol import LimitedHttpProtocol
 from tests.patience import soon
-from tests.spine import fresh
+from tests.web.conftest import one_database
 from tests.working import LIMIT, until
 
 Address = tuple[str, int]
@@ -82,10 +82,8 @@ def with_slow_routes(database: Database) -> tuple[FastAPI, Slow]:
 @pytest.fixture(scope="module")
 def database(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Database]:
     """One for all: nothing here is stored."""
-    with fresh(postgres, migrated_template) as spine:
-        handle = Database(spine.url, size=2, role="plumbline_app")
+    with one_database(postgres, migrated_template) as handle:
         yield handle
-        handle.close()
 
 
 @contextmanager

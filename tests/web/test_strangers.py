@@ -29,7 +29,7 @@ from app.web.admission import AdmissionSlot
 from app.web.deps import ServiceOptions
 from app.web.protocol import IdleConnections, LimitedHttpProtocol
 from app.web.rate_limits import UnauthenticatedLimits
-from tests.spine import fresh
+from tests.web.conftest import one_database
 from tests.working import LIMIT, until
 
 Address = tuple[str, int]
@@ -42,10 +42,8 @@ CAMPAIGN = {"key": "c", "protocol": "mqm", "source_language": "en", "target_lang
 @pytest.fixture(scope="module")
 def database(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Database]:
     """One for all: strangers leave nothing in it, and who is known has a token of their own."""
-    with fresh(postgres, migrated_template) as spine:
-        handle = Database(spine.url, size=2, role="plumbline_app")
+    with one_database(postgres, migrated_template) as handle:
         yield handle
-        handle.close()
 
 
 @pytest.fixture
