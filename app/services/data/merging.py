@@ -23,6 +23,7 @@ from app.storage.imports import alignments, comparisons, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
 
 MANY = 5_000  # judgments that may make the database choose bad query plans
+GROWTH = 4  # an import refreshes the planner's statistics each time that it has merged this many times as much
 Merge = Callable[[staging.CopyBuffer, CampaignInfo], None]
 
 
@@ -49,11 +50,16 @@ class ImportMerge:
         self._history = judgments.has_judgments(session, campaign_id)
         self._counts: Counter[str] = Counter()
         self._under: tuple[int, int] | None = None
+        self._next_refresh = MANY
         staging.create_staging_tables(session)
 
     def merge_lines(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
         """Stage lines and add new rows. Raises ImportContradiction and Invalid, with file and line."""
         session = self._session
+        if self._counts["judgments"] >= self._next_refresh:
+            # By the statistics of before, a chunk would read all earlier chunks again and again.
+            merge.refresh_query_planner_statistics(session)
+            self._next_refresh = GROWTH * self._counts["judgments"]
         staging.copy_into_staging(session, lines)
         staging.analyze_staging_tables(session)
         judgments.stage_texts_of_textless_segments(session, self._id)
