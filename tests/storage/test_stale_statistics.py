@@ -34,6 +34,7 @@ from app.storage import (
     exports,
     full_scans,
     metrics,
+    planner_statistics,
     plans,
     post_edits,
     profiles,
@@ -267,6 +268,31 @@ def test_tasks_of_a_former_plan_are_deleted_without_a_look_at_other_campaigns(sp
         read = session.execute(text(looked)).scalar_one() - before
         session.rollback()
     assert read == 0, f"{read:,} rows read one after another"
+
+
+KNOWN = "SELECT most_common_vals::text FROM pg_stats WHERE tablename = 'items' AND attname = 'campaign_id'"
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_a_large_plan_refreshes_the_statistics_so_that_raters_may_come_at_once(
+    spine: Spine, ids: Ids, fewer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by = Caller(token_id=0, prefix="", role="admin", name="test", campaign=None, expires_at=None)
+    planned = f"SELECT count(*) FROM items WHERE campaign_id = {ids.twin}"
+    with spine.database.transaction() as session:
+        rater = raters.Enrolment(attributes={})
+        raters.put_rater(session, "twin", "planned", rater, given=frozenset(), seen=None, by=by)
+        freeze = partial(plan_service.compile_and_freeze_plan, session, "twin", {"seed": 1}, actor="test")
+        with session.begin_nested() as first:
+            freeze(dry_run=False)
+            n = session.execute(text(planned)).scalar_one()
+            first.rollback()
+        monkeypatch.setattr(planner_statistics, "MANY", n + fewer)
+        freeze(dry_run=False)
+        known = str(session.execute(text(KNOWN)).scalar_one())
+        session.rollback()
+    assert n > 0
+    assert (str(ids.twin) in known.strip("{}").split(",")) == (fewer == 0)
 
 
 def settings(session: Session) -> list[str]:

@@ -17,13 +17,12 @@ from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, pa
 from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
 from app.services.data.known_documents import check_known_answers_and_count_unfit
-from app.storage import campaigns, comments, judgments, profiles, seals
+from app.storage import campaigns, comments, judgments, planner_statistics, profiles, seals
 from app.storage.db import Session
 from app.storage.imports import alignments, comparisons, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
 
-MANY = 5_000  # judgments that may make the database choose bad query plans
-GROWTH = 4  # an import refreshes the planner's statistics each time that it has merged this many times as much
+GROWTH = 4  # the statistics of the planner are refreshed each time that an import has grown by this factor
 Merge = Callable[[staging.CopyBuffer, CampaignInfo], None]
 
 
@@ -50,16 +49,16 @@ class ImportMerge:
         self._history = judgments.has_judgments(session, campaign_id)
         self._counts: Counter[str] = Counter()
         self._under: tuple[int, int] | None = None
-        self._next_refresh = MANY
+        self._next_refresh = planner_statistics.MANY
         staging.create_staging_tables(session)
 
     def merge_lines(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
         """Stage lines and add new rows. Raises ImportContradiction and Invalid, with file and line."""
         session = self._session
-        if self._counts["judgments"] >= self._next_refresh:
-            # By the statistics of before, a chunk would read all earlier chunks again and again.
-            merge.refresh_query_planner_statistics(session)
-            self._next_refresh = GROWTH * self._counts["judgments"]
+        if (n_rows := max(self._counts.values(), default=0)) >= self._next_refresh:
+            # With the earlier statistics, a chunk would read all previous chunks again and again.
+            planner_statistics.refresh_planner_statistics(session)
+            self._next_refresh = GROWTH * n_rows
         staging.copy_into_staging(session, lines)
         staging.analyze_staging_tables(session)
         judgments.stage_texts_of_textless_segments(session, self._id)
@@ -102,8 +101,8 @@ class ImportMerge:
             version = int(campaigns.load_campaign(session, campaign.key).data_version)
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
-        if counts["judgments"] >= MANY:
-            merge.refresh_query_planner_statistics(session)
+        if max(self._counts.values()) >= planner_statistics.MANY:
+            planner_statistics.refresh_planner_statistics(session)
         judgments.require_judgments_of_staged_voids(session, self._id)
         voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:

@@ -15,7 +15,7 @@ from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import plan_prefills
 from app.services.plans.plan_input import PlanInput
 from app.stats.ratings import RatingRole
-from app.storage import plans
+from app.storage import planner_statistics, plans
 from app.storage.db import Session
 from app.storage.full_scans import plan_for_full_scans
 from app.storage.plans import TableRowsToInsert
@@ -69,6 +69,8 @@ def store_plan_rows(
             plans.insert_rows_by_copy(session, batch)
     for rater_id in plans.load_invited_rater_ids(session, target.campaign_id):
         plans.add_rater_to_task_pool(session, target.campaign_id, rater_id)
+    if len(places) >= planner_statistics.MANY:  # raters may come at once
+        planner_statistics.refresh_planner_statistics(session)
 
 
 def _arms(target: PlanStorageTarget, plan: Plan) -> TableRowsToInsert:

@@ -155,7 +155,6 @@ SELECT j.n, i.id AS item_id, i.document_id, t.id AS task_id, t.rater_id, i.id > 
 FROM staged_items j JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
 JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item"""
 _COUNT = "SELECT count(*) FROM made"
-_REFRESH = "SELECT refresh_statistics() WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 NEWEST = "SELECT coalesce(max(id), 0) FROM items WHERE campaign_id = :campaign"
 
 # A stored item keeps its credits.
@@ -311,14 +310,6 @@ def _run(session: Session, statement: str, keys: dict[str, int]) -> int:
     if "ON CONFLICT" in statement:
         return int(session.execute(text(f"WITH made AS ({statement} RETURNING 1) {_COUNT}"), keys).scalar_one())
     return int(getattr(session.execute(text(statement), keys), "rowcount", 0))
-
-
-def refresh_query_planner_statistics(session: Session) -> None:
-    """Refresh the planner's statistics after an import, so that nobody needs to wait for autovacuum.
-
-    With Citus this is impossible within the import, because only the owner may refresh statistics.
-    """
-    session.execute(text(_REFRESH))
 
 
 def require_merge_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheckQuery, ...]) -> None:
