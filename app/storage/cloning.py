@@ -86,10 +86,10 @@ SELECT d.key, count(g.id) FROM documents d JOIN segments g ON g.campaign_id = :c
 WHERE d.campaign_id = :campaign GROUP BY d.key"""
 
 
-def copy_campaign_rows(session: Session, statements: tuple[str, ...], *, source: int, target: int, actor: str) -> None:
-    """Copy rows from one campaign into another that has no such rows."""
-    for statement in statements:
-        execute_full_scan(session, statement, {"source": source, "target": target, "actor": actor})
+def copy_campaign_rows(session: Session, statements: tuple[str, ...], *, source: int, target: int, actor: str) -> int:
+    """Copy rows from one campaign into another that has no such rows; return the most rows added to a table at once."""
+    keys = {"source": source, "target": target, "actor": actor}
+    return max(int(getattr(execute_full_scan(session, statement, keys), "rowcount", 0)) for statement in statements)
 
 
 def load_unchanged_output_keys(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:

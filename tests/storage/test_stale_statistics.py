@@ -50,6 +50,7 @@ from benchmarks import reports_data
 from tests.spine import Spine, fresh
 
 Work = Callable[[Session, "Ids"], object]
+COPIED = ("segments", "outputs", "metric_scores")  # the largest tables of a clone
 REMOVED = ("Rows Removed by Filter", "Rows Removed by Join Filter", "Rows Removed by Index Recheck")
 
 
@@ -270,7 +271,29 @@ def test_tasks_of_a_former_plan_are_deleted_without_a_look_at_other_campaigns(sp
     assert read == 0, f"{read:,} rows read one after another"
 
 
-KNOWN = "SELECT most_common_vals::text FROM pg_stats WHERE tablename = 'items' AND attname = 'campaign_id'"
+KNOWN = "SELECT most_common_vals::text FROM pg_stats WHERE tablename = :table AND attname = 'campaign_id'"
+
+
+def is_known(session: Session, table: str, campaign_id: int) -> bool:
+    """Whether the statistics of a table know a campaign."""
+    known = str(session.execute(text(KNOWN), {"table": table}).scalar_one())
+    return str(campaign_id) in known.strip("{}").split(",")
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_a_large_clone_refreshes_the_statistics(
+    spine: Spine, ids: Ids, fewer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how: dict[str, Any] = {"name": None, "series": None, "systems": True, "actor": "test"}
+    counts = ", ".join(f"(SELECT count(*) FROM {name} WHERE campaign_id = {ids.new})" for name in COPIED)
+    most = max(spine.ask(f"SELECT {counts}")[0])
+    monkeypatch.setattr(planner_statistics, "MANY", most + fewer)
+    with spine.database.transaction() as session:
+        cloning_service.clone_campaign(session, "new", key="another", **how)
+        another = campaigns.load_campaign(session, "another").id
+        known = is_known(session, "outputs", another)
+        session.rollback()
+    assert known == (fewer == 0)
 
 
 @pytest.mark.parametrize("fewer", [0, 1])
@@ -289,10 +312,10 @@ def test_a_large_plan_refreshes_the_statistics_so_that_raters_may_come_at_once(
             first.rollback()
         monkeypatch.setattr(planner_statistics, "MANY", n + fewer)
         freeze(dry_run=False)
-        known = str(session.execute(text(KNOWN)).scalar_one())
+        known = is_known(session, "items", ids.twin)
         session.rollback()
     assert n > 0
-    assert (str(ids.twin) in known.strip("{}").split(",")) == (fewer == 0)
+    assert known == (fewer == 0)
 
 
 def settings(session: Session) -> list[str]:

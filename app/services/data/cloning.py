@@ -14,7 +14,7 @@ from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_c
 from app.services.data import exports
 from app.services.data.intake import RunningImport, import_records
 from app.services.data.recording import join_keys_unambiguously
-from app.storage import campaigns, cloning
+from app.storage import campaigns, cloning, planner_statistics
 from app.storage.db import Session
 from app.storage.media import rows as media_rows
 
@@ -65,7 +65,9 @@ def clone_campaign(
     campaigns.update_campaign(session, target, {"documents_known": of.documents_known})
     campaigns.take_next_data_version(session, target, actor=actor, what="clone")
     statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
-    cloning.copy_campaign_rows(session, statements, source=source, target=target, actor=actor)
+    n_rows = cloning.copy_campaign_rows(session, statements, source=source, target=target, actor=actor)
+    if n_rows >= planner_statistics.MANY:
+        planner_statistics.refresh_planner_statistics(session)
     names = sorted({name for _, name in media_rows.load_media_uses(session, target)})
     media_rows.copy_media(session, names, source=source, target=target, actor=actor)
     audit.record_action(
