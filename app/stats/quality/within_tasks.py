@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
-from app.stats.ratings import Bools, Codes, Floats
+from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
 
 CUTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -17,6 +16,7 @@ MIN_JUDGMENTS = 20
 FIRST_DRAWS, DRAWS = 199, 4_999
 DOUBT = 0.1
 SEED = 1971
+HELD = 1 << 18  # differences of drawn orders that are held at once: what fits into a cache is computed twice as fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,62 +79,75 @@ def _tally(steps: RaterJudgmentsInOrder, rater: int) -> ExceedanceCount:
 
 def _orders_as_clear(steps: RaterJudgmentsInOrder, draws: int, seed: tuple[int, ...]) -> int:
     """Count drawn orders whose clearest cut is at least as clear as that of the given one."""
-    late = _mark_late_judgments(steps)
-    reached = _contrasts(steps.beside[None, :], late, steps.task).max() - 1e-9
-    return sum(
-        int((_contrasts(orders, late, steps.task).max(axis=1) >= reached).sum())
-        for orders in _draw_orders(steps, draws, seed)
-    )
-
-
-def _mark_late_judgments(steps: RaterJudgmentsInOrder) -> Bools:
-    return np.stack([steps.place > cut for cut in CUTS], axis=1)
+    cuts = _Cuts.of(steps)
+    reached = cuts.contrasts(steps.beside[None, :]).max() - 1e-9
+    clearest = (cuts.contrasts(orders).max(axis=1) for orders in _draw_orders(steps, draws, seed))
+    return sum(int((of_each >= reached).sum()) for of_each in clearest)
 
 
 def _clearest_change(steps: RaterJudgmentsInOrder) -> tuple[int, float, float, float]:
-    late = _mark_late_judgments(steps)
-    best = int(_contrasts(steps.beside[None, :], late, steps.task)[0].argmax())
-    after = late[:, best]
-    distance = _distances(steps.beside[None, :], after)[0]
-    early, late_ones = (float(distance[at].mean()) if at.any() else 0.0 for at in (~after, after))
+    cuts, given = _Cuts.of(steps), steps.beside[None, :]
+    best = int(cuts.contrasts(given)[0].argmax())
+    late = steps.place > CUTS[best]
+    distance = cuts.distances(given, best)[0]
+    early, late_ones = (float(distance[at].mean()) if at.any() else 0.0 for at in (~late, late))
     return steps.beside.size, CUTS[best], early, late_ones
 
 
-def _distances(orders: Floats, late: Bools) -> Floats:
-    """Distance of each score from the level of those before the cut; shape (orders, judgments)."""
-    level = orders @ (~late / max(int((~late).sum()), 1))
-    return np.asarray(np.abs(orders - level[:, None]))
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """The cuts of a rater's tasks; both of shape (cuts, judgments).
 
+    level: weights of the mean over the judgments before a cut. late_minus_early: weights of late minus early within
+    each task, of length 1.
+    """
 
-def _contrasts(orders: Floats, late: Bools, task: Codes) -> Floats:
-    """Distances after each cut minus those before it, within tasks; shape (orders, cuts)."""
-    weights = _contrast(task, late)
-    return np.stack([_distances(orders, late[:, i]) @ weights[:, i] for i in range(late.shape[1])], axis=1)
+    level: Floats
+    late_minus_early: Floats
 
+    @classmethod
+    def of(cls, steps: RaterJudgmentsInOrder) -> _Cuts:
+        late = np.stack([steps.place > cut for cut in CUTS])
+        early = ~late / np.maximum((~late).sum(axis=1, keepdims=True), 1)
+        code = np.unique(steps.task, return_inverse=True)[1].ravel()
+        n = np.bincount(code)
+        weights = late - np.stack([(np.bincount(code, weights=after) / n)[code] for after in late])
+        length = np.sqrt((weights**2).sum(axis=1, keepdims=True))
+        return cls(early, np.where(length > 0, weights / np.where(length > 0, length, 1.0), 0.0))
 
-def _contrast(task: Codes, late: Bools) -> Floats:
-    """Weights, by cut, of late minus early within each task, of length 1; shape (judgments, cuts)."""
-    code = np.unique(task, return_inverse=True)[1]
-    n = np.bincount(code)
-    share = np.stack([np.bincount(code, weights=late[:, i]) / n for i in range(late.shape[1])], axis=1)
-    weights = late - share[code]
-    length = np.sqrt((weights**2).sum(axis=0))
-    return np.asarray(np.where(length > 0, weights / np.where(length > 0, length, 1.0), 0.0))
+    def distances(self, orders: Floats, cut: int, out: Floats | None = None) -> Floats:
+        """Distance of each score from the level of those before the cut; shape (orders, judgments)."""
+        beside = np.subtract(orders, (orders @ self.level[cut])[:, None], out=out)
+        return np.abs(beside, out=beside)
+
+    def contrasts(self, orders: Floats) -> Floats:
+        """Distances after each cut minus those before it, within tasks; shape (orders, cuts)."""
+        room = np.empty_like(orders)  # used for every cut, because new memory takes longer than the figures
+        return np.stack(
+            [self.distances(orders, i, room) @ weights for i, weights in enumerate(self.late_minus_early)], axis=1
+        )
 
 
 def _draw_orders(steps: RaterJudgmentsInOrder, draws: int, seed: tuple[int, ...]) -> Iterator[Floats]:
     """Yield the differences from the usual in drawn orders, shape (some draws, judgments)."""
     task = np.unique(steps.task, return_inverse=True)[1].ravel()
-    block = np.unique(np.stack((steps.task, steps.document)), axis=1, return_inverse=True)[1].ravel()
-    n_blocks = int(block.max()) + 1
+    (of_task, _), block = np.unique(np.stack((task, steps.document)), axis=1, return_inverse=True)
+    by_block, length = np.argsort(block.ravel(), kind="stable"), np.bincount(block.ravel())
+    first = np.cumsum(length) - length
     n = np.bincount(task)
-    start = np.cumsum(n) - n
+    start, size = (np.cumsum(n) - n)[task], n[task]
+    step = np.arange(task.size)
     # One stream of numbers: first those that shuffle the documents of all draws, then those that rotate the tasks.
     ordering, turning = np.random.PCG64(seed), np.random.PCG64(seed)
-    turning.advance(draws * n_blocks)
-    for some in iterate_draw_block_sizes(draws, task.size):
-        drawn = np.random.Generator(ordering).random((some, n_blocks))[:, block]
-        order = np.argsort(task + drawn, axis=1, kind="stable")
-        turned = np.random.Generator(turning).integers(0, n, (some, n.size))[:, task]
-        within = (np.arange(task.size) - start[task] + turned) % n[task]
-        yield np.take_along_axis(steps.beside[order], start[task] + within, axis=1)
+    turning.advance(draws * length.size)
+    most = max(1, HELD // task.size)
+    for done in range(0, draws, most):
+        some = min(most, draws - done)
+        # Documents are sorted instead of their many judgments, which then follow from the lengths.
+        blocks = np.argsort(of_task + np.random.Generator(ordering).random((some, length.size)), axis=1)
+        lengths = length[blocks]
+        shift = first[blocks] - (np.cumsum(lengths, axis=1) - lengths)
+        order = by_block[np.repeat(shift.ravel(), lengths.ravel()).reshape(some, task.size) + step]
+        within = step - start + np.random.Generator(turning).integers(0, n, (some, n.size))[:, task]
+        within -= np.where(within >= size, size, 0)
+        yield np.take_along_axis(steps.beside[order], start + within, axis=1)
