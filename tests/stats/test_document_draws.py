@@ -24,6 +24,7 @@ from app.stats.calibration.linking import LinkAnchors, fit_scale_link
 from app.stats.calibration.separation import estimate_system_gap
 from app.stats.metrics import pairs
 from app.stats.metrics.pairs import compute_system_pair_p_values
+from app.stats.quality import within_tasks as within_tasks_module
 from app.stats.quality.alike_raters import _count_closer_draws, _iterate_rater_pairs
 from app.stats.quality.drift import _test_random_orders
 from app.stats.quality.levels import estimate_rater_levels_and_residuals
@@ -128,10 +129,17 @@ CASES: dict[Callable[[int], object], tuple[int, float]] = {
 """How many documents or judgments, and the bytes of one number for each of them in each draw."""
 
 
+def hold(values: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set how many values are held at once, in all modules that draw."""
+    monkeypatch.setattr(document_draws, "_BLOCK", values)
+    monkeypatch.setattr(within_tasks_module, "HELD", values)
+
+
 @pytest.mark.parametrize("compute", CASES)
 def test_large_campaigns_take_little_memory(compute: Callable[[int], object], monkeypatch: pytest.MonkeyPatch) -> None:
     size, at_once = CASES[compute]
-    monkeypatch.setattr(document_draws, "_BLOCK", 1 << 15)
+    hold(1 << 15, monkeypatch)
+    compute(60)  # imports what it needs
     tracemalloc.start()
     try:
         compute(size)
@@ -144,7 +152,7 @@ def test_large_campaigns_take_little_memory(compute: Callable[[int], object], mo
 @pytest.mark.parametrize("compute", CASES)
 def test_draws_in_blocks_are_those_at_once(compute: Callable[[int], object], monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = compute(60)
-    monkeypatch.setattr(document_draws, "_BLOCK", 2_000)
+    hold(2_000, monkeypatch)
     assert repr(compute(60)) == repr(at_once)
 
 
