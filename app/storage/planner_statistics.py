@@ -15,7 +15,7 @@ from app.storage.db import Session
 MANY: Final = 5_000
 """The number of new rows in a table that may make the planner choose bad plans."""
 
-_REFRESH = text("SELECT refresh_statistics() WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")
+_REFRESH = "SELECT {0}() WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 
 
 def refresh_planner_statistics(session: Session) -> None:
@@ -24,4 +24,9 @@ def refresh_planner_statistics(session: Session) -> None:
     Tables whose statistics another transaction refreshes are skipped, because it locks them until it ends. With Citus,
     nothing is refreshed, because there only the owner may do it.
     """
-    session.execute(_REFRESH)
+    session.execute(text(_REFRESH.format("refresh_statistics")))
+
+
+def refresh_planner_statistics_of_tasks(session: Session) -> None:
+    """Refresh only the statistics of tasks and of what plans store with them, in the same way."""
+    session.execute(text(_REFRESH.format("refresh_task_statistics")))

@@ -70,7 +70,7 @@ def store_plan_rows(
     for rater_id in plans.load_invited_rater_ids(session, target.campaign_id):
         plans.add_rater_to_task_pool(session, target.campaign_id, rater_id)
     if len(places) >= planner_statistics.MANY:  # raters may come at once
-        planner_statistics.refresh_planner_statistics(session)
+        planner_statistics.refresh_planner_statistics_of_tasks(session)
 
 
 def _arms(target: PlanStorageTarget, plan: Plan) -> TableRowsToInsert:

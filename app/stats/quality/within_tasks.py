@@ -111,14 +111,14 @@ class _Cuts:
         early = ~late / np.maximum((~late).sum(axis=1, keepdims=True), 1)
         code = np.unique(steps.task, return_inverse=True)[1].ravel()
         n = np.bincount(code)
-        weights = late - np.stack([(np.bincount(code, weights=after) / n)[code] for after in late])
+        weights: Floats = late - np.stack([(np.bincount(code, weights=after) / n)[code] for after in late])
         length = np.sqrt((weights**2).sum(axis=1, keepdims=True))
         return cls(early, np.where(length > 0, weights / np.where(length > 0, length, 1.0), 0.0))
 
     def distances(self, orders: Floats, cut: int, out: Floats | None = None) -> Floats:
         """Distance of each score from the level of those before the cut; shape (orders, judgments)."""
         beside = np.subtract(orders, (orders @ self.level[cut])[:, None], out=out)
-        return np.abs(beside, out=beside)
+        return np.asarray(np.abs(beside, out=beside))
 
     def contrasts(self, orders: Floats) -> Floats:
         """Distances after each cut minus those before it, within tasks; shape (orders, cuts)."""
