@@ -25,35 +25,31 @@ PAIRED_SHARE = 0.5
 class StudyPopulation:
     """The units that studies draw: documents, or segments if documents are unknown.
 
-    rows: sorted by unit; starts: first row of each unit, and the end of the last; shape (U + 1,).
+    rows: sorted by unit, and within each unit in canonical order; starts: first row of each unit, and the end of the
+    last; shape (U + 1,). has_paired_units: whether most units have several systems, so that systems can be permuted
+    within units.
     """
 
     rows: Ratings
     documents: DocumentTable | None
     starts: Indices
+    has_paired_units: bool
 
     @classmethod
     def from_ratings(cls, rows: Ratings, documents: DocumentTable | None = None) -> StudyPopulation:
         """Take the units that are rated in `rows`."""
+        rows = rows if rows.is_in_canonical_order else rows.in_canonical_order()
         unit = rows.document if rows.documents_known else rows.segment
         order = np.argsort(unit, kind="stable")
         ordered = rows.take(order)
         edges = np.flatnonzero(np.diff(unit[order], prepend=-2))
-        return cls(ordered, documents, np.append(edges, len(rows)).astype(np.intp))
+        starts = np.append(edges, len(rows)).astype(np.intp)
+        return cls(ordered, documents, starts, _are_most_units_paired(ordered.system, starts))
 
     @property
     def n_units(self) -> int:
         """Number of units."""
         return int(self.starts.size - 1)
-
-    @property
-    def has_paired_units(self) -> bool:
-        """Whether most units have several systems, so that systems can be permuted within units."""
-        unit = np.repeat(np.arange(self.n_units), np.diff(self.starts))
-        _, first = _pairs(unit, self.rows.system)
-        if not self.n_units:
-            return True
-        return bool((np.bincount(unit[first], minlength=self.n_units) > 1).mean() >= PAIRED_SHARE)
 
     def draw_study(self, rng: np.random.Generator, *, null: bool) -> tuple[Ratings, DocumentTable | None]:
         """Draw one study, with what is known about its documents; without differences if `null`."""
@@ -62,14 +58,14 @@ class StudyPopulation:
         at = np.repeat(self.starts[drawn] - np.append(0, np.cumsum(lengths)[:-1]), lengths) + np.arange(lengths.sum())
         unit = np.repeat(np.arange(drawn.size), lengths)
         ratings = self._renumber_units(at, unit, drawn)
+        # Within a unit, the rows of each system are in canonical order already.
+        order = None
         if null:
-            ratings = replace(
-                ratings,
-                system=_shuffled_systems(
-                    rng, ratings.system, unit, unit if self.has_paired_units else np.zeros_like(unit)
-                ),
-            )
-        return ratings.in_canonical_order(), self._documents_of_drawn(drawn)
+            within = unit if self.has_paired_units else np.zeros_like(unit)
+            ratings = replace(ratings, system=_shuffled_systems(rng, ratings.system, unit, within))
+        if self.has_paired_units or not null:  # otherwise two systems of a unit can have become one
+            order = np.argsort(ratings.system, kind="stable")
+        return ratings.in_canonical_order(order), self._documents_of_drawn(drawn)
 
     def _renumber_units(self, at: Indices, unit: Indices, drawn: Indices) -> Ratings:
         """Return the rows of the drawn units, each draw as its own unit."""
@@ -101,6 +97,15 @@ class StudyPopulation:
             known.segments[codes],
             known.words[codes],
         )
+
+
+def _are_most_units_paired(system: Codes, starts: Indices) -> bool:
+    n_units = starts.size - 1
+    if not n_units:
+        return True
+    unit = np.repeat(np.arange(n_units), np.diff(starts))
+    _, first = _pairs(unit, system)
+    return bool((np.bincount(unit[first], minlength=n_units) > 1).mean() >= PAIRED_SHARE)
 
 
 def _pairs(unit: Indices, code: Codes) -> tuple[Codes, Indices]:

@@ -110,6 +110,30 @@ def test_documents_of_one_system_each_change_hands_as_a_whole() -> None:
     assert honest["null", "p_below_0.5"].rate == pytest.approx(0.5, abs=0.15)
 
 
+SHAPES = {
+    "documents": world(3, documents=24),
+    "segments": replace(world(3, documents=24), documents_known=False),
+    "one system a document": (lambda rows: rows.where(rows.document % 4 == rows.system))(world(4, documents=24)),
+    "one or two systems a document": (
+        lambda rows: rows.where(
+            (rows.document % 4 == rows.system) | (rows.document % 5 == 0) & ((rows.document + 1) % 4 == rows.system)
+        )
+    )(world(5, documents=40)),
+}
+
+
+@pytest.mark.parametrize("null", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_rows_of_a_study_are_ordered_as_by_all_their_columns(shape: str, null: bool) -> None:
+    rows = SHAPES[shape]
+    shuffled = rows.take(np.random.default_rng(1).permutation(len(rows)))
+    for ratings in (rows, shuffled):
+        population = StudyPopulation.from_ratings(ratings)
+        for seed in range(5):
+            study, _ = population.draw_study(np.random.default_rng(seed), null=null)
+            assert np.array_equal(study.canonical_order_indices(), np.arange(len(study)))
+
+
 def test_segments_stand_for_documents_where_these_are_unknown() -> None:
     rows = replace(world(4), documents_known=False)
     study, known = StudyPopulation.from_ratings(rows).draw_study(np.random.default_rng(1), null=False)
