@@ -1,4 +1,4 @@
-"""Statistics of the query planner, refreshed after bulk writes, so that nobody needs to wait for autovacuum.
+"""ANALYZE after bulk writes: the query planner's statistics are refreshed, so that nobody waits for autovacuum.
 
 Until then, the planner expects about one row of a campaign that the statistics do not know, and may look for each row
 of it by the campaign alone.

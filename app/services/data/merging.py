@@ -55,7 +55,7 @@ class ImportMerge:
     def merge_lines(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
         """Stage lines and add new rows. Raises ImportContradiction and Invalid, with file and line."""
         session = self._session
-        if (n_rows := max(self._counts.values(), default=0)) >= self._next_refresh:
+        if (n_rows := self._most_new_rows()) >= self._next_refresh:
             # With the earlier statistics, a chunk would read all previous chunks again and again.
             planner_statistics.refresh_planner_statistics(session)
             self._next_refresh = GROWTH * n_rows
@@ -101,7 +101,7 @@ class ImportMerge:
             version = int(campaigns.load_campaign(session, campaign.key).data_version)
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
-        if max(self._counts.values()) >= planner_statistics.MANY:
+        if self._most_new_rows() >= planner_statistics.MANY:
             planner_statistics.refresh_planner_statistics(session)
         judgments.require_judgments_of_staged_voids(session, self._id)
         voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
@@ -114,6 +114,10 @@ class ImportMerge:
         what = {"what": self._what, **report}
         audit.record_action(session, self._id, actor=self._actor, action=self._action, what=what)
         return report
+
+    def _most_new_rows(self) -> int:
+        """Return the number of rows that were added to the table with most of them."""
+        return max((n for noun, n in self._counts.items() if noun != "unchanged"), default=0)
 
     def find_metrics_with_changed_scores(self) -> tuple[Sequence[str], int]:
         """Return the metrics whose staged scores differ from the stored ones, and how many scores do not belong here.
