@@ -53,7 +53,7 @@ ONE: Final = "post.sql"
 BOUNDS: Final = {
     "`post.sql` under pgbench: one statement": (ONE, 0),
     "`post_six.sql`: the same in six statements": ("post_six.sql", 0),
-    "`post_six.sql`, where each client takes the next data version": ("post_six.sql", 1),
+    "`post_six.sql`, where each client also increases the data version": ("post_six.sql", 1),
 }
 """The scripts, and whether they take the next data version."""
 
@@ -81,13 +81,13 @@ class Bench:
                 ours.append(self._posted(address, [posts(task, secret, n) for task, secret in plan.items()]))
         rate = median(one["rate"] for one in ours)
         p50, p99 = median(one["p50"] for one in ours), median(one["p99"] for one in ours)
-        what, goal = f"judgments a second, {CLIENTS} connections", "≥ 0.4"
+        what, goal = f"judgments per second, {CLIENTS} connections", "≥ 0.4"
         for bound, rates in bounds.items():
             floor = median(rates)
             self.lines.append(f"| {what} | {rate:,.0f} | {bound} | {floor:,.0f} | {rate / floor:.2f} | {goal} |")
             what, goal = "the same", ""
         self.lines.append(
-            f"| p99 of these, ms | {p99 * 1e3:.1f} | their p50 | {p50 * 1e3:.1f} | {p99 / p50:.1f} | ≤ 6 |"
+            f"| p99 of these judgments, ms | {p99 * 1e3:.1f} | their p50 | {p50 * 1e3:.1f} | {p99 / p50:.1f} | ≤ 6 |"
         )
 
     def mqm(self) -> None:
@@ -104,7 +104,7 @@ class Bench:
                 floors.append(self._pgbench(str(Path(folder) / ONE), 0))
         rate, floor = median(rates), median(floors)
         self.lines.append(
-            f"| MQM judgments a second, each with 0 to 3 errors | {rate:,.0f} "
+            f"| MQM judgments per second, each with 0 to 3 errors | {rate:,.0f} "
             f"| `post.sql` with the same errors | {floor:,.0f} | {rate / floor:.2f} | |"
         )
 
@@ -122,7 +122,7 @@ class Bench:
                     taken.append(self._by_processes(workers, requests))
             where = "one campaign" if campaigns == 1 else f"{campaigns} campaigns"
             for at, (what, digits) in enumerate(
-                (("judgments a second", 0), ("judgments per commit", 1), ("processor time per judgment, ms", 2))
+                (("judgments per second", 0), ("judgments per commit", 1), ("processor time per judgment, ms", 2))
             ):
                 one, two = (median(run[at] for run in runs[workers]) for workers in (1, 2))
                 self.lines.append(
@@ -416,7 +416,8 @@ def main() -> None:
     table = (
         "\n".join(
             [
-                f"{asked.workers} web process{'es' * (asked.workers > 1)}, load from {LOADER}. {load_average()}.",
+                f"The service has {asked.workers} web process{'es' * (asked.workers > 1)}, and {LOADER} generates "
+                f"the load. {load_average()}.",
                 "",
                 *head,
                 *bench.lines,

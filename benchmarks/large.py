@@ -167,7 +167,8 @@ REPORTS: Final = ("stability", "robustness")
 
 def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, dict[str, Any]]]) -> str:
     lines = [
-        f"Synthetic files. {load}. Goal for a hundred million: {GOAL_SECONDS} s, {GOAL_MEMORY:,} MB.",
+        f"The files are synthetic. {load}. "
+        f"The goals for a hundred million judgments are {GOAL_SECONDS} s and {GOAL_MEMORY:,} MB.",
         "",
         "| judgments | documents | file, MB | processor, s | elapsed, s | peak memory, MB |",
         "|--:|--:|--:|--:|--:|--:|",
@@ -177,7 +178,8 @@ def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, di
             for one in sized
         ),
         "",
-        "The same files: SRP from 250 studies of 100 and of 1,000 documents, and rankings without the lowest system:",
+        "The next table shows figures for the same files: SRP from 250 studies of 100 and of 1,000 documents, and "
+        "rankings without the lowest system. All seconds are processor time.",
         "",
         "| judgments | SRP: sums, s | SRP: all, s | peak, MB | robustness: before ranking, s | all, s | peak, MB |",
         "|--:|--:|--:|--:|--:|--:|--:|",
@@ -187,13 +189,11 @@ def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, di
             f"| {one['changed']['memory']:,.0f} |"
             for one in sized
         ),
-        "",
-        "Seconds are processor time.",
     ]
     if stored:
         lines += [
             "",
-            f"From Postgres, {stored[0][1]['judgments']:,} judgments:",
+            f"The next table shows figures for a campaign of {stored[0][1]['judgments']:,} judgments in Postgres:",
             "",
             "| what | processor, s | elapsed, s | peak memory, MB |",
             "|---|--:|--:|--:|",

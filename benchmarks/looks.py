@@ -142,7 +142,7 @@ def table(sizes: list[int], tasks: int, repeats: int, folder: Path | None) -> It
     """Yield the lines of the page's table."""
     yield f"{load_average()}."
     yield ""
-    yield f"| judgments | since the last look | Postgres, ms (goal < {GOAL}) | looking process, ms | elapsed, ms |"
+    yield f"| judgments | since the last look | Postgres, ms (goal < {GOAL}) | reading process, ms | elapsed, ms |"
     yield "|--:|---|--:|--:|--:|"
     for size in sizes:
         with (

@@ -162,7 +162,7 @@ def probes(client: int, seconds: float) -> Iterator[Sent]:
 
 def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
     """Yield the lines of the page: raters without and with managers, then the managers' requests."""
-    yield "| raters' posts | per second | p50, ms | p99, ms | commits over 50 ms | status | web process after it, MB |"
+    yield "| raters' posts | per second | p50, ms | p99, ms | commits over 50 ms | status | web process afterward, MB |"
     yield "|---|--:|--:|--:|--:|---|--:|"
     for alone, looked_at in pairs:
         yield _row("without managers", alone)
@@ -177,7 +177,7 @@ def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
     yield f"The p99 of `/livez`, requested ten times a second, is {shown}."
     yield f"The web process held {at_first:.0f} MB at first and at most {held:.0f} MB (goal ≤ {MEMORY_GOAL})."
     yield ""
-    yield "| managers opened | times | p50, ms | p99, ms | status |"
+    yield "| what managers opened | times | p50, ms | p99, ms | status |"
     yield "|---|--:|--:|--:|---|"
     for kind, one in sorted(pairs[-1][1].managers.items()):
         if kind == EVENTS:
@@ -240,11 +240,12 @@ def measure(server: EmbeddedServer, database: Database, folder: Path, asked: arg
         ]
     *most, last = (f"{size:,}" for size in asked.sizes)
     sizes = " and ".join(filter(None, (", ".join(most), last)))
-    each = "each with a post every 30 s and a heartbeat every 20 s"
-    yield f"{len(raters):,} raters, {each}; one web process and a worker."
+    each = "each send a post every 30 s and a heartbeat every 20 s"
+    yield f"In each run, {len(raters):,} raters {each}. One web process and a worker are running."
     opening = EACH * len(managers.campaigns)
-    yield f"{asked.streams} managers watch progress, and {opening} open a page every {THINKS:g} s:"
-    yield f"pages of the raters' campaign and of campaigns with {sizes} MQM judgments. {load_average()}."
+    watching = f"In the runs with managers, {asked.streams} managers watch progress"
+    yield f"{watching}, and {opening} others each open a page every {THINKS:g} s."
+    yield f"These pages belong to the raters' campaign and to campaigns with {sizes} MQM judgments. {load_average()}."
     yield ""
     yield from tables(pairs, at_first)
 

@@ -309,7 +309,8 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
         f"With pauses, `GET {SMALLEST}` takes {web:.2f} times as much processor time in the web process.",
         f"A loop in Python that reads and writes JSON, without any service, takes {plain:.2f} times as much processor",
         f"time if it pauses for {pause * 1e3:.1f} ms on average between two turns.",
-        f"Without any request, the web process takes {idle[0]} a second and Postgres {idle[1]}.",
+        f"Without any requests, the web process takes {idle[0]} of processor time per second, and Postgres takes "
+        f"{idle[1]}.",
     ]
 
 
@@ -390,9 +391,9 @@ def measure(server: EmbeddedServer, database: Database, asked: argparse.Namespac
     with serving(server.url("owner"), 1) as address:
         pace = Pace(address, Watched(serving_at(address[1]), postmaster(server)), raters)
         pace.settle()
-        shown = "token, like front-ends" if asked.tokens else "session cookie, like our pages"
-        task = f"every rater has a task of {SEGMENTS} segments"
-        yield f"One web process; {task} and authenticates with a {shown}. {load_average()}."
+        shown = "token, as front-ends do" if asked.tokens else "session cookie, as our pages do"
+        task = f"Every rater has a task of {SEGMENTS} segments"
+        yield f"There is one web process. {task} and authenticates with a {shown}. {load_average()}."
         yield ""
         yield from per_post(pace, asked.seconds, asked.repeats)
         yield ""

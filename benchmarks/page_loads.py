@@ -208,8 +208,8 @@ def table(taken: Iterable[tuple[str, list[list[Load]]]]) -> Iterator[str]:
         figures = (f"{paint:.0f}", *told, f"{shown:.0f}", old_shown, f"{shift:.3f}", f"{small:.3f}")
         yield f"| `{path}` | {' | '.join(figures)} |"
     yield ""
-    yield f"Largest ratio {worst_ratio:.2f} (goal ≤ {GOAL_RATIO})."
-    yield f"Largest shift {worst_shift:.3f} (goal < {GOAL_SHIFT})."
+    yield f"The largest ratio is {worst_ratio:.2f} (goal ≤ {GOAL_RATIO})."
+    yield f"The largest shift is {worst_shift:.3f} (goal < {GOAL_SHIFT})."
 
 
 def main() -> None:

@@ -85,19 +85,21 @@ def table(folder: Path, seconds: float, repeats: int) -> Iterator[str]:
             for turn in range(repeats):
                 theirs.append(measured(address, [answers(user) for user in users], seconds, pid))
                 ours.append(hammered(at, watched, raters, seconds, turn))
-    yield f"{CLIENTS} connections without a pause, {ITEMS * CLIENTS:,} documents in Pearmut's campaign."
+    documents = f"{ITEMS * CLIENTS:,} documents"
+    yield f"Posts arrive over {CLIENTS} connections without a pause. Pearmut's campaign has {documents}."
     yield f"{load_average()}."
     yield ""
-    yield "| posts | per second | processor time of one, ms | p50, ms | p99, ms | status |"
+    yield "| posts | per second | processor time per post, ms | p50, ms | p99, ms | status |"
     yield "|---|--:|--:|--:|--:|---|"
     middle = sorted(theirs, key=lambda one: one[1])[len(theirs) // 2]
     yield _row("Pearmut 1.1.6", middle[0], median(taken for _, taken in theirs))
     best = sorted(ours, key=lambda one: one.taken.whole)[len(ours) // 2]
     figures = {"rate": best.rate, "p50": best.p50, "p99": best.p99, "statuses": best.statuses}
-    yield _row("ours, Postgres included", figures, median(one.taken.whole for one in ours))
-    pairs = ", ".join(f"{taken / one.taken.whole:.1f}" for (_, taken), one in zip(theirs, ours, strict=True))
+    yield _row("our service, including Postgres", figures, median(one.taken.whole for one in ours))
+    *most, last = (f"{taken / one.taken.whole:.1f}" for (_, taken), one in zip(theirs, ours, strict=True))
+    pairs = " and ".join(filter(None, (", ".join(most), last)))
     yield ""
-    yield f"In {len(ours)} pairs of runs, Pearmut took {pairs} times our processor time."
+    yield f"In {len(ours)} pairs of runs, Pearmut took {pairs} times as much processor time as our service."
 
 
 def hammered(at: tuple[str, int], watched: Watched, raters: Any, seconds: float, turn: int) -> Figures:

@@ -196,7 +196,7 @@ def main() -> None:
         shown = table(measured(wanted, Path(scratch)))
     print(shown)
     if wanted.write is not None:
-        pages.write(wanted.write, f"Processor time. {load_average()}.\n\n{shown}\n")
+        pages.write(wanted.write, f"The first table shows processor time. {load_average()}.\n\n{shown}\n")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,8 @@ def sizes(server: EmbeddedServer, folder: Path, n: int) -> list[str]:
     total, index = (sum(row[at] for row in found) for at in (1, 2))
     read = file.stat().st_size * each
     return [
-        f"One million MQM judgments with their texts, three raters per document, from {took:,}. File: {read:,.0f} MB.",
+        "The sizes are for one million MQM judgments with their texts and three raters per document, extrapolated from "
+        f"{took:,} judgments. The imported file takes {read:,.0f} MB.",
         "",
         "| table | MB | of which indexes, MB |",
         "|---|--:|--:|",
@@ -100,7 +101,7 @@ def served(server: EmbeddedServer, database: Database, seconds: float) -> list[s
         for what, (one, two) in rates.items()
     ]
     return [
-        f"{CLIENTS} connections; {LOADER} generated the load on the same {os.cpu_count()} cores.",
+        f"There were {CLIENTS} connections, and {LOADER} generated the load on the same {os.cpu_count()} cores.",
         "",
         "| request | per second, one process | p50, ms | p99, ms | per second, two processes | ratio | status |",
         "|---|--:|--:|--:|--:|--:|---|",
