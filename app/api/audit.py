@@ -18,12 +18,14 @@ from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
-Only = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this campaign only.", examples=["ted-ende"])]
+Only = Annotated[
+    str | None, Query(pattern=KEY_PATTERN, description="Only those of this campaign.", examples=["ted-ende"])
+]
 Place = Annotated[
     str | None,
     Query(
         pattern=rf"^[1-9][0-9]{{0,{17 + CHECK_DIGITS}}}$",
-        description="`next` of the page before.",
+        description="`next` from the previous page.",
         examples=[make_cursor("4711")],
     ),
     Key,

@@ -107,7 +107,7 @@ ROW = CalibrationSetRow(key="xsts-v1", version=1, protocol="xsts", pairs=2, froz
 @router.put(
     "/calibration-sets/{set}",
     summary="Put a calibration set",
-    responses=example_response(200, EXAMPLE, "As it is now."),
+    responses=example_response(200, EXAMPLE, "The current state."),
 )
 def put_calibration_set(
     caller: UnboundManager,

@@ -78,9 +78,11 @@ class JudgmentListQuery(BaseModel):
     format: Literal["json", "ndjson", "csv", "tsv"] = Field(
         "json", description="All but json: all of them, a line each, from one snapshot; no paging."
     )
-    limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = Field(50, description="Items on a page.", examples=[50])
+    limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = Field(
+        50, description="Number of items per page.", examples=[50]
+    )
     cursor: Annotated[int, Field(ge=0, le=2**63 - 1), AfterValidator(parse_number_cursor)] = Field(
-        0, description="`next` of the page before.", examples=[NUMBER]
+        0, description="`next` from the previous page.", examples=[NUMBER]
     )
 
     @property

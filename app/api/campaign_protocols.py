@@ -82,7 +82,7 @@ STARTED = CustomProtocolOut(protocol="custom", options=OWN)
 @router.get(
     "/campaigns/{campaign}/protocol",
     summary="Read what a campaign asks",
-    responses=example_response(200, SHOWN, "As it is now."),
+    responses=example_response(200, SHOWN, "The current state."),
 )
 def get_campaign_protocol(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -100,7 +100,7 @@ def get_campaign_protocol(
     "/campaigns/{campaign}/protocol",
     summary="Choose or write what a campaign asks",
     responses={
-        **example_response(200, SHOWN, "As it is now."),
+        **example_response(200, SHOWN, "The current state."),
         409: {"description": "The campaign is no draft any more, or something was answered by its protocol."},
     },
 )
@@ -133,7 +133,7 @@ def preview_protocol(
     body: Annotated[ProtocolIn, declare_json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
     session: SessionDep,
     presentation: Annotated[
-        Literal["document", "segment", "side_by_side"] | None, Query(description="The campaign's by default.")
+        Literal["document", "segment", "side_by_side"] | None, Query(description="Default: the campaign's own.")
     ] = None,
 ) -> TaskPreviewOut:
     """As `GET …/preview` shows the campaign's own. Nothing is stored."""

@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 
 Other = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
 REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of the campaign does not lead there."}}
-STEPPED: dict[int | str, dict[str, Any]] = {**example_response(200, EXAMPLE, "As it is now."), **REFUSED}
+STEPPED: dict[int | str, dict[str, Any]] = {**example_response(200, EXAMPLE, "The current state."), **REFUSED}
 
 
 class CampaignCloneIn(BodyModel):
@@ -81,7 +81,7 @@ def close_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, 
     "/clone",
     status_code=201,
     summary="Set up a campaign like this one",
-    responses=example_response(201, EXAMPLE, "Made, in state draft."),
+    responses=example_response(201, EXAMPLE, "Created, in the state draft."),
 )
 def clone_campaign(
     caller: UnboundManager,

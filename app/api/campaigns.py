@@ -40,7 +40,8 @@ class CampaignIn(BodyModel):
     name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
     series: Key | None = None
     template: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")] | None = Field(
-        None, description="What to begin with; `GET /v1/campaign-templates` lists them. Fields that you send go before."
+        None,
+        description="Template to start from; `GET /v1/campaign-templates` lists all. Fields that you send override it.",
     )
     protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] | None = Field(
         None, description="How is judged; `GET /v1/protocols` lists them. Left out only with a template."
@@ -117,12 +118,12 @@ EXAMPLE = CampaignOut.model_validate(
 )
 
 
-ETAG = "Of the settings; send it as `If-Match` to change them."
+ETAG = "ETag of the settings; send it as `If-Match` to change them."
 
 
 State = Annotated[
     Literal["draft", "planned", "open", "paused", "closed"] | None,
-    Query(description="In this state only.", examples=["open"]),
+    Query(description="Only those in this state.", examples=["open"]),
 ]
 NamePart = Annotated[
     str | None,
@@ -138,14 +139,17 @@ SearchWords = Annotated[
     ),
 ]
 Sort = Annotated[CampaignSort, Query(description="Sort key; `-` reverses the order.")]
-Series = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this series only.", examples=["wmt26"])]
+Series = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Only those of this series.", examples=["wmt26"])]
 OfProtocol = Annotated[str | None, Query(pattern=KEY_PATTERN, description="By this protocol only.", examples=["esa"])]
 Source = Annotated[str | None, Query(max_length=35, description="From this language only.", examples=["en"])]
 Target = Annotated[str | None, Query(max_length=35, description="Into this language only.", examples=["de"])]
 
 
 @router.post(
-    "", status_code=201, summary="Make a campaign", responses=example_response(201, EXAMPLE, "Made, in state draft.")
+    "",
+    status_code=201,
+    summary="Make a campaign",
+    responses=example_response(201, EXAMPLE, "Created, in the state draft."),
 )
 def create_campaign(
     caller: UnboundManager,
@@ -200,7 +204,9 @@ def list_campaigns(
 
 
 @router.get(
-    "/{campaign}", summary="Look at a campaign", responses=example_response(200, EXAMPLE, "As it is now.", etag=ETAG)
+    "/{campaign}",
+    summary="Look at a campaign",
+    responses=example_response(200, EXAMPLE, "The current state.", etag=ETAG),
 )
 def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001  (says who may call)
     """Its settings, its state and the version of its data."""
@@ -208,7 +214,9 @@ def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, res
 
 
 @router.patch(
-    "/{campaign}", summary="Change a campaign", responses=example_response(200, EXAMPLE, "As it is now.", etag=ETAG)
+    "/{campaign}",
+    summary="Change a campaign",
+    responses=example_response(200, EXAMPLE, "The current state.", etag=ETAG),
 )
 def patch_campaign(
     caller: Manager,

@@ -39,7 +39,7 @@ Body = Annotated[CommentIn, declare_json_body(CommentIn, plain={"text": "The nam
     "/screens/{screen}",
     summary="Comment on a screen",
     responses={
-        **example_response(200, STORED, "On disk."),
+        **example_response(200, STORED, "Stored on disk."),
         409: {"description": "The task is handed in, or the campaign closed."},
     },
 )
@@ -55,7 +55,7 @@ def put_screen_comment(
     "/{item}/{segment}",
     summary="Comment on an output",
     responses={
-        **example_response(200, STORED, "On disk."),
+        **example_response(200, STORED, "Stored on disk."),
         409: {"description": "The task is handed in, or the campaign closed."},
     },
 )
@@ -71,7 +71,7 @@ def put_output_comment(
     "/{item}",
     summary="Comment on the output of a document as a whole",
     responses={
-        **example_response(200, STORED, "On disk."),
+        **example_response(200, STORED, "Stored on disk."),
         409: {"description": "The task is handed in, or the campaign closed."},
     },
 )

@@ -36,7 +36,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/exclusions", tags=["campaign
 
 JSON = "application/json"
 LARGEST = 2**63 - 1
-Number = Annotated[int, Path(alias="exclusion", ge=1, le=LARGEST, description="Its number.", examples=[8])]
+Number = Annotated[int, Path(alias="exclusion", ge=1, le=LARGEST, description="Number of the exclusion.", examples=[8])]
 WhyLifted = Annotated[Reason, Query(description="Why it no longer holds.", examples=["the control items were wrong"])]
 After = Cursor
 What = Annotated[Subject | None, Query(description="Only of this.", examples=["rater"])]

@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1", tags=["tasks"])
 
 After = Number
 Answered = Annotated[bool | None, Query(description="Only those with an answer, or without.")]
-OfRater = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this rater only.", examples=["r1"])]
+OfRater = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Only those of this rater.", examples=["r1"])]
 SearchWords = Annotated[
     str,
     Query(

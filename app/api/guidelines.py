@@ -43,7 +43,9 @@ EXAMPLE = GuidelineTextsOut.model_validate({"version": 1, "texts": ENGLISH, "at"
 CONSENT = GuidelineTextsOut.model_validate({"version": 2, "texts": AGREE, "at": "2026-11-20T12:00:00Z"})
 
 
-@router.put("/guidelines", summary="Write the guidelines", responses=example_response(200, EXAMPLE, "As they are now."))
+@router.put(
+    "/guidelines", summary="Write the guidelines", responses=example_response(200, EXAMPLE, "Their current state.")
+)
 def put_guidelines(
     caller: Manager,
     campaign: CampaignKey,
@@ -56,7 +58,9 @@ def put_guidelines(
     )
 
 
-@router.get("/guidelines", summary="Read the guidelines", responses=example_response(200, EXAMPLE, "As they are now."))
+@router.get(
+    "/guidelines", summary="Read the guidelines", responses=example_response(200, EXAMPLE, "Their current state.")
+)
 def get_guidelines(
     caller: AnyRole,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -67,7 +71,9 @@ def get_guidelines(
     return _make_texts_out(guidelines.get_guidelines(session, campaign, "guidelines", version=version))
 
 
-@router.put("/consent", summary="Write the text of consent", responses=example_response(200, CONSENT, "As it is now."))
+@router.put(
+    "/consent", summary="Write the text of consent", responses=example_response(200, CONSENT, "The current state.")
+)
 def put_consent(
     caller: Manager,
     campaign: CampaignKey,
@@ -80,7 +86,9 @@ def put_consent(
     )
 
 
-@router.get("/consent", summary="Read the text of consent", responses=example_response(200, CONSENT, "As it is now."))
+@router.get(
+    "/consent", summary="Read the text of consent", responses=example_response(200, CONSENT, "The current state.")
+)
 def get_consent(
     caller: AnyRole,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,

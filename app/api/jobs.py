@@ -44,17 +44,17 @@ After = Annotated[
     Query(
         alias="cursor",
         pattern=rf"^j_[0-9a-f]{{32,{32 + CHECK_DIGITS}}}$",
-        description="`next` of the page before.",
+        description="`next` from the previous page.",
         examples=[make_cursor(EXAMPLE.job)],
     ),
     Key,
 ]
-InState = Annotated[jobs.State | None, Query(description="In this state only.", examples=["running"])]
+InState = Annotated[jobs.State | None, Query(description="Only those in this state.", examples=["running"])]
 IN_JSON = example_response(200, EXAMPLE, "The job.")
 
 
 class PictureNameQuery(BaseModel):
-    """Which picture, where the answer is SVG."""
+    """Which picture, if the answer is SVG."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -103,7 +103,7 @@ def make_lock_history_out(chain: AnalysisLockChain) -> AnalysisLockHistoryOut:
 NEW = {
     "recipe": "google-mqm",
     "hypotheses": ["A is better than B."],
-    "exclusion_rules": ["Raters below 50 % of their control items are left out whole."],
+    "exclusion_rules": ["Raters who pass less than 50 % of their control items are excluded entirely."],
     "stopping_rule": "When every task is handed in.",
     "reason": "the plan names it now",
 }

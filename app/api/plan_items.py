@@ -26,7 +26,7 @@ After = Annotated[
     Query(
         alias="cursor",
         pattern=rf"^[0-9]{{1,18}}\.[0-9]{{1,{9 + CHECK_DIGITS}}}$",
-        description="`next` of the page before.",
+        description="`next` from the previous page.",
         examples=[make_cursor("8.20")],
     ),
     Key,
@@ -35,7 +35,9 @@ After = Annotated[
 
 Version = Annotated[
     int | None,
-    Query(alias="plan", ge=1, le=2**31 - 1, description="Of this version, as it was made; else the plan in force."),
+    Query(
+        alias="plan", ge=1, le=2**31 - 1, description="Version of the plan, as it was made; default: the plan in force."
+    ),
 ]
 
 

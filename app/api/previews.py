@@ -42,7 +42,7 @@ def get_task_preview(
         str | None, Query(pattern=KEY_PATTERN, description="Key of a document; the first by default.")
     ] = None,
     presentation: Annotated[
-        Literal["document", "segment", "side_by_side"] | None, Query(description="The campaign's by default.")
+        Literal["document", "segment", "side_by_side"] | None, Query(description="Default: the campaign's own.")
     ] = None,
     columns: Annotated[
         int, Query(ge=2, le=MOST_COLUMNS, description="Systems side by side, where the campaign has as many.")

@@ -19,7 +19,7 @@ from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
 
-KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed: `If-None-Match` has its ETag."}}
 
 
 @router.get(

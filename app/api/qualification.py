@@ -218,7 +218,7 @@ RESULT = QualificationResultOut.model_validate(
 @router.put(
     "/campaigns/{campaign}/qualification",
     summary="Write the test",
-    responses=example_response(200, EXAMPLE, "As it is now."),
+    responses=example_response(200, EXAMPLE, "The current state."),
 )
 def put_qualification_test(
     caller: Manager,
@@ -239,7 +239,7 @@ def put_qualification_test(
 @router.get(
     "/campaigns/{campaign}/qualification",
     summary="Look at the test with its answers",
-    responses={**example_response(200, EXAMPLE, "As it is now."), **NONE},
+    responses={**example_response(200, EXAMPLE, "The current state."), **NONE},
 )
 def get_qualification_test(
     caller: Manager,  # noqa: ARG001  (says who may call)

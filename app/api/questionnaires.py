@@ -28,7 +28,9 @@ from app.web.pagination import Cursor, Limit, Page, make_page
 router = APIRouter(prefix="/v1", tags=["raters"])
 
 When = Annotated[Moment, Path(alias="moment", description="Of the work.", examples=["before"])]
-Answered = Annotated[bool | None, Query(description="Only those who answered something, or only the others.")]
+Answered = Annotated[
+    bool | None, Query(description="true: only raters who answered something; false: only the others.")
+]
 SearchWords = Annotated[
     str,
     Query(
@@ -128,7 +130,7 @@ ROW = QuestionnaireAnswersOut(rater="r1", team=None, before=GIVEN, after=None)
 @router.get(
     "/campaigns/{campaign}/questionnaires",
     summary="Read the questions to raters",
-    responses=example_response(200, EXAMPLE, "As they are now."),
+    responses=example_response(200, EXAMPLE, "Their current state."),
 )
 def get_questionnaires(
     caller: AnyRole,  # noqa: ARG001  (says who may call)
@@ -146,7 +148,7 @@ def get_questionnaires(
     "/campaigns/{campaign}/questionnaires",
     summary="Write the questions to raters",
     responses={
-        **example_response(200, EXAMPLE, "As they are now."),
+        **example_response(200, EXAMPLE, "Their current state."),
         409: {"description": "The campaign is no draft any more."},
     },
 )
@@ -213,7 +215,7 @@ def list_own_questionnaires(rater: RaterCaller, session: SessionDep) -> Question
 @router.put(
     "/me/questionnaires/{moment}/answers",
     summary="Answer the questions to me",
-    responses={**example_response(200, OWN, "As they are now."), **ABSENT},
+    responses={**example_response(200, OWN, "Their current state."), **ABSENT},
 )
 def put_own_questionnaire_answers(
     rater: RaterCaller,

@@ -53,7 +53,7 @@ TEXTS = non_json_example_response(
     svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
     parquet=(parquet.MEDIA_TYPE, "PAR1"),
 )
-KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed: `If-None-Match` has its ETag."}}
 IN_JSON = example_response(200, EXAMPLE, "The ranking.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
@@ -81,7 +81,7 @@ class RankingQuery(RecipeAndChoicesQuery):
 
     table: Literal["systems", "pairs"] = "systems"
     picture: Literal["systems", "pairs"] = Field(
-        "systems", description="The forest plot of the systems, or the matrix of all pairs, where the answer is SVG."
+        "systems", description="The forest plot of the systems, or the matrix of all pairs, if the answer is SVG."
     )
 
 

@@ -45,9 +45,12 @@ from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, ma
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
 
 ETAG = "Of the enrolment; send it as `If-Match` to change it."
-TeamFilter = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this team only.", examples=["bonn"])]
+TeamFilter = Annotated[
+    str | None, Query(pattern=KEY_PATTERN, description="Only those of this team.", examples=["bonn"])
+]
 StateFilter = Annotated[
-    Literal["active", "paused", "left", "erased"] | None, Query(description="In this state only.", examples=["active"])
+    Literal["active", "paused", "left", "erased"] | None,
+    Query(description="Only those in this state.", examples=["active"]),
 ]
 SearchWords = Annotated[
     str,
@@ -71,7 +74,7 @@ IN_USE: dict[int | str, dict[str, Any]] = {409: {"description": "The campaign is
 @router.put(
     "/{rater}",
     summary="Enrol or change a rater",
-    responses={**example_response(200, RECEIPT, "As it is now.", etag=ETAG), **CHANGED},
+    responses={**example_response(200, RECEIPT, "The current state.", etag=ETAG), **CHANGED},
 )
 def put_rater(
     caller: Manager,

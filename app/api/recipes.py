@@ -69,7 +69,7 @@ RESERVED: dict[int | str, dict[str, Any]] = {409: {"description": "The name is b
 @router.put(
     "/{recipe}",
     summary="Store a recipe by name",
-    responses={**example_response(200, EXAMPLE, "As it is now."), **RESERVED},
+    responses={**example_response(200, EXAMPLE, "The current state."), **RESERVED},
 )
 def put_campaign_recipe(
     caller: Manager,
@@ -88,7 +88,9 @@ def put_campaign_recipe(
 
 
 @router.get(
-    "/{recipe}", summary="Look at a recipe of the campaign", responses=example_response(200, EXAMPLE, "As it is now.")
+    "/{recipe}",
+    summary="Look at a recipe of the campaign",
+    responses=example_response(200, EXAMPLE, "The current state."),
 )
 def get_campaign_recipe(
     caller: Viewer,

@@ -46,7 +46,7 @@ TEXTS = non_json_example_response(
     md=("text/markdown", "| System | recommended |\n| :-- | --: |\n| `ref` | 1 (1) |\n"),
     svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
 )
-KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed: `If-None-Match` has its ETag."}}
 IN_JSON = example_response(200, EXAMPLE, "The rankings.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},

@@ -44,7 +44,7 @@ TEXTS = non_json_example_response(
 IN_JSON = example_response(200, StabilityView.model_validate(REPORT.example), "The report.")
 ANY: Final[dict[int | str, dict[str, Any]]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
-    304: {"description": "As known: `If-None-Match` has its ETag."},
+    304: {"description": "Not changed: `If-None-Match` has its ETag."},
 }
 
 

@@ -59,7 +59,7 @@ class JudgmentsStoredOut(BaseModel):
 @fast.put(
     "/screens/{screen}",
     summary="Compare the columns of a screen",
-    responses={**example_response(200, ComparisonReceiptOut(revision=1), "On disk.", etag=ETAG), **REFUSED},
+    responses={**example_response(200, ComparisonReceiptOut(revision=1), "Stored on disk.", etag=ETAG), **REFUSED},
 )
 async def put_comparison(
     rater: CachedRater,
@@ -81,7 +81,7 @@ async def put_comparison(
 @fast.put(
     "/{item}/{segment}",
     summary="Judge a segment",
-    responses={**example_response(200, RECEIPT, "On disk.", etag=ETAG), **REFUSED},
+    responses={**example_response(200, RECEIPT, "Stored on disk.", etag=ETAG), **REFUSED},
 )
 async def put_judgment(
     rater: CachedRater,
@@ -104,7 +104,7 @@ async def put_judgment(
 @fast.put(
     "/{item}",
     summary="Judge a document as a whole",
-    responses={**example_response(200, RECEIPT, "On disk.", etag=ETAG), **REFUSED},
+    responses={**example_response(200, RECEIPT, "Stored on disk.", etag=ETAG), **REFUSED},
 )
 async def put_document_judgment(
     rater: CachedRater,

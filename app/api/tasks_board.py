@@ -110,9 +110,13 @@ def list_tasks(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
-    state: Annotated[State | None, Query(description="In this state only.", examples=["leased"])] = None,
-    rater: Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this rater only.", examples=["r1"])] = None,
-    bucket: Annotated[int | None, Query(ge=1, le=LARGEST, description="Of this bucket only.", examples=[1])] = None,
+    state: Annotated[State | None, Query(description="Only those in this state.", examples=["leased"])] = None,
+    rater: Annotated[
+        str | None, Query(pattern=KEY_PATTERN, description="Only those of this rater.", examples=["r1"])
+    ] = None,
+    bucket: Annotated[
+        int | None, Query(ge=1, le=LARGEST, description="Only those of this bucket.", examples=[1])
+    ] = None,
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[ManagedTaskOut]:

@@ -23,7 +23,8 @@ from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, ma
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
 
 Prefix = Annotated[
-    str, Path(pattern="^[0-9a-f]{12}$", description="The part of a token that names it.", examples=["0f3a9c51d27e"])
+    str,
+    Path(pattern="^[0-9a-f]{12}$", description="The part of a token that identifies it.", examples=["0f3a9c51d27e"]),
 ]
 
 

@@ -24,7 +24,9 @@ from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, ma
 router = APIRouter(prefix="/v1", tags=["raters"])
 
 Number = Annotated[int, Path(alias="item", ge=1, le=2**31 - 1, description="From 1.", examples=[1])]
-Answered = Annotated[bool | None, Query(description="Only those who answered something, or only the others.")]
+Answered = Annotated[
+    bool | None, Query(description="true: only raters who answered something; false: only the others.")
+]
 Sort = Annotated[TutorialSort, Query(description="Sort key; `-` reverses the order.")]
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "The tutorial has no such item."}}
 

@@ -24,10 +24,12 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/webhooks", tags=["campaigns"
 
 ID = "w_" + "0f" * 16
 LARGEST = 2**63 - 1
-WebhookId = Annotated[str, Path(alias="webhook", pattern="^w_[0-9a-f]{32}$", description="Its id.", examples=[ID])]
+WebhookId = Annotated[
+    str, Path(alias="webhook", pattern="^w_[0-9a-f]{32}$", description="Id of the webhook.", examples=[ID])
+]
 Before = Annotated[
     int,
-    Query(alias="cursor", ge=0, le=LARGEST, description="`next` of the page before.", examples=[NUMBER]),
+    Query(alias="cursor", ge=0, le=LARGEST, description="`next` from the previous page.", examples=[NUMBER]),
     AfterValidator(parse_number_cursor),
 ]
 Taken = Annotated[

@@ -27,11 +27,11 @@ def register_commands(app: typer.Typer) -> None:
 def print_or_check_audit_chains(
     check: Annotated[bool, typer.Option("--check", help="Recompute every hash; exit with 1 if one differs.")] = False,
     seal: Annotated[
-        bool, typer.Option("--seal", help="Seal, as they are now, data written by a release without seals.")
+        bool, typer.Option("--seal", help="Seal data from a release without seals, in their present state.")
     ] = False,
     server: _remote.Server = None,
 ) -> None:
-    """Print the last hash of every campaign's chain. Noted elsewhere, it proves that nothing before it was changed.
+    """Print the last hash of every campaign's chain. Kept elsewhere, it proves that nothing before it was changed.
 
     `--check` recomputes the hashes of the log and of every campaign's judgments.
     """

@@ -34,7 +34,7 @@ def choose_calibration_pairs(
         bool, typer.Option("--json", help="Print the set in the form that PUT /v1/calibration-sets accepts.")
     ] = False,
 ) -> None:
-    """Choose the pairs on which raters agreed most, the same number of each quality level."""
+    """Choose the pairs on which raters agreed most, the same number at each quality level."""
     with context.upgrade_and_open_database() as database, database.transaction() as session:
         proposal = calibration_builder.propose_calibration_set(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference

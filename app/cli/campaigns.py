@@ -20,8 +20,8 @@ from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.templates.templates import TEMPLATES, create_campaign_from_template
 
 Key = Annotated[str, typer.Argument(help="Key of the new campaign.")]
-Template = Annotated[str | None, typer.Option(help=f"What to begin with: {', '.join(TEMPLATES)}.")]
-ProtocolName = Annotated[str | None, typer.Option(help="How outputs are judged; needed without a template.")]
+Template = Annotated[str | None, typer.Option(help=f"Template to start from: {', '.join(TEMPLATES)}.")]
+ProtocolName = Annotated[str | None, typer.Option(help="How outputs are judged; required without a template.")]
 
 
 def register_commands(app: typer.Typer) -> None:

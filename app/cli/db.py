@@ -111,7 +111,7 @@ def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Pla
 
 
 def restore_database(file: File) -> None:
-    """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
+    """Restore a backup into an empty database, completely or not at all, and upgrade it to this version's schema."""
     with context.provide_owner_database_url() as url:
         beside = file.with_name(file.name + media_backups.SUFFIX)
         if beside.exists():  # before the database, which must still be empty, so that this can be repeated

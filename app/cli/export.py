@@ -37,8 +37,8 @@ def export_campaign(
 ) -> None:
     """Export a campaign. Standard error reports what the format cannot hold.
 
-    Formats that are several files (mtme, appraise, pearmut) fill a new folder, or a tar archive where the output is
-    called *.tar or is standard output.
+    Formats that consist of several files (mtme, appraise, pearmut) fill a new folder, or a tar archive if the output is
+    named *.tar or is standard output.
     """
     if (remote := _remote.find_configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"

@@ -32,9 +32,9 @@ from app.reports.kit.request import ReportRequest
 
 BUSY = frozenset({429, 503})
 PAUSE = 1.0  # seconds before a busy server is asked again
-HELP = """May the candidate replace the baseline?
+HELP = """Check whether the candidate may replace the baseline.
 
-Exit codes: 0 the claim holds · 1 it does not · 3 nothing can be said (inconclusive, or too little data) · 2 error.
+Exit codes: 0 the claim holds · 1 it does not · 3 no decision (inconclusive or too little data) · 2 error.
 """
 
 
@@ -105,7 +105,7 @@ def print_gate_result(
     svg: Svg = False,
     server: _remote.Server = None,
 ) -> None:
-    """May the candidate replace the baseline?"""
+    """Check whether the candidate may replace the baseline."""
     shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     options: dict[str, str | float | None] = {
         "candidate": candidate,

@@ -34,7 +34,7 @@ def push_bundle(
 ) -> None:
     """Push a release bundle to a dataset repository, replacing all of its files in one commit.
 
-    A new repository is private unless you say --public. A repository that has other files is refused.
+    A new repository is private unless you use --public. A repository that contains other files is refused.
     """
     settings = Settings.load()
     if settings.huggingface_token is None:

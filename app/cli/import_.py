@@ -40,7 +40,7 @@ def import_files(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
-    """Create or fill a campaign from files: all of it or nothing."""
+    """Create or fill a campaign from files, completely or not at all."""
     inputs = _inputs(files, by_path=formats.get_format(format).paths)
     console = Console(stderr=True)
     with context.upgrade_and_open_database() as database, _progress(console) as progress:

@@ -41,7 +41,7 @@ def register_commands(app: typer.Typer) -> None:
 def add_media(
     campaign: Campaign,
     paths: Annotated[
-        list[Path], typer.Argument(help="Files, or folders with all files in them; of a PDF a page: report.pdf#page=3.")
+        list[Path], typer.Argument(help="Files, folders with all their files, or one page of a PDF: report.pdf#page=3.")
     ],
     as_json: Json = False,
     server: _remote.Server = None,

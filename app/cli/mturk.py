@@ -52,7 +52,7 @@ def create_study(
 ) -> None:
     """Create an invitation, and a HIT on Mechanical Turk that leads to it. Workers see the HIT at once.
 
-    So the command waits until you have planned the campaign with these places, and opened it.
+    Therefore, the command waits until you have planned the campaign with these places, and opened it.
     Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
     remote = require_server_for_participants(server)

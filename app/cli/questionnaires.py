@@ -34,7 +34,7 @@ def print_or_replace_questionnaires(
     ] = False,
     answers: Annotated[bool, typer.Option("--answers", help="Print the raters' answers, one line each.")] = False,
 ) -> None:
-    """Print or replace the questions to raters before and after their work, or print the answers."""
+    """Print or replace the questions for raters before and after their work, or print the answers."""
     if biography:
         _print(Questionnaires(before=make_language_biography_questions()))
         return

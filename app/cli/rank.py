@@ -35,7 +35,7 @@ HELP = f"""Rank the systems of a campaign under a recipe.
 
 The named recipes are {", ".join(NAMED)}.
 
-You can override every choice of the recipe by an option: --normalize z --clusters paper --alpha 0.01
+An option can override each choice of the recipe: --normalize z --clusters paper --alpha 0.01
 --exclude system:X --scoring spans:wmt24 --seed 7 …
 
 {CHOICE_OPTIONS}

@@ -24,7 +24,7 @@ def register_commands(app: typer.Typer) -> None:
 
 def send_api_request(
     method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
-    path: Annotated[str, typer.Argument(help="As the API names it: /v1/campaigns/demo/guidelines?x=y")],
+    path: Annotated[str, typer.Argument(help="Path and query, as in the API: /v1/campaigns/demo/guidelines?x=y")],
     file: Annotated[Path | None, typer.Argument(help="The body as JSON; - is standard input.")] = None,
     if_match: Annotated[str | None, typer.Option(help="The version that you saw, if the API asks for it.")] = None,
     server: _remote.Server = None,

@@ -45,7 +45,7 @@ def register_commands(app: typer.Typer) -> None:
 
 def run_series_steps(
     manifest: Annotated[Path, typer.Argument(help="The manifest as JSON.")],
-    step: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(ALL)}, in order; progress if none.")] = None,
+    step: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(ALL)}, in order; default: progress.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file for the links.")] = None,
     days: Annotated[int, typer.Option(min=1, max=400, help="Days until the links expire.")] = 90,
     renew: Annotated[bool, typer.Option(help="New links for all raters; previous links stop working.")] = False,

@@ -50,7 +50,9 @@ def simulate_raters(
         bool, typer.Option("--template", help="Write a model template for this campaign instead.")
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the template.")] = None,
-    quality: Annotated[list[str] | None, typer.Option(help="template: SYSTEM=POINTS, 0 to 100; may repeat.")] = None,
+    quality: Annotated[
+        list[str] | None, typer.Option(help="For the template: SYSTEM=POINTS, 0 to 100; repeatable.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Replaces the seed of the model.")] = None,
     speed: Annotated[float, typer.Option(min=0, help="Speed relative to people; 0: no pauses.")] = 0.0,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Number of raters working at the same time.")] = 8,

@@ -47,7 +47,7 @@ def print_stability_report(
         typer.Option("--studies-per-document-set", help="1 draws new documents for every study; needs --pairs all."),
     ] = None,
     pairs: Annotated[str | None, typer.Option(help="same_documents or all.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="Which ratings and scores are read.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="Recipe that selects ratings and scores.")] = None,
     seed: Annotated[int | None, typer.Option()] = None,
     paper: Annotated[bool, typer.Option("--paper", help="Figures 3–8 of Riley et al. 2024: 36 designs.")] = False,
     request: Annotated[

@@ -25,7 +25,7 @@ def validate_recipe_by_simulation(
         bool,
         typer.Option("--worlds", help="Also simulate topics, raters' preferences, rare failures and repeated looks."),
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="The recipe's own by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed; default: the recipe's own.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Data version or time; default: the latest.")] = None,
     as_json: Json = False,
     csv: Csv = False,

@@ -44,7 +44,7 @@ def register_commands(app: typer.Typer) -> None:
 
 
 def run_worker(
-    once: Annotated[bool, typer.Option("--once", help="One round, then stop.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Do one round, then stop.")] = False,
     alive: Annotated[
         bool, typer.Option("--alive", help="Only check whether this data folder's worker is alive.")
     ] = False,

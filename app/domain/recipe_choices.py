@@ -49,7 +49,7 @@ class ExclusionTarget:
 
 @dataclass(frozen=True, slots=True)
 class ScoringChoice:
-    """Which number of a judgment is analysed.
+    """Which number of a judgment is analyzed.
 
     source: `score` as given or derived when it was recorded, `spans` from the marked errors, `criterion` by name.
     profile: weight profile for errors; None is the campaign's own. cap: largest penalty of one segment, None for no

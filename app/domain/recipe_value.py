@@ -109,7 +109,7 @@ class Recipe:
     scoring: Annotated[
         ScoringChoice,
         ChoiceWording(
-            "Which number of a judgment is analysed.",
+            "Which number of a judgment is analyzed.",
             "`score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` or `criterion:NAME`",
         ),
     ] = field(default_factory=ScoringChoice)

@@ -112,5 +112,5 @@ def _workers(connection: psycopg.Connection) -> Iterator[HealthFinding]:
         yield HealthFinding("workers", "ok", f"{n} alive, {todo} entries in the queue")
     else:
         n = -(-known // len(LANES))
-        said = f"none alive, {n} known, {todo} entries in the queue: reports that take long are not made"
+        said = f"none alive, {n} known, {todo} entries in the queue: long reports are not computed"
         yield HealthFinding("workers", "warning", said, "`plumbline serve` has one; else `plumbline worker`")

@@ -66,7 +66,7 @@ RaterHeader = Annotated[
     Header(
         alias=RATER_HEADER,
         pattern=KEY_PATTERN,
-        description="For front-ends: key of the enrolled rater for whom they act.",
+        description="For front-ends: key of the enrolled rater on whose behalf they act.",
         examples=["r1"],
     ),
 ]

@@ -19,7 +19,7 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern=r"^[!-~]{1,128}$",
-        description="Repeat a request under the same key and it is carried out once; kept for 7 days.",
+        description="A request repeated with the same key is carried out only once. Keys are kept for 7 days.",
         examples=["6f1a52b8-6a2e-4a39-9d1c-2f0d6c1f9b7e"],
     ),
 ]

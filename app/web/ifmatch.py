@@ -20,7 +20,7 @@ Seen = Annotated[
     Header(
         alias="If-Match",
         max_length=1000,
-        description="ETag of the state that is to be changed; without it 428, and 412 where it is not the latest.",
+        description="ETag of the state to change. Without it the answer is 428; if it is not the latest, 412.",
         examples=['"3"'],
     ),
 ]

@@ -100,7 +100,7 @@ def use_organization_of_archive(
     request: Request,
     address: Annotated[
         str,
-        Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Of the archive.", examples=["x" * 22]),
+        Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Key of the archive.", examples=["x" * 22]),
     ],
 ) -> str:
     """Return the address of a public archive, and work for its organization from now on."""

@@ -23,7 +23,7 @@ CHECK_DIGITS = 4
 LONGEST_SORT_CURSOR = 4000
 """Most characters of a sort cursor: a name of 500 characters and a key of 128, as bytes in base64."""
 
-Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items on a page.", examples=[50])]
+Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Number of items per page.", examples=[50])]
 
 
 def make_cursor(key: str) -> str:
@@ -87,7 +87,7 @@ Cursor = Annotated[
     str | None,
     Query(
         pattern=KEY_PATTERN.replace("128", str(128 + CHECK_DIGITS)),
-        description="`next` of the page before.",
+        description="`next` from the previous page.",
         examples=[make_cursor("ted-ende")],
     ),
     Key,
@@ -96,7 +96,7 @@ SortedCursor = Annotated[
     str | None,
     Query(
         pattern=KEY_PATTERN.replace("128", str(LONGEST_SORT_CURSOR + CHECK_DIGITS)),
-        description="`next` of the page before, in the same order.",
+        description="`next` from the previous page, in the same order.",
         examples=[make_cursor("ted-ende")],
     ),
     Key,
@@ -104,7 +104,7 @@ SortedCursor = Annotated[
 NUMBER = int(make_cursor("8"))
 Number = Annotated[
     int,
-    Query(alias="cursor", ge=0, le=2**63 - 1, description="`next` of the page before.", examples=[NUMBER]),
+    Query(alias="cursor", ge=0, le=2**63 - 1, description="`next` from the previous page.", examples=[NUMBER]),
     AfterValidator(parse_number_cursor),
 ]
 

@@ -1,4 +1,4 @@
-"""Reports that take long, asked of a server: the job is waited for, its progress shown, its refusal told."""
+"""Reports that take a long time, requested from a server: the command waits and shows the progress or the refusal."""
 
 from __future__ import annotations
 

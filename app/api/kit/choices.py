@@ -19,7 +19,9 @@ from app.web.access import RoleLacksRights
 SCORING = (
     r"^(score|spans(:([A-Za-z0-9._~@+\-]{1,128})?(:[0-9]{1,6}(\.[0-9]{1,6})?)?)?|criterion:[A-Za-z0-9._~:@+\-]{1,128})$"
 )
-AS_OF = Field(None, max_length=40, description="A data version, or a time (its last version).", examples=["7"])
+AS_OF = Field(
+    None, max_length=40, description="A data version, or a time (the last version at that time).", examples=["7"]
+)
 
 
 class AsOfQuery(BaseModel):
@@ -58,7 +60,7 @@ class RecipeAndChoicesQuery(AsOfQuery):
 
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
         "recommended",
-        description="One of `GET /v1/recipes`, or of the campaign's own.",
+        description="A recipe from `GET /v1/recipes`, or one of the campaign's own.",
         examples=["google-mqm"],
     )
 

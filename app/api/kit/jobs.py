@@ -97,7 +97,7 @@ EXAMPLE = JobOut(
 LATER: dict[int | str, dict[str, Any]] = {
     202: {
         "model": JobOut,
-        "description": "It takes longer: the job that makes it.",
+        "description": "The answer takes longer: the job that computes it.",
         "content": {"application/json": {"example": EXAMPLE.model_dump(mode="json")}},
         "headers": {
             "Location": {"description": "The job.", "schema": {"type": "string"}},

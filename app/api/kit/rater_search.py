@@ -11,7 +11,7 @@ RaterWords = Annotated[
     Query(
         alias="q",
         max_length=200,
-        description="Words; each must be a part of the rater's or the team's key, in any case.",
+        description="Words to find in the key of the rater or the team, in upper or lower case.",
         examples=["r1"],
     ),
 ]

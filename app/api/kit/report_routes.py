@@ -36,7 +36,7 @@ Shape = Literal["csv", "tex", "md", "svg"]
 JSON = "application/json"
 SHAPES = {JSON: "json", **{media_type.partition(";")[0]: shape for shape, media_type in MEDIA_TYPES.items()}}
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed: `If-None-Match` has its ETag."}}
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "One of the campaigns is not there, or not yours."}}
 TEXTS = {
     "csv": ("text/csv", "system,score\r\nref,0.9115\r\n"),
@@ -62,7 +62,7 @@ class ComparedCampaignsQuery(BaseModel):
     """Which campaigns are compared."""
 
     campaigns: Annotated[str, StringConstraints(pattern=KEYS)] = Field(
-        description="Keys with commas between, each once.", examples=["ende-2025,ende-2026"]
+        description="Keys separated by commas, each once.", examples=["ende-2025,ende-2026"]
     )
 
     def list_keys(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def _query(kind: AnyKind) -> type[BaseModel]:
         kind.options,
     )
     names = representations.list_chart_names(kind)
-    picture: Any = (Literal[names], Field(names[0], description="Which picture, where the answer is SVG."))
+    picture: Any = (Literal[names], Field(names[0], description="Which picture, if the answer is SVG."))
     return create_model(f"{_camel(kind)}Query", __base__=bases, picture=picture)
 
 

@@ -23,7 +23,7 @@ EntryId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Offset = Annotated[
     int, Query(ge=-14 * 60, le=14 * 60, description="Offset of the days from UTC, in minutes.", examples=[60])
 ]
-Team = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this team only.", examples=["bonn"])]
+Team = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Only those of this team.", examples=["bonn"])]
 After = Number
 Answered = Annotated[bool | None, Query(description="Only disputes with an answer, or without.")]
 SearchWords = Annotated[

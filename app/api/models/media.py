@@ -43,7 +43,7 @@ _BYTES: dict[str, Any] = {
 }
 CONTENT: dict[int | str, dict[str, Any]] = {
     200: {"description": "The whole file.", "content": _BYTES},
-    206: {"description": "The part that `Range` names, or the first 8 MiB of it.", "content": _BYTES},
-    304: {"description": "The file is what `If-None-Match` names."},
+    206: {"description": "The part given by `Range`, or its first 8 MiB.", "content": _BYTES},
+    304: {"description": "Not changed: `If-None-Match` contains the ETag of the file."},
     416: {"description": "The file has no such part."},
 }

@@ -116,7 +116,7 @@ SeenRevision = Annotated[
     Header(
         alias="If-Match",
         max_length=64,
-        description='The revision that you saw, `"0"` for none yet; without it the last write wins.',
+        description='The revision that you saw, or `"0"` if there was none. Without it, the last write wins.',
         examples=['"0"'],
     ),
 ]

@@ -26,7 +26,7 @@ def _left_out(description: str | None = None) -> Any:
 
 
 class ScoringIn(BodyModel):
-    """Which number of a judgment is analysed."""
+    """Which number of a judgment is analyzed."""
 
     source: Source = Field(
         alias="from", description="The score as given, what the marked errors come to, or one criterion."

@@ -19,9 +19,9 @@ TaskId = Annotated[
     str,
     Path(alias="task", pattern="^[A-Za-z0-9_-]{1,64}$", description="The task.", examples=["t_" + "0" * 32]),
 ]
-ItemNumber = Annotated[int, Path(alias="item", ge=1, le=LARGEST, description="Place of the item.", examples=[1])]
+ItemNumber = Annotated[int, Path(alias="item", ge=1, le=LARGEST, description="Position of the item.", examples=[1])]
 SegmentNumber = Annotated[
-    int, Path(alias="segment", ge=1, le=LARGEST, description="Place of the segment in the item.", examples=[1])
+    int, Path(alias="segment", ge=1, le=LARGEST, description="Position of the segment in the item.", examples=[1])
 ]
 ScreenNumber = Annotated[int, Path(alias="screen", ge=1, le=LARGEST, description="Number of the screen.", examples=[1])]
 

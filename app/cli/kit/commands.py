@@ -14,7 +14,7 @@ COMMANDS = {
     ),
     "audit": (
         "audit",
-        "Print the last hash of every campaign's chain. Noted elsewhere, it proves that nothing before it was changed.",
+        "Print the last hash of every campaign's chain. Kept elsewhere, it proves that nothing before it was changed.",
     ),
     "backtranslate": (
         "back_translations",
@@ -24,7 +24,7 @@ COMMANDS = {
     "release": ("bundle", "Fill a folder with the release bundle of a campaign, and verify it."),
     "calibration": (
         "calibration",
-        "Choose the pairs on which raters agreed most, the same number of each quality level.",
+        "Choose the pairs on which raters agreed most, the same number at each quality level.",
     ),
     "conformance": (
         "conformance",
@@ -39,9 +39,9 @@ COMMANDS = {
         "Find out what is wrong and what to do, without changing anything. Exit code 1 if anything is wrong.",
     ),
     "export": ("export", "Export a campaign. Standard error reports what the format cannot hold."),
-    "gate": ("gate", "May the candidate replace the baseline?"),
+    "gate": ("gate", "Check whether the candidate may replace the baseline."),
     "hours": ("hours", "Show payable hours by rater and day, and by team."),
-    "import": ("import_", "Create or fill a campaign from files: all of it or nothing."),
+    "import": ("import_", "Create or fill a campaign from files, completely or not at all."),
     "locks": ("locks", "Show the lock of a campaign, and every amendment with its reason."),
     "openapi": ("openapi", "Print the OpenAPI document."),
     "plan": ("plan", "Compile a design into tasks and freeze it; without a design, show the plan in force."),
@@ -51,7 +51,7 @@ COMMANDS = {
     ),
     "questionnaires": (
         "questionnaires",
-        "Print or replace the questions to raters before and after their work, or print the answers.",
+        "Print or replace the questions for raters before and after their work, or print the answers.",
     ),
     "rank": ("rank", "Rank the systems of a campaign under a recipe."),
     "recipes": ("rank", "List the named recipes, and what each was checked against."),

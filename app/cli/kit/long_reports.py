@@ -1,4 +1,4 @@
-"""Requests to a server for reports that take long: the job is polled until its report is ready."""
+"""Requests to a server for reports that take a long time: the job is polled until its report is ready."""
 
 from __future__ import annotations
 

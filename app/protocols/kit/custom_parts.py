@@ -55,7 +55,7 @@ class ErrorCategory(ProtocolOptions):
 class SpansPart(ProtocolOptions):
     """Errors are marked in the texts.
 
-    severities: from light to grave. categories: of two levels at most; none: an error has no category.
+    severities: from least to most severe. categories: of two levels at most; none: an error has no category.
     free_category: raters write it. tokens: errors of the whole output that can be clicked, such as
     *instructions not followed*; each is a category. missing: that something is missing can be said.
     weights: what differs from the weight of the severity, by `severity/category/subcategory`. most: errors that can

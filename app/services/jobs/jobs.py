@@ -1,4 +1,4 @@
-"""Reports that take long: requested once, computed in chunks by the available workers, with visible progress.
+"""Reports that take a long time: requested once, computed in chunks by the available workers, with visible progress.
 
 A job is identified by the report that it makes, so the same request is the same job. `app.jobs.work` computes it.
 """

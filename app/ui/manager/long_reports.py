@@ -1,4 +1,4 @@
-"""Reports that take long: a page shows their progress, or a button that starts them. Opening a page starts nothing."""
+"""Reports that take a long time: a page shows their progress, or a button to start them. Opening a page starts none."""
 
 from __future__ import annotations
 

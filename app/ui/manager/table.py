@@ -71,7 +71,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
             ManagerPageDefinition(
                 mark_translatable("Overview"),
                 VIEWER | COORDINATOR,
-                "what comes next; live progress; open, pause, close",
+                "the next step; live progress; open, pause or close the campaign",
                 contents.overview_page_values,
             ),
         ),
@@ -82,7 +82,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
             ManagerPageDefinition(
                 mark_translatable("Texts"),
                 MANAGER,
-                "import of files, contents of the campaign",
+                "import files; see the contents of the campaign",
                 contents.texts_page_values,
             ),
             ManagerPageDefinition(
@@ -104,7 +104,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
         mark_translatable("People"),
         (
             ManagerPageDefinition(
-                mark_translatable("Raters"), COORDINATOR, "enrolment, links", contents.empty_page_values
+                mark_translatable("Raters"), COORDINATOR, "enrol raters and create links", contents.empty_page_values
             ),
             ManagerPageDefinition(
                 mark_translatable("Invitations"),
@@ -115,19 +115,19 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
             ManagerPageDefinition(
                 mark_translatable("Questionnaires"),
                 MANAGER,
-                "questions to raters before and after their work, and the answers",
+                "questions for raters before and after their work, with the answers",
                 contents.empty_page_values,
             ),
             ManagerPageDefinition(
                 mark_translatable("Tutorial"),
                 MANAGER,
-                "texts with known answers before the first task and among the tasks",
+                "texts with known answers, before the first task or among the tasks",
                 contents.tutorial_page_values,
             ),
             ManagerPageDefinition(
                 mark_translatable("Qualification"),
                 MANAGER,
-                "the qualification test, and who passed it",
+                "the qualification test and who passed it",
                 contents.qualification_page_values,
             ),
             ManagerPageDefinition(
@@ -140,13 +140,13 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
             ManagerPageDefinition(
                 mark_translatable("Exclusions"),
                 MANAGER,
-                "raters, systems, documents, tasks; preview first",
+                "exclude raters, systems, documents or tasks after a preview",
                 contents.exclusions_page_values,
             ),
             ManagerPageDefinition(
                 mark_translatable("Problems"),
                 MANAGER,
-                "flags and disputes about hours, with answers",
+                "answer flags and disputes about hours",
                 contents.empty_page_values,
                 needs="tasks",
             ),
@@ -161,7 +161,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
             ManagerPageDefinition(
                 mark_translatable("Protocol"),
                 MANAGER,
-                "what raters are asked and what it scores; write your own",
+                "what raters are asked and how it is scored; write your own protocol",
                 contents.protocol_page_values,
             ),
             ManagerPageDefinition(
@@ -200,28 +200,31 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
             ManagerPageDefinition(
                 mark_translatable("Ranking"),
                 VIEWER,
-                "what can be claimed; clusters, intervals, pairs; all reports by what they answer",
+                "what can be claimed; clusters, intervals and pairs; links to all reports",
                 end="",
                 needs="judgments",
             ),
             ManagerPageDefinition(
-                mark_translatable("Stability"), VIEWER, "would another study give the same ranking?", needs="judgments"
+                mark_translatable("Stability"),
+                VIEWER,
+                "whether another study would give the same ranking",
+                needs="judgments",
             ),
             ManagerPageDefinition(
                 mark_translatable("Recipes"),
                 VIEWER,
-                "recipes side by side, and pairs on which they disagree",
+                "recipes side by side, and the pairs on which they disagree",
                 needs="judgments",
             ),
             ManagerPageDefinition(
                 mark_translatable("Reports"),
                 VIEWER,
-                "all reports, by the question that they answer",
+                "all reports, by the question that each one answers",
                 contents.report_list_page_values,
                 needs="judgments",
             ),
             ManagerPageDefinition(
-                mark_translatable("Gate"), VIEWER, "one claim about two systems", file="report", needs="judgments"
+                mark_translatable("Gate"), VIEWER, "test one claim about two systems", file="report", needs="judgments"
             ),
             ManagerPageDefinition(
                 mark_translatable("Comparisons"),
@@ -239,7 +242,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
             ManagerPageDefinition(
                 mark_translatable("Exports"),
                 MANAGER,
-                "the release bundle and every format",
+                "the release bundle and all export formats",
                 contents.export_page_values,
             ),
             ManagerPageDefinition(
@@ -256,13 +259,13 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
             ManagerPageDefinition(
                 mark_translatable("Settings"),
                 MANAGER,
-                "name, series, languages, notes, deadline",
+                "name, series, languages, notes and deadline",
                 contents.settings_page_values,
             ),
             ManagerPageDefinition(
                 mark_translatable("Wording"),
                 MANAGER,
-                "phrases of the raters' pages in the campaign's own words",
+                "replace phrases on the raters' pages with your own",
                 contents.wording_page_values,
             ),
             ManagerPageDefinition(
@@ -272,7 +275,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPageDefinition, ...]], ...] = (
                 contents.webhooks_page_values,
             ),
             ManagerPageDefinition(
-                mark_translatable("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values
+                mark_translatable("Clone"), MANAGER, "copy this campaign or its judgments", contents.empty_page_values
             ),
             ManagerPageDefinition(
                 mark_translatable("Audit"), MANAGER, "who changed what in the campaign", contents.audit_page_values
@@ -286,11 +289,15 @@ PAGES: Mapping[str, ManagerPageDefinition] = {page.name: page for _, pages in GR
 CAMPAIGNS = ManagerPageDefinition(
     mark_translatable("Campaigns"),
     VIEWER | COORDINATOR,
-    "search; state, protocol, languages and progress of each; closed ones last",
+    "search all campaigns; see the state, protocol, languages and progress of each",
     of_campaign=False,
 )
 NEW_CAMPAIGN = ManagerPageDefinition(
-    mark_translatable("New campaign"), MANAGER, "key, protocol, languages", file="new", of_campaign=False
+    mark_translatable("New campaign"),
+    MANAGER,
+    "create a campaign with its key, protocol and languages",
+    file="new",
+    of_campaign=False,
 )
 ALL_AUDIT = ManagerPageDefinition(
     mark_translatable("Audit"), MANAGER, "who changed what in all campaigns", file="all_audit", of_campaign=False

@@ -71,7 +71,7 @@ const named = (part, changed) => [field(part, changed, "title", t("Question")), 
 
 const FIELDS = {
   spans: (part, changed) => [
-    field(part, changed, "severities", t("Severities and the weight of one error"), { kind: "severities", help: t("One per line, from light to grave: minor = 1") }),
+    field(part, changed, "severities", t("Severities and the weight of one error"), { kind: "severities", help: t("One per line, from least to most severe: minor = 1") }),
     field(part, changed, "categories", t("Categories"), { kind: "categories", help: t("One per line, with its subcategories: Accuracy: Omission, Addition") }),
     field(part, changed, "free_category", t("Raters write the category themselves"), { kind: "check", missing: false }),
     field(part, changed, "tokens", t("Errors of the whole text"), { kind: "names", help: t("One per line, such as: Instructions not followed") }),
