@@ -416,8 +416,10 @@ def main() -> None:
     table = (
         "\n".join(
             [
-                f"The service has {asked.workers} web process{'es' * (asked.workers > 1)}, and {LOADER} generates "
-                f"the load. {load_average()}.",
+                (
+                    f"The service has {asked.workers} web process{'es' * (asked.workers > 1)}, and {LOADER} generates "
+                    f"the load. {load_average()}."
+                ),
                 "",
                 *head,
                 *bench.lines,

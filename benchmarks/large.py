@@ -167,8 +167,10 @@ REPORTS: Final = ("stability", "robustness")
 
 def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, dict[str, Any]]]) -> str:
     lines = [
-        f"The files are synthetic. {load}. "
-        f"The goals for a hundred million judgments are {GOAL_SECONDS} s and {GOAL_MEMORY:,} MB.",
+        (
+            f"The files are synthetic. {load}. "
+            f"The goals for a hundred million judgments are {GOAL_SECONDS} s and {GOAL_MEMORY:,} MB."
+        ),
         "",
         "| judgments | documents | file, MB | processor, s | elapsed, s | peak memory, MB |",
         "|--:|--:|--:|--:|--:|--:|",
@@ -178,8 +180,10 @@ def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, di
             for one in sized
         ),
         "",
-        "The next table shows figures for the same files: SRP from 250 studies of 100 and of 1,000 documents, and "
-        "rankings without the lowest system. All seconds are processor time.",
+        (
+            "The next table shows figures for the same files: SRP from 250 studies of 100 and of 1,000 documents, and "
+            "rankings without the lowest system. All seconds are processor time."
+        ),
         "",
         "| judgments | SRP: sums, s | SRP: all, s | peak, MB | robustness: before ranking, s | all, s | peak, MB |",
         "|--:|--:|--:|--:|--:|--:|--:|",

@@ -309,8 +309,10 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
         f"With pauses, `GET {SMALLEST}` takes {web:.2f} times as much processor time in the web process.",
         f"A loop in Python that reads and writes JSON, without any service, takes {plain:.2f} times as much processor",
         f"time if it pauses for {pause * 1e3:.1f} ms on average between two turns.",
-        f"Without any requests, the web process takes {idle[0]} of processor time per second, and Postgres takes "
-        f"{idle[1]}.",
+        (
+            f"Without any requests, the web process takes {idle[0]} of processor time per second, and Postgres takes "
+            f"{idle[1]}."
+        ),
     ]
 
 

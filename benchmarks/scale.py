@@ -53,8 +53,10 @@ def sizes(server: EmbeddedServer, folder: Path, n: int) -> list[str]:
     total, index = (sum(row[at] for row in found) for at in (1, 2))
     read = file.stat().st_size * each
     return [
-        "The sizes are for one million MQM judgments with their texts and three raters per document, extrapolated from "
-        f"{took:,} judgments. The imported file takes {read:,.0f} MB.",
+        (
+            "The sizes are for one million MQM judgments with their texts and three raters per document, "
+            f"extrapolated from {took:,} judgments. The imported file takes {read:,.0f} MB."
+        ),
         "",
         "| table | MB | of which indexes, MB |",
         "|---|--:|--:|",

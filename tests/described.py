@@ -7,13 +7,17 @@ from typing import Any
 
 
 def resolved(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
-    """A part, or what it refers to."""
+    """A part, or what it refers to, with the fields of the schemas that it extends."""
     while "$ref" in part:
         found: Any = document
         for name in part["$ref"].removeprefix("#/").split("/"):
             found = found[name]
         part = found
-    return dict(part)
+    whole = dict(part)
+    for extended in (resolved(document, base) for base in whole.pop("allOf", ())):
+        whole["properties"] = {**extended["properties"], **whole["properties"]}
+        whole["required"] = [*extended.get("required", ()), *whole.get("required", ())]
+    return whole
 
 
 def parameters(document: Mapping[str, Any], operation: Mapping[str, Any]) -> list[dict[str, Any]]:

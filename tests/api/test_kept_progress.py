@@ -45,7 +45,7 @@ class Walk:
             return progress.make_campaign_progress(session, replace(seen, at=seen.at + self.later), ALL, keeper)
 
     def look_twice(self, keeper: ProgressCountCache | None = None) -> tuple[Progress, Progress]:
-        """From kept counts and from new ones, at one moment: between two looks a minute may end, and progress shows it."""
+        """Look with kept and with new counts at one moment: progress shows the minute, which may end between looks."""
         with self.database.transaction(snapshot=True) as session:
             seen = progress.load_progress_fingerprint(session, "live", ALL)
             seen = replace(seen, at=seen.at + self.later)

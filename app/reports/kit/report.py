@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypeAliasType
 
 from app.reports.inputs.expected_time import QUICK_JUDGMENTS
 from app.reports.inputs.snapshot import CampaignSnapshot
@@ -20,6 +21,9 @@ Options = TypeVar("Options", bound=BaseModel)
 Result = TypeVar("Result", bound=BaseModel)
 Output = TypeVar("Output", bound=BaseModel | bytes)
 Chunk = Callable[[int], bytes]
+# Named, because generators of clients cannot inherit a field whose type has no name in the interface's document.
+DataVersions = TypeAliasType("DataVersions", dict[str, int])
+DroppedRows = TypeAliasType("DroppedRows", dict[str, Any])
 
 
 class ReportHeader(BaseModel):
@@ -27,11 +31,11 @@ class ReportHeader(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
-    campaigns: dict[str, int] = Field(description="The data version read, by campaign.")
+    campaigns: DataVersions = Field(description="The data version read, by campaign.")
     data_hash: str = Field(description="Of the rows used.")
     method_version: str = METHOD_VERSION
     basis: str = Field(description="What raters saw: source, reference, both or none.")
-    dropped: list[dict[str, Any]] = Field(default_factory=list, description="Left out: reason and n.")
+    dropped: list[DroppedRows] = Field(default_factory=list, description="Left out: reason and n.")
     warnings: list[str] = Field(default_factory=list)
 
 
@@ -180,3 +184,8 @@ class Report(Generic[Options, Result]):
     """Notes that the terminal shows below the tables and above the caption."""
     names_raters: bool = True
     """Whether it may identify raters; a report that never does is the same for everyone who may see it."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if there is no chart, as pages and files show the first one unless another is requested."""
+        if not self.charts:
+            raise ValueError(f"the report {self.name} has no chart: declare at least one in `charts`")

@@ -278,7 +278,7 @@ EXAMPLE: dict[str, Any] = {
             "hours_needed": 23.2,
             "price_needed": None,
             "raters_needed": None,
-            "raters_told": "with 30 documents no number of raters is enough: differences up to 3.07 are not found",
+            "raters_told": "with 30 documents no number of raters is enough: differences up to 3.07 are not detected",
             "raters_at_least": 2,
             "floor": 0.175,
             "points": [],

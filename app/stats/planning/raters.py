@@ -20,7 +20,11 @@ from app.stats.planning.planning import (
 MOST_RATERS = 1_000_000
 """Largest number of raters that is reported."""
 _WITHOUT_END = 10**18
-_SHARED: dict[Grouping, str] = {"psxs": "documents", "system_balanced": "outputs", "none": "outputs"}
+_SHARED: dict[Grouping, str] = {
+    "psxs": "ratings of documents",
+    "system_balanced": "ratings of outputs",
+    "none": "ratings of outputs",
+}
 
 
 @dataclass(frozen=True, slots=True)

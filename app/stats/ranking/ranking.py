@@ -242,9 +242,8 @@ NOTES = (
     "intervals hold for one system or pair at a time and are not adjusted for their number",
     RANK_RANGE_NOTE,
     (
-        "alpha holds for one look: with eight looks during a campaign, up to .19 of equal pairs are "
-        "claimed at .05; look "
-        "once, after closing"
+        "alpha holds for one look: with ten looks during a campaign, up to .19 of equal pairs are claimed at .05; "
+        "look once, after closing"
     ),
     INFLUENCE_NOTE,
 )

@@ -88,6 +88,24 @@ def write_nullable_types_as_lists(part: object) -> None:
             write_nullable_types_as_lists(inner)
 
 
+def write_inherited_fields_once(document: Json, base: str) -> None:
+    """Let schemas with all fields of a base model refer to its schema instead of repeating them.
+
+    Args:
+        base: name of the base model's schema, which must be among the components.
+    """
+    schemas = document["components"]["schemas"]
+    fields, required = schemas[base]["properties"], set(schemas[base].get("required", ()))
+    for name, schema in schemas.items():
+        own = schema.get("properties", {})
+        same_fields = all(own.get(field) == declared for field, declared in fields.items())
+        if name == base or not same_fields or required != fields.keys() & set(schema.get("required", ())):
+            continue
+        schema["allOf"] = [{"$ref": f"#/components/schemas/{base}"}]
+        schema["properties"] = {field: declared for field, declared in own.items() if field not in fields}
+        schema["required"] = [field for field in schema.get("required", ()) if field not in fields]
+
+
 def _operations(document: Json) -> Iterator[Json]:
     for methods in document["paths"].values():
         yield from methods.values()

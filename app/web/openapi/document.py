@@ -15,6 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from app.reports.kit.report import ReportHeader
 from app.web.access import RequiredRater, RequiredRole
 from app.web.bodies import JsonBodyReader, JsonOrFileBodyReader, receive_body_file
 from app.web.deps import get_database, get_database_session
@@ -26,6 +27,7 @@ from app.web.openapi.components import (
     merge_problem_responses,
     move_shared_parameters_to_components,
     move_shared_responses_to_components,
+    write_inherited_fields_once,
     write_nullable_types_as_lists,
 )
 from app.web.openapi.suffixes import fold_suffix_operations
@@ -152,6 +154,7 @@ def _build(version: str, route_index: RoutesCacheKey) -> dict[str, Any]:
     drop_derived_titles(document)
     drop_repeated_descriptions(document)
     write_nullable_types_as_lists(document["components"]["schemas"])
+    write_inherited_fields_once(document, ReportHeader.__name__)
     move_shared_parameters_to_components(document)
     move_shared_responses_to_components(document)
     merge_problem_responses(document)
@@ -178,7 +181,7 @@ def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
     calls = [call for route in routes for call in list_dependencies(route.dependant)]
     bodies = {call.model for call in calls if isinstance(call, JsonBodyReader)}
     bodies |= {call.body.model for call in calls if isinstance(call, JsonOrFileBodyReader)}
-    wanted: list[type[BaseModel]] = [Problem, *sorted(bodies, key=lambda model: model.__name__)]
+    wanted: list[type[BaseModel]] = [Problem, ReportHeader, *sorted(bodies, key=lambda model: model.__name__)]
     _, made = models_json_schema(
         [(model, "validation") for model in wanted], ref_template="#/components/schemas/{model}"
     )

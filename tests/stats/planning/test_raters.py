@@ -59,7 +59,7 @@ def test_why_no_number_of_raters_is_enough() -> None:
         told(0.5)
         == f"with 30 documents no number of raters is enough: differences up to {endless:.3g} are not detected"
     )
-    assert told(endless * 1.00001) == "this requires more raters than there are documents to share out"
+    assert told(endless * 1.00001) == "this requires more raters than there are ratings of documents to share out"
     assert told(0.5, fixed_panel=True) == "more raters do not lower the standard error here"
     assert told(9.0, fixed_panel=True) is None
     assert told(9.0, NO_RATER_SYSTEM, grouping="none") == "more raters raise the standard error here"
